@@ -324,7 +324,6 @@ const FOLDER_FILES_MAX = 20;
 /** Folders of files of one kind, where a reader looks for one by its name. */
 const LISTS: Record<string, string> = {
   "components/ui": "a thin wrapper of the UI library each",
-  "lib/brokers/conventions": "the headers of one framework each",
   "lib/cli": "one command each",
   "lib/retry": "a concept of the engine each, and a folder for each family",
 };

@@ -3,7 +3,7 @@ import type { LowRateStore } from "@/lib/platform/database/prisma";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { expectedAttempts, successProbability, upperBoundMs } from "@/lib/retry/bounds";
 import { POLICY_PRESETS, type Policy, validatePolicy } from "@/lib/retry/policy";
-import { readPolicyUse, readPolicyVersions } from "@/lib/sources/policies/policy-list.read";
+import { readPolicyUse, readPolicyVersions } from "@/lib/sources/policies/policies.read";
 import type { PolicyOut } from "@/lib/sources/targets/targets.shapes";
 
 /** All versions of one policy, or of all of them; a built-in preset is version 0 of its name. */

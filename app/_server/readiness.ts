@@ -1,8 +1,7 @@
 import type { Deps } from "@/app/_server/deps";
 import { assertRoom } from "@/lib/intake/room/measure-room";
 import { readArchiveFault } from "@/lib/keep/removal/archive-fault.read";
-import { readMigrations, readWorkersAlive } from "@/lib/observe/health/readiness.read";
-import { probeWrite } from "@/lib/observe/health/readiness-probe.write";
+import { probeWrite, readMigrations, readWorkersAlive } from "@/lib/observe/health/readiness.write";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { CachePolicy } from "@/lib/retry/cache/response-cache";
 

@@ -15,7 +15,7 @@ import { formatAbsolute, formatClock } from "@/lib/platform/plain/format.pure";
 // Imported here and not with the drawing: the legend shows its colours before recharts is loaded.
 import "./charts.css";
 
-export type ChartPanelProps<Row extends { atMs: number }> = {
+type ChartPanelProps<Row extends { atMs: number }> = {
   title: string;
   /** The text alternative of the chart, in one sentence. */
   summary: string;
@@ -29,7 +29,6 @@ export type ChartPanelProps<Row extends { atMs: number }> = {
   legend?: readonly { key: string; label: string; colour: string; dash?: string; glyph?: string; href?: string }[];
   /** The same numbers as a table. */
   columns: { label: string; value: (row: Row) => ReactNode }[];
-  /** Shown when the chart has no data. */
   empty: string;
   height?: string;
   className?: string;
@@ -38,10 +37,7 @@ export type ChartPanelProps<Row extends { atMs: number }> = {
   children: (rows: Row[], markers: MarkerGroup[]) => ReactNode;
 };
 
-/**
- * The frame of every chart: title, legend, age, and the same numbers as a table. After a failed read the last data
- * stays, with the error above it.
- */
+/** The frame of every chart, with the same numbers as a table. After a failed read the last data stays below the error. */
 export function ChartPanel<Row extends { atMs: number }>(props: ChartPanelProps<Row>) {
   const { rows, error } = props;
   const [asTable, setAsTable] = useState(false);

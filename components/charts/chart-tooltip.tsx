@@ -1,8 +1,7 @@
 import type { ReactNode } from "react";
 
-export type TooltipLine = { key: string; label: string; value: string; colour: string };
+type TooltipLine = { key: string; label: string; value: string; colour: string };
 
-/** The time under the pointer, then one line a series. */
 export function ChartTooltip({ title, lines, note }: { title: string; lines: TooltipLine[]; note?: ReactNode }) {
   return (
     <div className="min-w-44 max-w-80 rounded-md border bg-raised px-2.5 py-2 text-sm text-ink shadow-pop">

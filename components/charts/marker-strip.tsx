@@ -47,7 +47,6 @@ function Glyphs({ group: { items, kinds } }: { group: MarkerGroup }) {
   );
 }
 
-/** Marks in words, with the links to what they are about. */
 export function MarkerList({ items }: { items: MarkerGroup["items"] }) {
   const zone = useZone();
   return (

@@ -44,10 +44,7 @@ export function sizeSeries(stats: Pick<SizeStats, "buckets" | "bucketMs" | "asOf
   return { rows, series, bucketMs: stats.bucketMs };
 }
 
-/**
- * Change of the parked total over the last `spanMs`: the total now minus the size at the end of the newest bucket of at
- * least that age. null when the window is shorter: unknown is not zero.
- */
+/** Change of the parked total over the last `spanMs`; null when the window is shorter: unknown is not zero. */
 export function changeOver(
   stats: Pick<SizeStats, "buckets" | "bucketMs" | "asOf" | "now">,
   spanMs: number,

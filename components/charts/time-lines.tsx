@@ -27,7 +27,6 @@ export type TimeLinesProps = {
   ticks?: number[];
   /** A horizontal line. Its name stands in the legend, because a line of data could run through a label. */
   level?: number | null;
-  /** Vertical lines at what happened. */
   markers?: readonly MarkerGroup[];
 };
 

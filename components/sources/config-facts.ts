@@ -1,10 +1,7 @@
 import type { KindField } from "@/lib/sources/kinds.shapes";
 import type { SourceOut } from "@/lib/sources/sources.shapes";
 
-/**
- * A configuration as lines: settings by the label of their kind, what it does not name by its path. The mapping is left
- * out. The server masks secrets.
- */
+/** A configuration as lines, by the labels of its kind, else by path. Without the mapping; the server masks secrets. */
 export function configFacts(
   source: Pick<SourceOut, "config" | "payloadSchema">,
   fields: readonly Pick<KindField, "path" | "label">[],

@@ -15,7 +15,6 @@ import { isSilent, retryWords, sourceState } from "./source-state";
 /** Parts shown before the rest is asked for. */
 const PARTS_SHOWN = 8;
 
-/** What each worker reports of a source. */
 export function ConsumersPanel({ source }: { source: SourceOut }) {
   const consumers = source.consumers ?? [];
   return (

@@ -27,7 +27,6 @@ const WORDS: Record<EndingMode, { verb: string; done: string; effect: string }> 
   },
 };
 
-/** Pauses, drains or stops a source, with a reason. */
 export function ModeDialog(props: { source: SourceOut; mode: EndingMode; onClose: () => void }) {
   const { source, mode, onClose } = props;
   const save = useSaveSource(source.name);

@@ -2,7 +2,7 @@
 
 import { useState } from "react";
 import { ConfigForm } from "@/components/sources/form/config-form";
-import { RepeatQuestion } from "@/components/sources/form/repeat-question";
+import { RepeatQuestion } from "@/components/sources/form/settings-fields";
 import { bodyOf, type Config, errorsOf, NEW_SOURCE, type SourceErrors } from "@/components/sources/form/source-draft";
 import { TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";

@@ -8,7 +8,6 @@ import { Table, Td, Th, Tr } from "@/components/ui/table";
 import { formatBytes, formatNumber, plural, shortenId } from "@/lib/platform/plain/format.pure";
 import type { ProbeOut } from "@/lib/sources/sources.shapes";
 
-/** Whether the source and its targets were reached. */
 export function isReached({ reachable, targets }: ProbeOut): boolean {
   return reachable && targets.every((target) => target.reachable);
 }

@@ -34,7 +34,6 @@ import { SourceBadge, SourceTrouble } from "./source-status";
 /** The charts of the page show this long. */
 const WINDOW = "-24h";
 
-/** One source: what it reads and where it sends, its consumers, its throughput, its mapping. */
 export function SourcePage({ name }: { name: string }) {
   const source = useSource(name);
   const kinds = useKinds();

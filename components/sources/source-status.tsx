@@ -12,7 +12,6 @@ import { useRetrySource } from "@/lib/sources/sources.browser";
 import type { SourceOut } from "@/lib/sources/sources.shapes";
 import { modeWords, retryWords, sourceState } from "./source-state";
 
-/** The state of a source as a word with its shape, and its kind. */
 export function SourceBadge({ source, kind }: { source: SourceOut; kind: KindOut | null }) {
   const look = sourceState(source, { reads: kind?.capabilities.reads ?? true, nowMs: useNow() });
   return (

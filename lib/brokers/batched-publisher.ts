@@ -6,7 +6,6 @@ import {
   type PublishReceipt,
 } from "@/lib/brokers/port";
 
-/** What became of one message of a batch. */
 export type BatchOutcome = PublishReceipt | PublishError;
 
 type Waiting = {
@@ -41,7 +40,6 @@ export class BatchedPublisher {
   private inFlight = 0;
   private scheduled = false;
 
-  /** `batchMax`: messages of one call at most. `inFlightMax`: calls at a time. */
   constructor(publishMany: PublishMany, { batchMax, inFlightMax }: { batchMax: number; inFlightMax: number }) {
     this.publishMany = publishMany;
     this.batchMax = batchMax;

@@ -1,9 +1,6 @@
 import { abortable } from "@/lib/brokers/abortable";
 
-/**
- * One connection for many users at once: opened for the first user, opened again once it is no longer open. A user stops
- * waiting by its own signal; the opening goes on for the other users, and ends with `close`.
- */
+/** One connection for many users, opened by the first and again after a loss. A user's signal ends its wait, `close` ends the opening. */
 export class HeldConnection<T extends { close(): Promise<void> | void }> {
   private readonly connect: (signal: AbortSignal) => Promise<T>;
   private readonly isOpen: (connection: T) => boolean;

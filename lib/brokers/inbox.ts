@@ -1,9 +1,6 @@
 import type { Clock } from "@/lib/platform/clock";
 
-/**
- * Deliveries between the socket and the batch in work, with one reader. Bounded by the broker's window, not here.
- * No promise outlives the wait that made it: a session may last for weeks, and promises would fill the memory.
- */
+/** Deliveries between the socket and the current batch, for one reader. The broker's window bounds it. */
 export class Inbox<T> {
   private items: T[] = [];
   private waiter: { count: number; wake: PromiseWithResolvers<void> } | null = null;
@@ -29,7 +26,6 @@ export class Inbox<T> {
     if (this.failure !== null) throw this.failure.error;
   }
 
-  /** Ends the present wait early. */
   wake(): void {
     this.waiter?.wake.resolve();
     this.waiter = null;
@@ -53,10 +49,7 @@ export class Inbox<T> {
     return this.items.splice(0, max);
   }
 
-  /**
-   * At least one and at most `max`, `lingerMs` after the first came; none when `signal` fires or `withinMs` has passed
-   * without one. Rejects on `fail`.
-   */
+  /** 1 to `max` items, `lingerMs` after the first; none when `signal` fires or after `withinMs`. Rejects on `fail`. */
   async takeBatch(max: number, { signal, withinMs, lingerMs, clock }: BatchOptions): Promise<T[]> {
     const wake = () => this.wake();
     signal.addEventListener("abort", wake, { once: true });

@@ -42,7 +42,6 @@ export class HeaderView {
     return this.byName.has(name.toLowerCase());
   }
 
-  /** Every value of that name, in order. */
   all(name: string): readonly HeaderValue[] {
     return this.byName.get(name.toLowerCase()) ?? [];
   }
@@ -105,10 +104,7 @@ export type Message = {
   property(name: string): string | null;
   /** What a redrive needs to write the message again, and where it was read. Merged into the origin. */
   origin: Origin;
-  /**
-   * Id of a message that carries none: the same for a repeated delivery of one message, another one for every other
-   * message, even when their bytes are equal.
-   */
+  /** Id of a message that carries none: stable across redeliveries, and different for two messages with equal bytes. */
   ownId(): string;
 };
 

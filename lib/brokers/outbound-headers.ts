@@ -1,14 +1,11 @@
+import { stripFailureHeaders } from "@/lib/brokers/conventions/detect";
 import { RETRY_COUNT, redriveMarks } from "@/lib/brokers/conventions/redrive-mark";
-import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import { headerBytes } from "@/lib/brokers/message";
 import type { OutboundMessage } from "@/lib/brokers/port";
 
 export type WireHeader = [name: string, value: Buffer | null];
 
-/**
- * The headers of one attempt for a wire whose headers are names and bytes: the application's own in their order, without
- * those of the failure, with the content type when one was stated, then the mark of the redrive.
- */
+/** The application's headers in order, without those of the failure; the content type if one was stated; the mark of the redrive. */
 export function outboundHeaders(message: OutboundMessage): WireHeader[] {
   const { contentType, origin, retryCount = 0 } = message;
   const own = stripFailureHeaders(message.headers, origin.convention)

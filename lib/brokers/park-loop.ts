@@ -1,5 +1,12 @@
-import { isRefusal, ParkRejected, parkFailure } from "@/lib/brokers/park-failure";
-import { isEmpty, lagOf, type Session, stillHeld } from "@/lib/brokers/park-session";
+import {
+  isEmpty,
+  isRefusal,
+  lagOf,
+  ParkRejected,
+  parkFailure,
+  type Session,
+  stillHeld,
+} from "@/lib/brokers/park-session";
 import type {
   AdapterDeps,
   Consumer,
@@ -24,7 +31,6 @@ const BACKOFF = {
 /** Added to each pause: a broker that accepts a connection and closes it must not get a stream of connections. */
 const PAUSE_MS_MIN = 250;
 const DRAIN_WAIT_MS_DEFAULT = 2_000;
-/** How often the lag is read. */
 const LAG_EVERY_MS = 5_000;
 /** How often a message that alone cannot be committed is tried again. */
 const SET_ASIDE_MS = 60_000;
@@ -60,9 +66,7 @@ export class ParkLoop<Handle> implements Consumer {
   private drained: Pick<Lag, "total"> | null = null;
   /** Ends with the present mode. */
   private turn = new AbortController();
-  /** Fires when the loop stops and when its mode changes. */
   private turnSignal = AbortSignal.any([this.stopping.signal, this.turn.signal]);
-  /** Ends the present pause between two attempts. */
   private nudge = new AbortController();
   private open: Session<Handle> | null = null;
   private current: Omit<ConsumerState, "parts"> & Pick<Lag, "parts"> = {

@@ -1,11 +1,8 @@
 import type { Clock } from "@/lib/platform/clock";
 
-export type PollOptions = { clock: Clock; signal: AbortSignal; everyMs: number; withinMs?: number | undefined };
+type PollOptions = { clock: Clock; signal: AbortSignal; everyMs: number; withinMs?: number | undefined };
 
-/**
- * Looks until there is something, for brokers that are asked and do not push. Resolves with none when `signal` fires or
- * `withinMs` has passed while nothing was found; rejects as `look` does.
- */
+/** Polls until `look` finds something. Resolves with none when `signal` fires or after `withinMs`; rejects as `look` does. */
 export async function poll<T>(
   look: () => Promise<T[]>,
   { clock, signal, everyMs, withinMs = Number.POSITIVE_INFINITY }: PollOptions,

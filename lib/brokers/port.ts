@@ -15,10 +15,7 @@ export type OutboundMessage = {
   redriveId: string;
   /** 1-based count of sends of this event within this redrive. */
   attempt: number;
-  /**
-   * How often this message has been repeated, by its senders before and by Parkade. Above 0 it goes out as x-retry-count, in
-   * place of a parked one: the services behind Parkade count it against their own limits. Absent = unknown.
-   */
+  /** Repeats so far by all senders; above 0 it is sent as x-retry-count, against which services count their own limits. Absent = unknown. */
   retryCount?: number;
   /** The revision that this is; absent = the first. Another one goes out as x-redrive-revision. */
   revision?: number;
@@ -33,7 +30,6 @@ export type OutboundMessage = {
   traceparent?: string;
   /** No parked header made room for it: a wire that has none left leaves it out, since no send fails by its trace. */
   traceparentAdded?: boolean;
-  /** Of the event, where it is known. */
   eventType?: string | null;
   aggregateId?: string | null;
 };
@@ -90,7 +86,6 @@ export type ProbeResult =
   | { reachable: true; detail: string; depth: number | null; sample: ProbeSample[] }
   | { reachable: false; detail: string };
 
-/** A sampled message as a mapping reads it. */
 export type SampledMessage = {
   headers: Header[];
   /** The broker's own properties with a text form, by the name that a mapping gives after `property:`. */
@@ -99,7 +94,6 @@ export type SampledMessage = {
   payload: string | null;
 };
 
-/** The facts of a message that a mapping decides. */
 export type SampleFacts = {
   eventId: string;
   aggregateType: string | null;
@@ -196,7 +190,6 @@ export type ConsumerState = {
   lag: number | null;
   /** null again once it is over. */
   lastError: string | null;
-  /** When the last error happened, epoch milliseconds. */
   lastErrorAtMs: number | null;
   /** When the next attempt begins, epoch milliseconds; null unless the consumer waits for it. */
   retryAtMs: number | null;
@@ -230,10 +223,7 @@ export type Taken<Handle> = {
 
 export type Lag = { total: number | null; parts: Part[] };
 
-/**
- * The reading over one connection. Used by the park loop alone, by one caller at a time; `lag` may run beside the
- * others. A session that has lost its broker rejects every call with the cause.
- */
+/** Used by the park loop alone, one call at a time; only `lag` may overlap. After a lost connection every call rejects with the cause. */
 export interface ReadSession<Handle> {
   /**
    * Waits for messages: resolves with at least one and at most `max`, soon after the first is there, in the order of the
@@ -252,35 +242,22 @@ export interface ReadSession<Handle> {
   lag(): Promise<Lag>;
   /** The name of the part that a message is of. Absent: the broker has no parts. */
   partOf?(handle: Handle): string;
-  /**
-   * False: the broker has this message back, and hands it out again. What was kept of it is forgotten. Absent: a session
-   * keeps what it has until it ends.
-   */
+  /** False: the broker has taken this message back and hands it out again. Absent: a session keeps its messages until it ends. */
   holds?(handle: Handle): boolean;
   /** Throws the cause when the connection is gone: the broker then has everything back that was not acknowledged. */
   assertOpen(): void;
-  /**
-   * Ends the session; what was not acknowledged goes back to the broker. Bounded in time. `graceful`: the broker still
-   * answers as far as the loop knows, so an orderly return is worth some seconds.
-   */
+  /** Ends the session; unacknowledged messages return to the broker. Bounded in time. `graceful`: the broker is worth some seconds' wait. */
   close(graceful: boolean): Promise<void>;
 }
 
-/** How one kind reads one source. */
 export interface Reader<Handle = unknown> {
   /** What is read, for people and the log: `queue orders.dlq`. Holds no secret. */
   readonly what: string;
   /** Messages of one commit at most. */
   readonly batchMax: number;
-  /**
-   * From this count of deliveries on a batch that cannot be committed is held instead of returned: the broker counts
-   * each return and drops the message at its limit. Infinity = returning is harmless.
-   */
+  /** From this delivery count on a failed batch is held: the broker drops a message after too many returns. Infinity = returning is harmless. */
   readonly holdFromDeliveries: number;
-  /**
-   * Connects. Rejects with the broker's own error. Never creates what is missing. `tell` says something that a person must
-   * know and that keeps nobody from reading.
-   */
+  /** Connects. Rejects with the broker's error; never creates what is missing. `tell` reports what does not prevent reading. */
   open(signal: AbortSignal, tell: (notice: string) => void): Promise<ReadSession<Handle>>;
   /** An error of this reader in words that name the cause and the fix. No secrets. */
   describe(error: unknown): string;
@@ -288,21 +265,14 @@ export interface Reader<Handle = unknown> {
 
 /** The adapter of one kind: everything that talks to its broker. Configurations have their secrets resolved. */
 export interface Adapter<Config> {
-  /**
-   * null: events of this kind come by Parkade's API, there is nothing to read. `source` is the name of the source, for
-   * what the broker keeps under a name: a consumer group, a durable consumer.
-   */
+  /** null: events of this kind come by Parkade's API. `source`: its name, for consumer groups and durable consumers. */
   readonly reader: ((config: Config, source: string) => Reader) | null;
   /** Can we reach it, and what would we read? Never consumes. Rejects only with `signal.reason`. */
   probe(config: Config, signal: AbortSignal): Promise<ProbeResult>;
-  /**
-   * A publisher to the source's main destination (the default) or to its slow-lane one. A source without a slow-lane
-   * destination uses the main one for both.
-   */
+  /** A publisher to the main destination, or to the slow-lane one, which defaults to the main one. */
   publisher(config: Config, lane?: "main" | "slow"): Publisher;
 }
 
-/** What every adapter is made with. */
 export type AdapterDeps = {
   clock: Clock;
   /** Uniform in [0, 1), for jitter. */

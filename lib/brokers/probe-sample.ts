@@ -2,12 +2,30 @@ import { applyMapping } from "@/lib/brokers/conventions/mapping";
 import { PayloadJson } from "@/lib/brokers/conventions/payload-json";
 import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
 import { textOrNull } from "@/lib/brokers/message";
-import type { ProbeSample, SampledMessage, SampleFacts } from "@/lib/brokers/port";
+import type { ProbeResult, ProbeSample, SampledMessage, SampleFacts } from "@/lib/brokers/port";
 import { type DeadLetter, headerText, type Origin } from "@/lib/intake/dead-letter.pure";
-import { SAMPLE_CHARS_MAX } from "@/lib/sources/probe-limits.pure";
+import { SAMPLE_CHARS_MAX } from "@/lib/sources/source-limits.pure";
 
-/** How many messages a probe looks at. */
 export const SAMPLE_MAX = 3;
+
+/** What `look` saw; `depth` null = unknown. `reachable` false: it answered, and cannot be used. */
+export type Seen = { reachable?: false; detail: string; depth?: number | null; sample?: ProbeSample[] };
+
+/** The result of a look at a broker. An error of it is the result as well. Rejects only with `signal.reason`. */
+export async function probed(
+  signal: AbortSignal,
+  look: () => Promise<Seen>,
+  wordsOf = (error: unknown) => (error instanceof Error ? error.message : String(error)),
+): Promise<ProbeResult> {
+  try {
+    signal.throwIfAborted();
+    const { reachable = true, detail, depth = null, sample = [] } = await look();
+    return reachable ? { reachable, detail, depth, sample } : { reachable, detail };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { reachable: false, detail: wordsOf(error) };
+  }
+}
 
 /** What a probe says of a message that was read without a mapping: the facts under which it would be parked. */
 export function sampleOf(letter: DeadLetter): ProbeSample {
@@ -35,7 +53,6 @@ export function sampleOf(letter: DeadLetter): ProbeSample {
   };
 }
 
-/** The first headers, up to the length of a sample. */
 function withinLimit(headers: DeadLetter["headers"]): DeadLetter["headers"] {
   let chars = 0;
   return headers.filter(([name, value]) => {
@@ -52,7 +69,6 @@ function propertiesOf({ properties, deadLetter }: Origin): Record<string, string
   return Object.fromEntries(scalars.map(([name, value]) => [name, String(value)]));
 }
 
-/** The facts of a sampled message under another mapping. */
 export function mapSample(
   { message, customary }: { message: SampledMessage; customary: SampleFacts },
   mapping: Mapping,

@@ -5,6 +5,7 @@ import { abortable, abortableWithin } from "@/lib/brokers/abortable";
 import { CodedError } from "@/lib/brokers/coded-error";
 import type { TlsSettings } from "@/lib/brokers/kinds/fields.shapes";
 import type { AdapterDeps, ProbeResult } from "@/lib/brokers/port";
+import { probed, type Seen } from "@/lib/brokers/probe-sample";
 import { type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -21,15 +22,11 @@ export function addressOf({ url }: RedisAddress): string {
   return `${hostname}:${port || 6379}`;
 }
 
-/** A failed connection or command. The message names host and cause and never credentials. */
 export class RedisFailure extends CodedError {
   override readonly name = "RedisFailure";
 }
 
-/**
- * The code of an error of ioredis: `REDIS_` and the first word of the server's reply, or the code of the socket. A
- * connection that ended under a command has `ECONNRESET`.
- */
+/** `REDIS_` and the first word of the server's reply, the socket's code, or ECONNRESET for a connection that ended under a command. */
 export function redisCode(error: unknown): string {
   if (error instanceof RedisFailure) return error.code;
   const { name, message = "", code } = error as { name?: string; message?: string; code?: unknown };
@@ -89,10 +86,7 @@ function connectorTo({ host, port, tls }: ReturnType<typeof serverOf>, { assertA
 /** `name`: as Redis lists the connection. */
 export type Connecting = { name: string; signal: AbortSignal };
 
-/**
- * One connection, made now, that does not reconnect: whoever holds it makes another. Rejects with RedisFailure, or with
- * `signal.reason` when aborted.
- */
+/** Opens a connection that never reconnects. Rejects with RedisFailure, or with `signal.reason` when aborted. */
 export async function connectRedis(
   address: RedisAddress,
   { name, signal }: Connecting,
@@ -150,7 +144,7 @@ export async function connectRedis(
 }
 
 /** What a probe shows of what it read, or why it read nothing: `failureText` says it. Its connection ends with it. */
-export async function probeRedis(
+export function probeRedis(
   address: RedisAddress,
   deps: Pick<AdapterDeps, "clock" | "addresses">,
   {
@@ -159,18 +153,13 @@ export async function probeRedis(
     failureText,
   }: {
     signal: AbortSignal;
-    look: (redis: Redis) => Promise<Omit<Extract<ProbeResult, { reachable: true }>, "reachable">>;
+    look: (redis: Redis) => Promise<Seen>;
     failureText: (error: unknown) => string;
   },
 ): Promise<ProbeResult> {
-  let redis: Redis | null = null;
-  try {
-    redis = await connectRedis(address, { name: "parkade-probe", signal }, deps);
-    return { reachable: true, ...(await abortable(look(redis), signal)) };
-  } catch (error) {
-    signal.throwIfAborted();
-    return { reachable: false, detail: failureText(error) };
-  } finally {
-    redis?.disconnect();
-  }
+  const looked = async () => {
+    const redis = await connectRedis(address, { name: "parkade-probe", signal }, deps);
+    return abortable(look(redis), signal).finally(() => redis.disconnect());
+  };
+  return probed(signal, looked, failureText);
 }

@@ -14,16 +14,15 @@ import {
   addressOf,
   connectRedis,
   isReply,
+  probeRedis,
   type RedisAddress,
   type RedisFailure,
   redisCode,
 } from "@/lib/brokers/redis-connection";
 
-/** What one kind writes to Redis. */
-export type RedisWrite = {
+type RedisWrite = {
   /** The write of a message. Checks the message, and throws PublishError, before a connection is made. */
   of(message: OutboundMessage): (redis: Redis) => Promise<PublishReceipt>;
-  /** An error in words for people. */
   describe(error: unknown): string;
   /** What may have happened when the answer is lost: `the entry may have been added`. */
   doubt: string;
@@ -83,15 +82,9 @@ export class RedisPublisher implements Publisher {
     }
   }
 
-  async probe(signal: AbortSignal): Promise<ProbeResult> {
-    try {
-      const redis = await connectRedis(this.address, { name: "parkade-probe", signal }, this.deps);
-      redis.disconnect();
-      return { reachable: true, detail: `connected to ${addressOf(this.address)}`, depth: null, sample: [] };
-    } catch (error) {
-      signal.throwIfAborted();
-      return { reachable: false, detail: this.write.describe(error) };
-    }
+  probe(signal: AbortSignal): Promise<ProbeResult> {
+    const look = async () => ({ detail: `connected to ${addressOf(this.address)}` });
+    return probeRedis(this.address, this.deps, { signal, look, failureText: this.write.describe });
   }
 
   close(): Promise<void> {

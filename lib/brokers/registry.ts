@@ -31,7 +31,6 @@ import { sqsAdapter } from "@/lib/brokers/sqs/adapter";
 import { type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
-/** The adapter of each kind. */
 export const ADAPTERS: { [K in Kind]: (deps: AdapterDeps) => Adapter<ConfigOf<K>> } = {
   http: httpAdapter,
   rabbitmq: rabbitmqAdapter,
@@ -179,7 +178,6 @@ async function scrubbedProbe(probing: Promise<ProbeResult>, scrubber: Scrubber):
   }
 }
 
-/** Every text of an answer, however deep. */
 function scrubbed<T>(value: T, scrubber: Scrubber): T {
   if (typeof value === "string") return scrubber.text(value) as T;
   if (Array.isArray(value)) return value.map((entry) => scrubbed(entry, scrubber)) as T;

@@ -4,10 +4,7 @@ import { secretValues } from "@/lib/guard/redaction/redact.pure";
 /** Shorter texts stand in every message by chance, and protect nothing. */
 const SECRET_CHARS_MIN = 4;
 
-/**
- * Takes the values of secrets out of what leaves an adapter. A broker or a target repeats what it was sent, in the words
- * of an error for example, and these words go into logs, states, attempts and answers.
- */
+/** Removes secrets from everything that leaves an adapter: brokers and targets repeat what they were sent, in error texts for example. */
 export type Scrubber = {
   /** Texts to take out from now on, as they are and percent-encoded. */
   learn(secrets: readonly string[]): void;
@@ -17,16 +14,12 @@ export type Scrubber = {
 };
 
 const MASK = "***";
-/** Causes of causes that are looked at. */
 const CAUSES_MAX = 8;
 
 /** A byte order mark, or a byte that is no text, hides no secret beside it from whoever is sent the payload. */
 const lenientUtf8 = new TextDecoder("utf-8");
 
-/**
- * The values under secret names in a JSON payload, for `learn`: whoever is sent it may repeat it in an answer, as text or
- * as JSON.
- */
+/** Values under secret names in a JSON payload, for `learn`: a receiver may repeat them in its answer, as text or as JSON. */
 export function secretsOfPayload(payload: Uint8Array): string[] {
   const text = lenientUtf8.decode(payload);
   const values = (secretValues(text) ?? []).map(({ start, end }) => text.slice(start, end));
@@ -59,10 +52,7 @@ export const EXCERPT_SOURCE_MAX = 2_048;
 /** Each is looked for in each excerpt. Of a message with more of them no excerpt is shown. */
 const SECRETS_MAX = 1_000;
 
-/**
- * The readable start of what a target said. What was sent to it under a secret name, and what looks like a credential, is
- * masked before the text is cut: half of a secret is not found.
- */
+/** The readable start of a target's answer. Secrets are masked before the cut: half of a secret would not be found. */
 export function excerpt(text: string, secrets: readonly string[], charsMax: number): string {
   if (secrets.length > SECRETS_MAX) return "";
   const scrubber = createScrubber();

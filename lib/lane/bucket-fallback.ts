@@ -3,10 +3,7 @@ import { newTokenBucket, refilled, type TokenBucketState } from "@/lib/retry/rat
 import { assertAffordable, assertTakeable, TOKEN_EPSILON, upToAnswer, waitMsUntil } from "./bucket-spec";
 import type { BucketSpec, TokenBucket } from "./port";
 
-/**
- * What workers do while the shared bucket does not answer. `closed`: send nothing, so that the rate holds. `local`: each
- * worker sends at its share of the rate, from a bucket of its own.
- */
+/** While the shared bucket does not answer: `closed` sends nothing, `local` sends each worker's share of the rate. */
 export type BucketFallback = "closed" | "local";
 
 /** `unreachable` = nothing can be sent now; `local` = sends go at this worker's share. */
@@ -28,7 +25,7 @@ export type GuardedBucket = TokenBucket & {
   worst(): BucketState;
 };
 
-export type BucketFallbackOptions = {
+type BucketFallbackOptions = {
   fallback: BucketFallback;
   /** Workers alive as far as known, this one included, 1 or more: each sends a share of the rate. */
   workers: () => number;

@@ -1,9 +1,6 @@
 import type { BucketSpec } from "./port";
 
-/**
- * Rounding leaves 0.9999999999 where a token is due: it counts as one, and the bucket goes below zero by as much, so
- * that nothing is gained over time.
- */
+/** Tolerance for 0.9999999999 tokens. The bucket goes below zero by as much, so nothing is gained over time. */
 export const TOKEN_EPSILON = 1e-9;
 
 /** Throws RangeError for a spec that no bucket can serve, or a cost that it can never pay. */

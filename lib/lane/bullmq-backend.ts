@@ -30,7 +30,7 @@ type LaneBullWorker = {
   on<E extends keyof WorkerListener<unknown, void>>(event: E, listener: WorkerListener<unknown, void>[E]): unknown;
 };
 
-export type JobProcessor = (job: Job<unknown>, token: string | undefined) => Promise<void>;
+type JobProcessor = (job: Job<unknown>, token: string | undefined) => Promise<void>;
 
 /** BullMQ writes event streams that Parkade does not read: they are kept short. */
 const EVENTS_KEPT = 100;
@@ -39,10 +39,7 @@ const EVENTS_KEPT = 100;
 const PRODUCER_CONNECTIONS_MAX = 2;
 const WORKER_CONNECTIONS_MAX = 5;
 
-/**
- * `attempts: 1`: our engine retries, BullMQ only carries. Finished jobs go at once, Postgres holds their history;
- * the last failed ones are kept for a person to read.
- */
+/** `attempts: 1` because our engine retries. Finished jobs go at once; the last failed ones are kept to be read. */
 const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: { age: 86_400, count: 500 } } as const;
 
 /** A new BullMQ job; `delayMs` holds it back. */
@@ -68,10 +65,7 @@ async function setForAWhile(client: LaneRedis, key: string): Promise<void> {
   await client.set(key, "1", "PX", PROBE_KEPT_MS);
 }
 
-/**
- * Connects and brings the queue tables up to date on Postgres. Rejects with DomainError `queue-unavailable` and leaves
- * nothing open.
- */
+/** Connects and migrates the queue tables on Postgres. Rejects with DomainError `queue-unavailable` and leaves nothing open. */
 export async function openQueues(connection: LaneConnection, onError: (error: Error) => void): Promise<OpenQueues> {
   if (connection.kind === "redis") {
     const client = await connectRedis(connection.url, "fail-fast", onError);
@@ -136,7 +130,7 @@ function queueOptions<O extends object>(options: O): O & Pick<QueueOptions, "str
   return { ...options, streams: { events: { maxLen: EVENTS_KEPT } } };
 }
 
-export type OpenWorkerOptions = Pick<
+type OpenWorkerOptions = Pick<
   WorkerOptions,
   "concurrency" | "lockDuration" | "stalledInterval" | "drainDelay" | "maxStalledCount" | "runRetryDelay"
 >;

@@ -2,7 +2,7 @@ import { parseRedisUrl } from "@/lib/platform/plain/redis-address.pure";
 import { PostgresPool } from "@/lib/platform/postgres-pool";
 import type { QueueName } from "./port";
 
-export type RedisConnection = { kind: "redis"; url: string; prefix?: string };
+type RedisConnection = { kind: "redis"; url: string; prefix?: string };
 
 /**
  * Where the lanes and the token buckets live: with REDIS_URL on Redis, without it on the Postgres of DATABASE_URL.
@@ -34,10 +34,7 @@ export const CONNECT_TIMEOUT_MS = 5_000;
 /** Longest wait for one command of Redis: a half-open connection must not hold a request for minutes. */
 export const COMMAND_TIMEOUT_MS = 5_000;
 
-/**
- * Of a statement of queue, bucket or idempotency keys on Postgres. They take milliseconds; a connection that falls silent
- * holds its caller for this long and a second, and work is to go on within 10 s.
- */
+/** Statement limit on Postgres: a silent connection holds its caller this long and a second, and work must go on within 10 s. */
 const STATEMENT_MS_MAX = 2_000;
 
 /** A pool of its own for one part of the lane. `max`: its connections, unless the connection says another number. */

@@ -3,7 +3,7 @@ import type { Clock } from "@/lib/platform/clock";
 /** Pause between two checks whether an outage is over. */
 const PROBE_MS = 1_000;
 
-export type OutageOptions = {
+type OutageOptions = {
   clock: Clock;
   /** The first error of its kind since all was well. */
   onOutage(error: unknown): void;
@@ -13,16 +13,13 @@ export type OutageOptions = {
   probe(): Promise<unknown>;
 };
 
-export type Outages = {
+type Outages = {
   /** Takes every error as it comes. */
   report(error: unknown): void;
   stop(): void;
 };
 
-/**
- * Reports an outage once: a lost Redis makes every reconnect and every command fail. Each kind of error (by code, else by
- * name) is passed on once per outage; a probe finds the end of the outage.
- */
+/** Reports each kind of error once per outage, since every reconnect and command fails in one. A probe finds its end. */
 export function watchOutages(options: OutageOptions): Outages {
   const kinds = new Set<string>();
   let suppressed = 0;

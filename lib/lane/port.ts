@@ -2,10 +2,7 @@ import type { LaneJob } from "@/lib/lane/jobs.shapes";
 
 export type LaneName = "main" | "slow";
 
-/**
- * Each lane has a queue, and so have the jobs that walk a large set (plans and bulk operations): a redrive whose slices
- * wait for their rate delays none of them.
- */
+/** One queue per lane, and one for jobs that walk a large set, so that redrives waiting for their rate do not delay those. */
 export const QUEUES = ["main", "slow", "sets"] as const;
 export type QueueName = (typeof QUEUES)[number];
 
@@ -54,10 +51,7 @@ export type BucketSpec = {
   lent?: number;
 };
 
-/**
- * Distributed token bucket, shared by all workers, on the server's clock. Invariant: tokens issued in any window
- * of t seconds <= ratePerSecond * t + burst.
- */
+/** Shared by all workers, on the server's clock. Invariant: tokens issued in any window of t seconds <= ratePerSecond * t + burst. */
 export interface TokenBucket {
   /**
    * Takes `cost` tokens or none. `{ granted: true }`, or how many milliseconds until they could be there.

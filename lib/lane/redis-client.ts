@@ -17,10 +17,7 @@ const FAIL_FAST = {
   commandTimeout: COMMAND_TIMEOUT_MS,
 };
 
-/**
- * Commands wait for Redis to come back: what a BullMQ worker needs (it refuses any other setting). The socket counts as
- * dead when a reply is missing for longer than BullMQ's longest blocking read of 10 s.
- */
+/** Commands wait for Redis, as BullMQ demands. A socket is dead when a reply takes longer than BullMQ's blocking read of 10 s. */
 const WAIT_FOREVER = { enableOfflineQueue: true, maxRetriesPerRequest: null, socketTimeout: 20_000 };
 
 /**
@@ -76,7 +73,7 @@ class EndingCluster extends Cluster {
 /** A client of one server, or of a cluster. */
 export type LaneRedis = Redis | Cluster;
 
-export type RedisPatience = "fail-fast" | "wait-forever";
+type RedisPatience = "fail-fast" | "wait-forever";
 
 function openClient(url: string, patience: RedisPatience): LaneRedis {
   const address = parseRedisUrl(url);
@@ -163,10 +160,7 @@ async function assertClusterFit(client: Cluster): Promise<void> {
   if (answers.every(({ status }) => status === "rejected")) throw (answers[0] as PromiseRejectedResult).reason;
 }
 
-/**
- * With an evicting policy Redis drops keys of the queue under memory pressure, and slices stop without a trace. A
- * server that does not name its policy (Dragonfly, some managed ones) is accepted.
- */
+/** Under an evicting policy Redis drops queue keys without a trace. A server that does not name its policy (Dragonfly) is accepted. */
 function assertFit(info: string): void {
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
   if (policy !== undefined && policy !== "noeviction") {

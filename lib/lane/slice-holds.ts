@@ -1,7 +1,7 @@
 import type { Clock } from "@/lib/platform/clock";
 
 /** Why a running slice must stop. `lock-lost`: another worker may run it already. `stopping`: this worker stops. */
-export type AbortCause = "lock-lost" | "stopping";
+type AbortCause = "lock-lost" | "stopping";
 
 /** Reason of a slice's AbortSignal. */
 export class SliceAborted extends Error {

@@ -21,10 +21,7 @@ const DELAY_MS_MAX = 3_600_000;
 const LOCK_MS = 30_000;
 const STALLED_CHECK_MS = 10_000;
 
-/**
- * Deaths of its workers after which BullMQ gives a slice up. A deploy that kills workers causes fewer: the reconciler would
- * ring it again anyway.
- */
+/** BullMQ gives a slice up after so many dead workers. A deploy causes fewer, and the reconciler would enqueue it again. */
 const STALLED_COUNT_MAX = 10;
 
 /** A pause before the next try while the server refuses connections. */
@@ -33,10 +30,7 @@ const RECONNECT_MS = 1_000;
 /** An idle worker asks for delayed slices this often, seconds. */
 const DRAIN_SECONDS = 5;
 
-/**
- * Longest wait for the queue to take jobs back once none runs any more. A job that it misses starts again when the lock
- * expires.
- */
+/** Longest wait for the queue to take jobs back. A job that it misses starts again when its lock expires. */
 const HAND_BACK_MS = 5_000;
 
 type LaneLog = Record<"info" | "warn" | "error", (fields: Record<string, unknown>, message: string) => void>;

@@ -1,13 +1,9 @@
-/**
- * What usually arrives: the median of the same hours on the days before, with its spread. The overview, the groups, the
- * alerts and the statistics all judge arrivals by these functions.
- */
+/** What usually arrives: the median of the same hours on previous days, with its spread. Every page and alert judges by it. */
 export type Usual = {
   /** Events, the median over the days. */
   median: number;
   /** Events: 1.4826 times the median distance from the median, and not less than chance alone makes of that number. */
   spread: number;
-  /** How many days were counted. */
   days: number;
 };
 

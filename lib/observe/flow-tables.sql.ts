@@ -40,10 +40,7 @@ const REMOVED_BEFORE = `date_trunc('day', now(), 'UTC') - interval '${NARROW_DAY
 /** SQL: where the hour is read in place of the minutes of it. */
 export const NARROW_SINCE = `date_trunc('day', now(), 'UTC') - interval '${NARROW_DAYS} days'`;
 
-/**
- * Kinds of arrivals that became no event. They are kept by source and error code, and not by group: noise may have a group for each
- * message, and nobody asks for it by group.
- */
+/** Arrivals that became no event. Not kept by group: noise may have a group for each message. */
 export const UNGROUPED_KINDS = ["duplicate", "dropped", "rejected"] as const satisfies readonly FlowKind[];
 
 const ROWS_MAX = 50_000;

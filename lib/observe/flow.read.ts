@@ -34,12 +34,9 @@ export type FlowSpan = { fromMs: number; toMs: number; bucketMs: number };
 /** A part of the flow of which only the sum is needed. */
 export const asSum = (fromMs: number, toMs: number = END_MS): FlowSpan => ({ fromMs, toMs, bucketMs: 0 });
 
-export type FlowPiece = FlowTable & { fromMs: number; toMs: number };
+type FlowPiece = FlowTable & { fromMs: number; toMs: number };
 
-/**
- * Splits a span so that each part is read from the widest table that fits: a chart reads one row for each bucket, and
- * rows of narrower tables only at each end.
- */
+/** Splits a span so that each part is read from the widest table that fits, with narrower ones only at its ends. */
 export function flowPieces(tables: readonly FlowTable[], { fromMs, toMs, bucketMs }: FlowSpan): FlowPiece[] {
   const usable = tables.filter(({ widthMs }) => bucketMs % widthMs === 0);
   const cut = (index: number, from: number, to: number): FlowPiece[] => {
@@ -54,15 +51,11 @@ export function flowPieces(tables: readonly FlowTable[], { fromMs, toMs, bucketM
   return cut(0, Math.ceil(fromMs / MINUTE_MS) * MINUTE_MS, Math.ceil(toMs / MINUTE_MS) * MINUTE_MS);
 }
 
-/** The window, by buckets. */
 export function windowSpan(query: StatsQuery): FlowSpan {
   return { fromMs: bucketStarts(query)[0]!, toMs: query.toMs, bucketMs: query.bucketMs };
 }
 
-/**
- * From the window's first bucket to now: a size is computed backwards from now. Later changes than the window are one
- * sum.
- */
+/** From the window's first bucket to now, because a size is computed backwards from now. Changes after the window are one sum. */
 export function sizeSpans(query: StatsQuery): FlowSpan[] {
   const starts = bucketStarts(query);
   const endMs = starts.at(-1)! + query.bucketMs;

@@ -11,7 +11,6 @@ import { dynamicTimeoutMs } from "@/lib/retry/timeout/dynamic";
 import type { LatencyHistory } from "@/lib/retry/timeout/latency";
 import { type Phase, phaseLimit, type TimeoutCode } from "@/lib/retry/timeout/phases";
 
-/** How one attempt ended. */
 export type AttemptEnd<T> =
   | { kind: "ok"; value: T }
   | { kind: "failed"; verdict: Verdict; error: unknown }

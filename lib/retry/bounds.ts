@@ -45,10 +45,7 @@ export function fitViolations(policy: Timing): Violation[] {
   ];
 }
 
-/**
- * Probability that one of `maxAttempts` succeeds when each fails with `pDrop`: 1 - pDrop^maxAttempts.
- * Assumes that failures are independent, which an outage is not: show it with that assumption.
- */
+/** 1 - pDrop^maxAttempts: at least one attempt succeeds. Assumes independent failures, which an outage has not: say so where it is shown. */
 export function successProbability(pDrop: number, maxAttempts: number): number {
   return 1 - pDrop ** maxAttempts;
 }

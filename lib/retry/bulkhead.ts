@@ -7,8 +7,7 @@ export type BulkheadPolicy = {
 
 export type BulkheadSnapshot = { permits: number; inUse: number; queued: number; queueMax: number };
 
-/** A place in the queue. */
-export type BulkheadWaiter = {
+type BulkheadWaiter = {
   /** Leaves the queue; false when the permit was already granted. */
   leave(): boolean;
 };
@@ -61,10 +60,7 @@ export class Bulkhead {
     return { leave: () => waiters.delete(waiter) };
   }
 
-  /**
-   * Lets another call have the place of one that prepares and calls nothing yet. At most as many are lent as there are permits;
-   * false when they are. Each true needs one `endLoan`.
-   */
+  /** Lends the permit of a call that sends nothing yet, at most once per permit; false when all are lent. Each true needs one `endLoan`. */
   lend(): boolean {
     if (this.#lent >= this.#policy.permits) return false;
     this.#lent++;
@@ -72,10 +68,7 @@ export class Bulkhead {
     return true;
   }
 
-  /**
-   * The end of a loan. `granted` null: the call does not need its place any more. Else it has it back when `granted` is called,
-   * before all who wait for a first place.
-   */
+  /** Ends a loan. `granted` null: the permit is no longer needed; else it is called before all who wait for a first one. */
   endLoan(granted: (() => void) | null): BulkheadWaiter | null {
     if (granted === null || this.tryEnter()) {
       this.#lent--;

@@ -17,7 +17,6 @@ export type AttemptContext = {
   reached(phase: Exclude<Phase, "connecting">): void;
 };
 
-/** One operation on a target. */
 export type Call<T> = {
   /** The same for every repeat; null = a repeat after a possible effect is forbidden. */
   idempotencyKey: string | null;
@@ -93,7 +92,6 @@ export type AttemptRecord = {
   hedge: boolean;
   /** Epoch ms at which the send began. */
   startedWallMs: number;
-  /** Milliseconds the send took. */
   elapsedMs: number;
   /** Milliseconds waited for permit and token before it. */
   waitedMs: number;
@@ -114,7 +112,6 @@ export type DecisionInputs = Omit<Situation, "policy" | "call" | "verdict" | "wi
 };
 
 type Spent = {
-  /** Attempts opened here. */
   attempts: number;
   elapsedMs: number;
 };

@@ -1,7 +1,4 @@
-/**
- * Time and chance as arguments. The platform's system clock satisfies this shape; a test passes a manual one, so that
- * a wall clock that jumps an hour changes no delay.
- */
+/** Time and chance as arguments: monotonic times, so that a wall clock that jumps an hour changes no delay. */
 export type Clock = {
   /** Monotonic milliseconds since an arbitrary origin: every delay, deadline and latency is measured with it. */
   nowMs(): number;

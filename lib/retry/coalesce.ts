@@ -1,9 +1,6 @@
 type Flight<T> = { promise: Promise<T>; controller: AbortController; callers: number };
 
-/**
- * One run for all who ask for the same key at the same time; the answer is shared, also when it is an error. A caller
- * that aborts leaves alone; when the last has left, the run itself is aborted.
- */
+/** Shares one run, and its answer or error, among simultaneous calls of a key. The run is aborted when its last caller has aborted. */
 export class Coalescer<T> {
   #flights = new Map<string, Flight<T>>();
 
@@ -20,7 +17,6 @@ export class Coalescer<T> {
     }
   }
 
-  /** Keys under way. */
   get size(): number {
     return this.#flights.size;
   }

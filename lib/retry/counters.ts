@@ -11,9 +11,7 @@ export type Counters = {
   hedges: number;
   timeouts: number;
   throttled: number;
-  /** Retries the engine decided on. */
   retryAllowed: number;
-  /** Operations whose attempts ran out. */
   retryExhausted: number;
   /** Delays that a Retry-After set, whether waited here or by deferring. */
   retryAfterHonored: number;

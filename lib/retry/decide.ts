@@ -19,7 +19,6 @@ export type Situation = {
   curtailed: boolean;
   /** How often in a row this code has now come, this time included. */
   sameCode: number;
-  /** Until the operation's deadline. */
   leftMs: number;
   wallMs: number;
   /** Delay before this attempt, null before the first: decorrelated jitter grows from it. */
@@ -75,7 +74,7 @@ export function decide(situation: Situation): NextStep {
 }
 
 /** When the target asks to be called again. `exact`: then and not later; otherwise the own backoff may be longer. */
-export type Hint = { delayMs: number; exact: boolean };
+type Hint = { delayMs: number; exact: boolean };
 
 /**
  * What the target asks for, believed up to the policy's limit; null = the own backoff decides.

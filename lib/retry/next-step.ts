@@ -8,7 +8,6 @@ import type { Operation } from "@/lib/retry/operation";
 /** A send that was rejected on our own side may be tried again after this: the share of rejected sends follows the answers. */
 const OVERLOAD_WAIT_MS = 1_000;
 
-/** An attempt that was sent and failed. */
 export type Failed = Extract<AttemptEnd<unknown>, { kind: "failed" }>;
 
 /** Facts of an operation that the decision after its next attempt needs. */

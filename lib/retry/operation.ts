@@ -23,12 +23,9 @@ type Undecided = { next: null; inputs: null };
 const UNDECIDED: Undecided = { next: null, inputs: null };
 
 /** A wait or a send that ends when the operation is cancelled. `cancelWait` does not end a send under way. */
-export type Halt = { cancel(reason: unknown): void; cancelWait(reason: unknown): void };
+type Halt = { cancel(reason: unknown): void; cancelWait(reason: unknown): void };
 
-/**
- * One operation: its deadline, its place in the abort tree, and what it has spent. A cancellation reaches every attempt
- * and every wait that is on; a halt reaches every wait, and every attempt that has not sent yet.
- */
+/** One operation's deadline, aborts and spending. A cancellation ends every attempt and wait; a halt spares attempts that have sent. */
 export class Operation<T> {
   readonly call: Call<T>;
   readonly policy: Policy;
@@ -49,7 +46,6 @@ export class Operation<T> {
   /** The caller's own repeats left fewer attempts than the policy has. */
   readonly curtailed: boolean;
 
-  /** Attempts that were opened. */
   attempts = 0;
   sent: Sent;
   /** Cancelled or halted: nothing more is sent. */

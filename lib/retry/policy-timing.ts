@@ -5,7 +5,6 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 /** Also bounds the work of adding up a schedule. */
 const ATTEMPTS_MAX = 1_000;
 
-/** Codes of one list. */
 const RETRY_ON_MAX = 100;
 
 export const delay = between(0, TIMER_MS_MAX);

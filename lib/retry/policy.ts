@@ -40,10 +40,7 @@ export type Policy = {
   stopOnOverload?: OverloadPolicy | null;
 };
 
-/**
- * All violations of a policy from outside (a form, a JSON column), each by field, value and bound; empty
- * when it may run. Checks the shape first and only then whether the attempts fit the deadline.
- */
+/** Violations by field, value and bound; empty when it may run. The shape is checked first, then whether attempts fit the deadline. */
 export function validatePolicy(candidate: unknown): Violation[] {
   const violations = checkPolicy(candidate);
   return violations.length > 0 ? violations : fitViolations(candidate as Policy);

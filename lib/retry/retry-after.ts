@@ -29,10 +29,7 @@ const IMF_FIXDATE = new RegExp(`^${DAY}, (\\d{2}) ([A-Z][a-z]{2}) (\\d{4}) ${TIM
 const RFC_850 = new RegExp(`^${DAY_LONG}, (\\d{2})-([A-Z][a-z]{2})-(\\d{2}) ${TIME} GMT$`);
 const ASCTIME = new RegExp(`^${DAY} ([A-Z][a-z]{2}) ([ \\d]\\d) ${TIME} (\\d{4})$`);
 
-/**
- * Epoch milliseconds of an HTTP-date in any of its three forms, null when malformed. The two-digit year of the RFC 850
- * form is the latest that lies no more than 50 years ahead of `wallMs`.
- */
+/** Epoch milliseconds of an HTTP-date in any of its forms, or null. An RFC 850 year lies at most 50 years after `wallMs`. */
 export function parseHttpDate(value: string, wallMs: number): number | null {
   const modern = IMF_FIXDATE.exec(value);
   if (modern) {

@@ -44,7 +44,7 @@ export type TargetState = {
 };
 
 /** The parts of a policy that all operations on a target share. The rest is each operation's own. */
-export type SharedPolicy = Pick<Policy, "breaker" | "budget" | "healing" | "stopOnOverload">;
+type SharedPolicy = Pick<Policy, "breaker" | "budget" | "healing" | "stopOnOverload">;
 
 /** The live state for display. null = the policy has no such part. */
 export type TargetSnapshot = {
@@ -58,7 +58,7 @@ export type TargetSnapshot = {
   counters: Counters & Rates;
 };
 
-export type TargetOptions = { bulkhead?: BulkheadPolicy; onBreakerChange?: (change: BreakerChange) => void };
+type TargetOptions = { bulkhead?: BulkheadPolicy; onBreakerChange?: (change: BreakerChange) => void };
 
 export function createTargetState(policy: SharedPolicy, clock: Clock, options: TargetOptions = {}): TargetState {
   let shared = policy;

@@ -2,7 +2,6 @@ import { KINDS, kindOf } from "@/lib/brokers/kinds/kinds.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import type { SourceMode } from "@/lib/sources/source-mode.pure";
 
-/** A source that a worker reads from a broker. */
 export type ConsumedSource = {
   id: string;
   name: string;
@@ -19,10 +18,7 @@ export type ConsumedSource = {
 
 const READ = KINDS.filter((kind) => kindOf(kind).capabilities.reads);
 
-/**
- * All broker sources that are not stopped: each worker consumes every source, and brokers share their messages among
- * consumers.
- */
+/** All broker sources that are not stopped. Each worker consumes all of them; brokers share the messages among consumers. */
 export async function readConsumedSources(db: Queryable): Promise<ConsumedSource[]> {
   return db.query<ConsumedSource>(
     `select id, name, kind, config, updated_at::text as revision, mode, mode_at::text as "modeAt",

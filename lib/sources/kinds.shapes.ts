@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
 import { named, nullableText } from "@/lib/platform/api/schemas.shapes";
 
-/** One setting of a kind, as a form shows it. */
 const kindFieldSchema = z.object({
   /** Keys from the configuration down to the setting. */
   path: z.array(z.string()),
@@ -37,9 +36,7 @@ const kindSchema = named(
     fields: z.array(kindFieldSchema),
     /** The first keys of the settings that form a destination, which a named target has in place of the source's. */
     destination: z.array(z.string()),
-    /** A configuration that could work. */
     example: z.record(z.string(), z.unknown()),
-    /** Its page in docs/. */
     docs: z.string(),
   }),
   {

@@ -82,10 +82,7 @@ export async function probeSource(deps: ProbeDeps, { kind, config }: ProbeReques
 
 type Probed = { source: SourceConfig; name: string | null; targets: readonly Target[] };
 
-/**
- * A probe opens a connection to any address that the caller names, and may send secrets of the configuration. So the
- * actor and the address are audited before the probe begins.
- */
+/** A probe connects to any address that the caller names, and may send secrets, so actor and address are audited first. */
 async function probe(deps: ProbeDeps, probed: Probed, viewer: Viewer): Promise<ProbeOut> {
   const { source, name } = probed;
   await deps.db.transaction((tx) =>

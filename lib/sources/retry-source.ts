@@ -5,10 +5,7 @@ import type { Db } from "@/lib/platform/database/db";
 import { unknownSource } from "@/lib/sources/sources.read";
 import { askForRetry } from "@/lib/sources/sources.write";
 
-/**
- * Ends the pause between two attempts to read a source: each worker connects again when it next reads its sources. Throws
- * DomainError `unknown-source`.
- */
+/** Ends the pause before the next attempt: workers reconnect when they next read their sources. Throws DomainError `unknown-source`. */
 export async function retrySource(deps: { db: Db; clock: Clock }, name: string, viewer: Viewer): Promise<void> {
   assertMay(viewer, "change-source", [name]);
   await deps.db.transaction(async (tx) => {

@@ -25,7 +25,6 @@ type Row = {
   partCount: number;
 };
 
-/** What the workers report, by source. */
 export async function readConsumers(db: Queryable, sourceIds: readonly string[]): Promise<Map<string, Row[]>> {
   const rows = await db.query<Row>(
     `select c.source_id as "sourceId", c.worker, c.state, c.since as "sinceMs", c.at as "atMs", c.mode_at = s.mode_at as obeys,
@@ -59,10 +58,7 @@ export function consumerOut(row: Row): SourceConsumerOut {
   };
 }
 
-/**
- * All consumers of a source as one state: the worst, with its error. Workers that fell silent count only when no other
- * reports. Workers that read parts add up; others all count the same queue.
- */
+/** The worst state with its error. Silent workers count only when no other reports; parts add up, other workers count the same queue. */
 export function stateOf(rows: readonly Row[]): SourceOut["state"] {
   const live = rows.filter((row) => row.live);
   const counted = live.length > 0 ? live : rows;

@@ -2,7 +2,6 @@ import type { Db, Tx } from "@/lib/platform/database/db";
 import { CONSUMER_LOST_S } from "@/lib/sources/source-consumers.read";
 import type { ConsumerPart, ConsumerWord } from "@/lib/sources/source-mode.pure";
 
-/** What a worker reports of the source that it reads. */
 export type ConsumerReport = {
   sourceId: string;
   worker: string;
@@ -58,7 +57,6 @@ export async function writeConsumer(db: Db, report: ConsumerReport): Promise<voi
   );
 }
 
-/** The worker no longer reads the source. */
 export async function removeConsumer(db: Db, sourceId: string, worker: string): Promise<void> {
   await db.run("delete from source_consumers where source_id = $1 and worker = $2", [sourceId, worker]);
 }

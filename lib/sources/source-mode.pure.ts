@@ -1,7 +1,4 @@
-/**
- * How a source is read. `running`: read. `paused`: not read, and the broker keeps everything. `draining`: read until it is
- * empty, then paused. `stopped`: not read, and no worker reports it.
- */
+/** `paused`: not read, the broker keeps everything. `draining`: read until empty, then paused. `stopped`: not read, and not reported. */
 export const SOURCE_MODES = ["running", "paused", "draining", "stopped"] as const;
 export type SourceMode = (typeof SOURCE_MODES)[number];
 
@@ -17,7 +14,6 @@ export const CONSUMER_STATES = [
 ] as const;
 export type ConsumerWord = (typeof CONSUMER_STATES)[number];
 
-/** One part that a worker reads, as it is stored. */
 export type ConsumerPart = {
   name: string;
   lag: number | null;

@@ -87,7 +87,6 @@ export function useDeleteSource() {
   });
 }
 
-/** Lets the workers attempt a source at once. */
 export function useRetrySource(name: string) {
   return useMutation<unknown, ApiError, void>({
     mutationFn: () => fetchJson(`${path(name)}/retry`, { method: "POST" }),
@@ -95,9 +94,8 @@ export function useRetrySource(name: string) {
 }
 
 /** `name`: of a stored source; its masked values then stand for the stored ones, and without `config` it is as stored. */
-export type Probe = { name: string; config?: ProbeRequest["config"] } | ProbeRequest;
+type Probe = { name: string; config?: ProbeRequest["config"] } | ProbeRequest;
 
-/** Tests the connection and reads a sample. */
 export function useProbe() {
   return useMutation<ProbeOut, ApiError, Probe>({
     mutationFn: (probe) =>

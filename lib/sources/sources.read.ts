@@ -7,7 +7,7 @@ import type { Source } from "@/lib/platform/database/generated/client";
 import type { LowRateStore } from "@/lib/platform/database/prisma";
 import { nearName } from "@/lib/platform/plain/near-name.pure";
 import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
-import { isSeenCaller } from "@/lib/sources/contracts/seen-callers.pure";
+import { isSeenCaller } from "@/lib/sources/contracts/call-paths.pure";
 import type { LinkTemplate } from "@/lib/sources/links/source-links.pure";
 import { consumerOut, readConsumers, stateOf } from "@/lib/sources/source-consumers.read";
 import type { SourceList, SourceOut } from "@/lib/sources/sources.shapes";

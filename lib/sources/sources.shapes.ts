@@ -14,10 +14,9 @@ import {
   sourceContractOutSchema,
   sourceContractSchema,
 } from "@/lib/sources/contracts/contracts.shapes";
-import { KNOWN_DAYS } from "@/lib/sources/known-days.pure";
 import { linkTemplatesSchema } from "@/lib/sources/links/links.shapes";
 import { LINK_KINDS } from "@/lib/sources/links/source-links.pure";
-import { SAMPLE_CHARS_MAX } from "@/lib/sources/probe-limits.pure";
+import { KNOWN_DAYS, SAMPLE_CHARS_MAX } from "@/lib/sources/source-limits.pure";
 import { CONSUMER_STATES, SOURCE_MODES } from "@/lib/sources/source-mode.pure";
 import { fallbackSchema } from "@/lib/sources/targets/targets.shapes";
 
@@ -79,11 +78,8 @@ export const sourceChangeSchema = named(
     mode: z.optional(mode),
     /** true = each redrive or mend of its events needs the approval of a second person. */
     needsApproval: z.optional(z.boolean("must be true or false")),
-    /** As in SourceRequest. */
     stormPerMinute: z.optional(stormPerMinute),
-    /** As in SourceRequest. */
     knownDays: z.optional(knownDays),
-    /** As in SourceRequest; all of them. */
     links: z.optional(linkTemplatesSchema),
     /** The whole contract, checked by GET /api/v1/sources/{name}/contract; null = none. */
     contract: z.optional(z.nullable(sourceContractSchema)),
@@ -96,7 +92,6 @@ export type SourceChange = z.infer<typeof sourceChangeSchema>;
 /** A preview takes a few samples: it runs with each change of a form. */
 const SAMPLES_MAX = 10;
 
-/** POST /api/v1/sources/probe */
 export const probeRequestSchema = named(
   "ProbeRequest",
   z.strictObject({ kind: z.string("must be text"), config: z._default(object, {}) }),
@@ -106,7 +101,6 @@ export type ProbeRequest = z.infer<typeof probeRequestSchema>;
 
 const consumerWord = z.enum(CONSUMER_STATES);
 
-/** What one worker reports of a source. */
 const sourceConsumerSchema = named(
   "SourceConsumer",
   z.object({
@@ -127,7 +121,6 @@ const sourceConsumerSchema = named(
     lastErrorAt: z.nullable(timeOut),
     /** null = the last error lasts. */
     recoveredAt: z.nullable(timeOut),
-    /** When it connects again. */
     retryAt: z.nullable(timeOut),
     /** The parts with the most lag; `partCount` counts all. */
     parts: z.array(
@@ -202,7 +195,6 @@ export const sourceSchema = named(
         lastError: nullableText,
         retryAt: z.nullable(timeOut),
         ratePerSecond: nullableNumber,
-        /** Workers that report it now. */
         workers: z.int(),
       }),
     ),
@@ -325,10 +317,7 @@ export type BucketState = z.infer<typeof bucketStateSchema>;
 
 /** Live engine state of one target as the workers last reported it. */
 const targetEngineSchema = z.object({
-  /**
-   * `waitMs` until the next probe may pass; null when it is not open, or held open by an operator. `openRatio`: share of
-   * its life it was open, 0..1. null = no breaker.
-   */
+  /** `waitMs`: until the next probe, null when closed or forced. `openRatio`: share of its life open, 0..1. null = no breaker. */
   breaker: z.nullable(
     z.object({
       state: z.enum(["closed", "open", "half-open"]),

@@ -9,7 +9,7 @@ import type { SourceMode } from "@/lib/sources/source-mode.pure";
 const MAIN_RATE = 50;
 export const SLOW_RATE = 5;
 
-export type NewSource = {
+type NewSource = {
   id: string;
   name: string;
   config: SourceConfig;

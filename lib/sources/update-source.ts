@@ -8,7 +8,7 @@ import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure"
 import { assertPayloadSchema } from "@/lib/repair/schemas/payload-schema";
 import { currentSchema } from "@/lib/repair/schemas/payload-schemas.write";
 import { writeSourceSchema } from "@/lib/repair/schemas/store-schema";
-import { isSeenCaller } from "@/lib/sources/contracts/seen-callers.pure";
+import { isSeenCaller } from "@/lib/sources/contracts/call-paths.pure";
 import type { SourceContract } from "@/lib/sources/contracts/source-contract.pure";
 import { assertModeOf, type SourceDeps } from "@/lib/sources/create-source";
 import { parseEditedConfig } from "@/lib/sources/edited-config.shapes";

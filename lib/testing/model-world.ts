@@ -9,7 +9,7 @@ import { imposeStop, resumeSends } from "@/lib/guard/stops/change-stop";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { parkEvents } from "@/lib/intake/park-events";
-import type { ArchiveDeps } from "@/lib/keep/archive/configured-archive";
+import type { ArchiveDeps } from "@/lib/keep/archive/stores/archive-store";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import { liftControl } from "@/lib/order/controls/lift-control";
 import type { Earlier } from "@/lib/order/order-gate.pure";

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from "vi
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { parkEvents } from "@/lib/intake/park-events";
-import type { ArchiveDeps } from "@/lib/keep/archive/configured-archive";
+import type { ArchiveDeps } from "@/lib/keep/archive/stores/archive-store";
 import type { LaneConnection } from "@/lib/lane/connection";
 import { createLaneQueue } from "@/lib/lane/queue";
 import { DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";

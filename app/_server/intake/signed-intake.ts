@@ -1,7 +1,7 @@
 import type { Deps } from "@/app/_server/deps";
 import type { HttpConfig } from "@/lib/brokers/http/kind.shapes";
+import { namesSignature, type SignedIntake } from "@/lib/brokers/http/request";
 import { signatureFault } from "@/lib/brokers/http/request-signature";
-import { namesSignature, type SignedIntake } from "@/lib/brokers/http/signature";
 import { resolveSecrets } from "@/lib/brokers/kinds/config-secrets.shapes";
 import { bearerOf } from "@/lib/guard/tokens/token.pure";
 import { SIGNATURE_ACTOR } from "@/lib/guard/viewer/actor.pure";

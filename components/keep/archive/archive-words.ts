@@ -27,10 +27,7 @@ export function restoredText({ restored, duplicates, refused }: Counts): { title
   };
 }
 
-/**
- * The line of the events list, before its link `in the archive`: `2 more of order-77 lie`. `listed`: whether the list holds
- * events of the same filter, so that these are further ones.
- */
+/** `2 more of order-77 lie`, before the link `in the archive`. `listed`: the list holds events of the same filter. */
 export function archivedLine(
   { eventId, aggregateId }: ArchiveFilter,
   { count, more }: { count: number; more: boolean },

@@ -12,7 +12,6 @@ import { restoredText } from "./archive-words";
 /** Of the filter of the events list. */
 const LINKED_MAX = 100;
 
-/** An event that stays in the archive, and why. */
 export type Refused = { id: string; eventId: string; detail: string };
 
 /** Restores archived events and shows the result in a toast, with the way to the events. `refused`: of the last restore. */

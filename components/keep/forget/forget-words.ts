@@ -18,7 +18,7 @@ export type ForgetDraft = {
   source: string;
 };
 
-export type DraftErrors = Partial<Record<"name" | "value" | "source", string>>;
+type DraftErrors = Partial<Record<"name" | "value" | "source", string>>;
 
 /** What is to be forgotten, or the missing parts by field. The server checks again. */
 export function forgetWhat(draft: ForgetDraft): { ok: true; what: ForgetWhat } | { ok: false; errors: DraftErrors } {

@@ -39,7 +39,6 @@ export function removalTitle(preview: Counts | undefined, total: number | null):
     : `Remove ${plural(removable, "event")}`;
 }
 
-/** The label of the button. */
 export function removalVerb(preview: Counts | undefined): string {
   const removable = preview?.removable ?? null;
   return removable === null ? "Remove" : `Remove ${plural(removable, "event")}`;

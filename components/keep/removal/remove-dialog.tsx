@@ -19,10 +19,7 @@ import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { formatBytes, formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import { goAndStay, removalTitle, removalVerb, type StateCount, whyTheyStay } from "./removal-words";
 
-/**
- * Moves the settled events of a selection into the archive, with a reason. It says before what goes and what stays; a worker
- * does it. For a large set the person types its number.
- */
+/** Archives the settled events of a selection, with a reason. Large sets need their number typed. */
 export function RemoveDialog(props: {
   selection: Selection;
   /** The number of selected events; null = unknown. */

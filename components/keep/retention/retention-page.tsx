@@ -17,7 +17,6 @@ import { dueText, keptText } from "./retention-words";
 
 const RetentionDialog = lazily(() => import("./retention-dialog"), "RetentionDialog");
 
-/** How long events are kept, and what leaves next. */
 export function RetentionPage() {
   const retention = useRetention();
   const { data } = retention;

@@ -9,7 +9,6 @@ const SEVERITY_LOOKS: Record<Severity, { shape: ShapeName; colour: string }> = {
   info: { shape: "ring", colour: "text-queued" },
 };
 
-/** Word, shape and colour of a severity. */
 export function SeverityBadge({ severity, quiet = false }: { severity: Severity; quiet?: boolean }) {
   const { shape, colour } = SEVERITY_LOOKS[severity];
   return (

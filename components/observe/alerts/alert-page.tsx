@@ -32,7 +32,6 @@ const BECAUSE: Record<NonNullable<AlertOut["resolvedBecause"]>, string> = {
   "rule-off": "its rule was switched off",
 };
 
-/** One alert: what is wrong, since when, what stands behind it, and what to do. */
 export function AlertPage({ id }: { id: string }) {
   const read = useAlert(id);
   const [acknowledging, setAcknowledging] = useState(false);

@@ -8,7 +8,6 @@ const PAGES = [
   { href: "/alerts/channels", label: "Channels" },
 ] as const;
 
-/** The pages about alerts, as links beside the title of each. */
 export function AlertsNav({ current }: { current: (typeof PAGES)[number]["href"] }) {
   return (
     <nav aria-label="Alerts" className="flex gap-1">

@@ -13,9 +13,8 @@ export function outflow(bucket: FlowBucket): number {
 }
 
 /** `unstored` and `duplicate` came in, too, and are not parked. */
-export type FlowRow = { atMs: number; in: number; out: number; unstored: number; duplicate: number };
+type FlowRow = { atMs: number; in: number; out: number; unstored: number; duplicate: number };
 
-/** Inflow and outflow per bucket, as rows of a chart. */
 export function flowRows(stats: Pick<FlowStats, "buckets">): FlowRow[] {
   return stats.buckets.map((bucket) => ({
     atMs: Date.parse(bucket.at),
@@ -26,7 +25,7 @@ export function flowRows(stats: Pick<FlowStats, "buckets">): FlowRow[] {
   }));
 }
 
-export type FlowTile = {
+type FlowTile = {
   /** Events per minute over the last `minutes`. */
   inPerMinute: number;
   outPerMinute: number;
@@ -34,10 +33,7 @@ export type FlowTile = {
   spark: number[];
 };
 
-/**
- * The rate over the last few minutes, because a single minute varies between zero and a burst. The running bucket
- * counts for its elapsed part, so that the rate does not drop at each full minute.
- */
+/** The rate over some minutes, since a single one varies too much. The running bucket counts for its elapsed part. */
 export function flowTile(stats: Pick<FlowStats, "buckets" | "bucketMs" | "asOf">, minutes = 5): FlowTile {
   const whole = Math.max(1, Math.round((minutes * 60_000) / stats.bucketMs));
   const recent = stats.buckets.slice(-whole - 1);

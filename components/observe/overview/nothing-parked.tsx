@@ -57,7 +57,6 @@ function Connect({ connected }: { connected: string | null }) {
   );
 }
 
-/** A shell command to copy, and what it does. */
 export function Command({ what, text }: { what: string; text: string }) {
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-1">

@@ -10,7 +10,6 @@ export function windowed(filter: EventFilter): EventFilter {
   return filter.from === undefined && filter.to === undefined ? { ...filter, from: WINDOW_DEFAULT } : filter;
 }
 
-/** The window of a filter alone. */
 export function windowOf({ from, to }: EventFilter): EventFilter {
   return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
 }

@@ -22,7 +22,7 @@ export const CONTRACT_FIELDS = [
 export const CRITICALITY = ["critical", "normal", "background"].map((value) => ({ value, label: value }));
 
 type NumberName = (typeof CONTRACT_FIELDS)[number]["name"];
-export type ContractDraft = Pick<Contract, "semantics" | "criticality"> & Record<NumberName, string>;
+type ContractDraft = Pick<Contract, "semantics" | "criticality"> & Record<NumberName, string>;
 
 export function contractDraft(contract: Contract | null): ContractDraft {
   const from = contract ?? CONTRACT_DEFAULTS;
@@ -30,7 +30,7 @@ export function contractDraft(contract: Contract | null): ContractDraft {
   return { semantics: from.semantics, criticality: from.criticality, ...Object.fromEntries(numbers) };
 }
 
-export type ContractErrors = Partial<Record<NumberName, string>>;
+type ContractErrors = Partial<Record<NumberName, string>>;
 
 /** The typed contract, or what is wrong by field. An empty number is not promised, or has its default. */
 export function contractOf(draft: ContractDraft): { contract: Contract } | { errors: ContractErrors } {

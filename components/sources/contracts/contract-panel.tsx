@@ -9,7 +9,6 @@ import { AssertionList, countText, ResultWord } from "./assertion-list";
 
 const ContractDialog = lazily(() => import("./contract-dialog"), "ContractDialog");
 
-/** What a target promises: the worst result, and each assertion with its formula and numbers. */
 export function ContractPanel({ target }: { target: TargetOut }) {
   const reports = useContractReports();
   const [open, setOpen] = useState(false);

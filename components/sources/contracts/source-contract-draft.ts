@@ -59,10 +59,7 @@ export const SOURCE_CONTRACT_FIELDS = [
 
 type NumberName = (typeof SOURCE_CONTRACT_FIELDS)[number]["name"];
 /** `callers`: names, one a line. */
-export type SourceContractDraft = { criticality: SourceContract["criticality"]; callers: string } & Record<
-  NumberName,
-  string
->;
+type SourceContractDraft = { criticality: SourceContract["criticality"]; callers: string } & Record<NumberName, string>;
 
 export function sourceContractDraft(contract: SourceContract | null): SourceContractDraft {
   const from = contract ?? SOURCE_CONTRACT_DEFAULTS;
@@ -74,7 +71,7 @@ export function sourceContractDraft(contract: SourceContract | null): SourceCont
 }
 
 /** By the server's names, too: `contract.callers[0]` is a fault of `callers`. */
-export type SourceContractErrors = Partial<Record<NumberName | "callers", string>>;
+type SourceContractErrors = Partial<Record<NumberName | "callers", string>>;
 
 /** The typed contract, or what is wrong by field. An empty number is not promised, or has its default. */
 export function sourceContractOf(

@@ -12,7 +12,6 @@ import { AssertionList, countText, ResultWord } from "./assertion-list";
 
 const SourceContractDialog = lazily(() => import("./source-contract-dialog"), "SourceContractDialog");
 
-/** What is promised of the dead letters of a source, and whether it is kept. */
 export function SourceContractPanel({ source }: { source: SourceOut }) {
   const [editing, setEditing] = useState(false);
   const report = useSourceContractReport(source.name, source.contract !== null);

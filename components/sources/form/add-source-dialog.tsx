@@ -15,13 +15,10 @@ import type { KindField, KindOut } from "@/lib/sources/kinds.shapes";
 import { useCreateSource, useKinds } from "@/lib/sources/sources.browser";
 import { ConfigForm } from "./config-form";
 import { KindIcon } from "./kind-icon";
-import { KnownField } from "./known-field";
 import { LinksField } from "./links-field";
 import { MappingForm } from "./mapping-form";
-import { PayloadSchemaField } from "./payload-schema-field";
-import { RepeatQuestion } from "./repeat-question";
+import { KnownField, PayloadSchemaField, RepeatQuestion, StormField } from "./settings-fields";
 import { errorsOf, isMapping, NEW_SOURCE, type SourceBody, type SourceErrors } from "./source-draft";
-import { StormField } from "./storm-field";
 import { type SourceForm, useSourceForm } from "./use-source-form";
 
 const STEPS = ["Kind", "Connection", "Mapping", "Name"] as const;

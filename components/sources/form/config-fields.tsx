@@ -8,7 +8,7 @@ import { Select } from "@/components/ui/select";
 import type { KindField } from "@/lib/sources/kinds.shapes";
 import { type Config, KEPT, numberOrText, type SourceErrors, valueAt, withValue } from "./source-draft";
 
-export type FieldsProps = {
+type FieldsProps = {
   fields: readonly KindField[];
   /** What is shown below the first address: the answer of a probe of it. */
   belowAddress?: ReactNode;

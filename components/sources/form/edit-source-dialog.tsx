@@ -11,12 +11,10 @@ import type { KindOut } from "@/lib/sources/kinds.shapes";
 import { useSaveSource } from "@/lib/sources/sources.browser";
 import type { SourceOut } from "@/lib/sources/sources.shapes";
 import { ConfigForm } from "./config-form";
-import { KnownField } from "./known-field";
 import { LinksField } from "./links-field";
 import { MappingForm } from "./mapping-form";
-import { PayloadSchemaField } from "./payload-schema-field";
+import { KnownField, PayloadSchemaField, StormField } from "./settings-fields";
 import { type SourceDraft, sourceDraft } from "./source-draft";
-import { StormField } from "./storm-field";
 import { useSourceForm } from "./use-source-form";
 
 /** Edits a source. Its name and kind never change: events and targets carry them. */

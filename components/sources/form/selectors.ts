@@ -7,7 +7,7 @@ const SELECTORS_MAX = 200;
 const EXAMPLE_CHARS = 60;
 
 /** A place in the sampled messages that a mapping can name, with a value that one of them has there. */
-export type Selector = { selector: string; example: string };
+type Selector = { selector: string; example: string };
 
 /** Headers, properties and values of the payload that the samples have. */
 export function selectorsIn(samples: readonly Pick<ProbeSampleOut, "message">[]): Selector[] {

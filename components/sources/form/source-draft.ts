@@ -1,6 +1,6 @@
 import type { KindField, KindOut } from "@/lib/sources/kinds.shapes";
-import { KNOWN_DAYS } from "@/lib/sources/known-days.pure";
 import { type LinkTemplate, templateFaults } from "@/lib/sources/links/source-links.pure";
+import { KNOWN_DAYS } from "@/lib/sources/source-limits.pure";
 import type { SourceOut } from "@/lib/sources/sources.shapes";
 
 export type Config = Readonly<Record<string, unknown>>;
@@ -94,7 +94,7 @@ export type SourceBody = {
   knownDays: number | null;
   links: LinkTemplate[];
 };
-export type SourceResult = { ok: true; body: SourceBody } | { ok: false; errors: SourceErrors };
+type SourceResult = { ok: true; body: SourceBody } | { ok: false; errors: SourceErrors };
 
 /** The configuration to send. Only what makes a request pointless is found here; the server checks the rest. */
 export function bodyOf(draft: SourceDraft, { fields }: Pick<KindOut, "fields">): SourceResult {

@@ -6,10 +6,7 @@ import { bodyOf, errorsOf, type SourceDraft, type SourceErrors } from "./source-
 
 export type SourceForm = ReturnType<typeof useSourceForm>;
 
-/**
- * The draft of a source, with its probe. Faults of the draft are shown once it was submitted; a refusal of the last save or
- * probe stands at its fields and above the form.
- */
+/** The draft of a source, with its probe. Faults show after a submit; refusals show at their fields and above the form. */
 export function useSourceForm(
   initial: SourceDraft | (() => SourceDraft),
   kinds: readonly KindOut[],

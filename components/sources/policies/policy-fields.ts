@@ -11,7 +11,7 @@ export type PolicyField = {
   hint?: string;
 };
 
-export type PolicyStep = { title: string; about: string; fields: PolicyField[] };
+type PolicyStep = { title: string; about: string; fields: PolicyField[] };
 
 export type PresetName = keyof typeof POLICY_PRESETS;
 export const PRESET_NAMES = Object.keys(POLICY_PRESETS) as PresetName[];
@@ -48,7 +48,6 @@ function numberOf(text: string): number | string {
   return Number.isFinite(number) ? number : text;
 }
 
-/** How a value is shown in a field. */
 export function shownValue(value: unknown): string {
   if (value === null || value === undefined) return "";
   if (Array.isArray(value)) return value.map(shownValue).join(", ");

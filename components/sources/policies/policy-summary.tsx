@@ -1,5 +1,7 @@
+"use client";
+
+import { Table, Td, Th, Tr } from "@/components/ui/table";
 import { type PolicyView, preciseDuration } from "./policy-view";
-import { ScheduleChart } from "./schedule-chart";
 
 /** The limits of a policy: W, its load on a target, and the times of each attempt. */
 export function PolicySummary({ view }: { view: PolicyView }) {
@@ -35,4 +37,64 @@ function Problems({ problems }: { problems: { field: string; detail: string }[] 
       </ul>
     </div>
   );
+}
+
+/** A policy may have a thousand attempts; only this many get a row. */
+const ROWS_MAX = 20;
+
+/** Earliest start and latest end of each attempt. Light: possible starts, by the jitter. Dark: the last possible run. */
+function ScheduleChart({ view }: { view: Extract<PolicyView, { ok: true }> }) {
+  const span = Math.max(view.policy.deadlineMs, view.upperBoundMs);
+  const percent = (ms: number) => `${(ms / span) * 100}%`;
+  const shown = view.steps.slice(0, ROWS_MAX);
+  return (
+    <div className="min-w-0">
+      <Table focusable aria-label="Schedule of attempts">
+        <thead>
+          <tr>
+            <Th numeric>attempt</Th>
+            <Th>waits before</Th>
+            <Th>begins</Th>
+            <Th className="w-1/2 min-w-40">
+              <span className="flex justify-between">
+                <span>0</span>
+                <span>deadline {preciseDuration(view.policy.deadlineMs)}</span>
+              </span>
+            </Th>
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((step) => (
+            <Tr key={step.attempt}>
+              <Td numeric className="font-mono">
+                {step.attempt}
+              </Td>
+              <Td className="whitespace-nowrap">{range(step.delayMsMin, step.delayMsMax)}</Td>
+              <Td className="whitespace-nowrap">{range(step.startMsMin, step.startMsMax)}</Td>
+              <Td>
+                <div aria-hidden className="relative h-3 rounded-sm bg-canvas">
+                  <div
+                    className="absolute inset-y-0 bg-queued/30"
+                    style={{ left: percent(step.startMsMin), width: percent(step.startMsMax - step.startMsMin) }}
+                  />
+                  <div
+                    className="absolute inset-y-0 min-w-px rounded-xs bg-queued"
+                    style={{ left: percent(step.startMsMax), width: percent(step.endMsMax - step.startMsMax) }}
+                  />
+                </div>
+              </Td>
+            </Tr>
+          ))}
+        </tbody>
+      </Table>
+      {view.steps.length > ROWS_MAX ? (
+        <p className="px-3 pt-1 text-sm text-muted">and {view.steps.length - ROWS_MAX} more attempts</p>
+      ) : null}
+    </div>
+  );
+}
+
+function range(minMs: number, maxMs: number): string {
+  if (maxMs === 0) return "at once";
+  return minMs === maxMs ? preciseDuration(maxMs) : `${preciseDuration(minMs)} – ${preciseDuration(maxMs)}`;
 }

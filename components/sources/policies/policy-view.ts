@@ -15,7 +15,6 @@ export type PolicyView =
       loadFactor: number;
     };
 
-/** The limits of a policy, or the errors of its fields. */
 export function policyView(body: unknown): PolicyView {
   const violations = validatePolicy(body);
   if (violations.length > 0) {
@@ -70,9 +69,8 @@ export function preciseDuration(ms: number): string {
   return `${Number((ms / 3_600_000).toFixed(2))} h`;
 }
 
-export type ParsedBody = { ok: true; body: Record<string, unknown> } | { ok: false; detail: string };
+type ParsedBody = { ok: true; body: Record<string, unknown> } | { ok: false; detail: string };
 
-/** Reads the typed JSON of a policy. */
 export function parseBody(text: string): ParsedBody {
   let body: unknown;
   try {

@@ -4,7 +4,6 @@ import type { Fallback } from "@/lib/redrive/run/fallback.pure";
 import type { TargetOut } from "@/lib/sources/sources.shapes";
 import type { TargetChange } from "@/lib/sources/targets/targets.shapes";
 
-/** The fields of a target's form, as typed text. */
 export type TargetDraft = {
   unlimited: boolean;
   rate: string;
@@ -40,7 +39,7 @@ export function targetDraft(target: TargetOut): TargetDraft {
 }
 
 type Fields = Partial<Record<"rate" | "burst" | "bulkhead" | "warmUp" | "deferMinutes", string>>;
-export type TargetResult = { ok: true; change: TargetChange } | { ok: false; errors: Fields };
+type TargetResult = { ok: true; change: TargetChange } | { ok: false; errors: Fields };
 
 /** Only changed fields are sent, so that two operators who change two fields do not undo each other. */
 export function targetChange(target: TargetOut, draft: TargetDraft, reason: string): TargetResult {

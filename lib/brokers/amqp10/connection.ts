@@ -3,9 +3,8 @@ import { connect as tlsConnect } from "node:tls";
 import rhea, { type AmqpError, type Connection, type ConnectionOptions, type Delivery, type Session } from "rhea";
 import { abortableWithin } from "@/lib/brokers/abortable";
 import type { Amqp10Config } from "@/lib/brokers/amqp10/kind.shapes";
-import { CodedError } from "@/lib/brokers/coded-error";
+import { CodedError, tlsFault } from "@/lib/brokers/coded-error";
 import type { AdapterDeps } from "@/lib/brokers/port";
-import { tlsFault } from "@/lib/brokers/tls-fault";
 import { type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import { atMost, type Clock } from "@/lib/platform/clock";
 
@@ -14,13 +13,9 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const IDLE_MS = 15_000;
 /** How long a close handshake may take before the socket is dropped. */
 const CLOSE_TIMEOUT_MS = 3_000;
-/**
- * Deliveries that one session keeps, from the oldest unsettled one on: rhea frees them in their order, so one message that is
- * held for long keeps all behind it.
- */
+/** Maximum unsettled deliveries of a session. rhea frees them in order, so one message held for long keeps all behind it. */
 const SESSION_DELIVERIES_MAX = 16_384;
 
-/** A failed connection, link or transfer. The message names host and cause and never credentials. */
 export class Amqp10Fault extends CodedError {
   override readonly name = "Amqp10Fault";
 }
@@ -35,7 +30,6 @@ const CONDITIONS: Record<string, string> = {
   "com.microsoft:server-busy": "AMQP_RESOURCE_ERROR",
 };
 
-/** The code of an error condition, `amqp:not-found` for example. */
 function conditionCode(condition: string): string {
   const last = condition
     .split(":")
@@ -46,7 +40,6 @@ function conditionCode(condition: string): string {
 
 type Failure = Partial<AmqpError> & { code?: unknown; message?: string };
 
-/** Any error of rhea, of a link, or of the socket below. */
 export function amqp10Code(error: unknown): string {
   if (error instanceof Amqp10Fault) return error.code;
   const { condition, description = "", code } = (error ?? {}) as Failure;

@@ -16,10 +16,7 @@ import { readDeadLetter, unreadable } from "@/lib/brokers/conventions/read-dead-
 import { type HeaderValue, HeaderView, type Message } from "@/lib/brokers/message";
 import type { DeadLetter, Origin } from "@/lib/intake/dead-letter.pure";
 
-/**
- * How the payload is written again. `encoded`: it is body sections as they were on the wire (a map, a sequence, several
- * values). A list: the lengths of several data sections, joined in the payload.
- */
+/** How the payload is written again. `encoded`: as the body sections that were on the wire. A list: lengths of the joined data sections. */
 export type BodyShape = "data" | "string" | "binary" | "null" | "encoded" | number[];
 
 function payloadOf(body: readonly BodySection[]): { payload: Buffer | null; shape: BodyShape } {
@@ -98,10 +95,7 @@ function amqp10Message(sections: Sections, address: string): Message {
   };
 }
 
-/**
- * Id of a message that carries none: of nothing that a delivery counts. A broker's sequence number stays through
- * repeated deliveries; without one two messages that are equal in every byte are one.
- */
+/** Id of a message that carries none, from what redeliveries keep. Without a broker's sequence number, equal bytes are one message. */
 function hashId(address: string, { annotations, properties, application, body }: Sections): string {
   const sequence = annotations.find(([name]) => name === "x-opt-sequence-number")?.[1];
   const facts = [address, toJson(sequence ?? { type: "null" }), properties, application].map((part) =>
@@ -112,7 +106,7 @@ function hashId(address: string, { annotations, properties, application, body }:
   return `sha256-${hash.digest("hex")}`;
 }
 
-export type Received = { letter: DeadLetter; deliveries: number };
+type Received = { letter: DeadLetter; deliveries: number };
 
 /** Reads a message as it came. Never throws: one that cannot be parsed is parked with its bytes. */
 export function receive(bytes: Buffer, { address, mapping = {} }: Pick<Amqp10Config, "address" | "mapping">): Received {

@@ -11,6 +11,7 @@ import {
   writeSections,
 } from "@/lib/brokers/amqp10/sections";
 import { type AmqpValue, AmqpValueError, fromHeader, fromJson } from "@/lib/brokers/amqp10/value";
+import { stripFailureHeaders } from "@/lib/brokers/conventions/detect";
 import { UNREADABLE } from "@/lib/brokers/conventions/read-dead-letter";
 import {
   furtherMarks,
@@ -20,7 +21,6 @@ import {
   REDRIVE_ID,
   RETRY_COUNT,
 } from "@/lib/brokers/conventions/redrive-mark";
-import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import { type OutboundMessage, PublishError } from "@/lib/brokers/port";
 
 export type Amqp10Outbound = { to: string; bytes: Buffer };

@@ -20,6 +20,7 @@ import {
   type Publisher,
   type PublishReceipt,
 } from "@/lib/brokers/port";
+import { probed } from "@/lib/brokers/probe-sample";
 import type { Clock } from "@/lib/platform/clock";
 
 /** How long `close` waits for answers that are on their way. */
@@ -29,12 +30,10 @@ const LINKS_MAX = 64;
 
 type Settle = (outcome: PublishReceipt | PublishError) => void;
 
-/** A sending link to one address. */
 type Link = {
   sender: Sender;
   /** Resolves when there may be credit; made anew each time. */
   credit: PromiseWithResolvers<void>;
-  /** Why the link ended. */
   cause: unknown;
   pending: Map<Delivery, Settle>;
   open: boolean;
@@ -242,18 +241,14 @@ export class Amqp10Publisher implements Publisher {
     await closeAmqp10(connected.connection, this.clock);
   }
 
-  async probe(signal: AbortSignal): Promise<ProbeResult> {
+  probe(signal: AbortSignal): Promise<ProbeResult> {
     const to = (this.lane === "slow" ? this.config.slowLaneAddress : undefined) ?? this.config.redriveTo?.address;
-    try {
+    return probed(signal, async () => {
       const connected = await abortable(this.connect(), signal);
       // The link tells whether the address exists and may be written to; nothing is sent.
       if (to !== undefined) await this.whenSendable(this.linkTo(connected, to), { to, bytes: Buffer.alloc(0) }, signal);
-      const detail = `connected to ${hostOf(this.config)}${to === undefined ? "" : `, address ${to}`}`;
-      return { reachable: true, detail, depth: null, sample: [] };
-    } catch (error) {
-      signal.throwIfAborted();
-      return { reachable: false, detail: error instanceof Error ? error.message : String(error) };
-    }
+      return { detail: `connected to ${hostOf(this.config)}${to === undefined ? "" : `, address ${to}`}` };
+    });
   }
 
   async close(): Promise<void> {

@@ -25,7 +25,6 @@ const ATTACH_TIMEOUT_MS = 10_000;
 /** A broker may count a connection that was lost as a failed delivery, and drop a message beyond its limit. */
 const HOLD_FROM_DELIVERY_COUNT = 1;
 
-/** Reads a dead-letter address. */
 export function amqp10Reader(config: Amqp10Config, { clock, addresses }: AdapterDeps): Reader<Delivery> {
   const credit = config.credit ?? CREDIT_DEFAULT;
   return {
@@ -45,10 +44,7 @@ export function amqp10Reader(config: Amqp10Config, { clock, addresses }: Adapter
   };
 }
 
-/**
- * A receiving link that hands out no message yet. Rejects when the broker refuses it, with the broker's own error. A browser
- * gets copies; a broker that has none says so in its source.
- */
+/** Opens a receiving link without credit. Rejects with the broker's error. A browser gets copies; a broker without one says so in its source. */
 export async function attach(
   session: Session,
   config: Amqp10Config,

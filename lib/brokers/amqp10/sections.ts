@@ -79,10 +79,7 @@ function descriptorAt(bytes: Buffer, at: number): { code: number | undefined; st
   return { code: value.type === "symbol" ? BY_SYMBOL[value.value] : Number((value as { value: bigint }).value), start };
 }
 
-/**
- * The bytes of a message behind the sections that change with each delivery: the header, which counts the deliveries, and the
- * delivery annotations. For a message that does not parse: up to where it does.
- */
+/** The bytes without header and delivery annotations, which change with each delivery; as far as the message parses. */
 export function withoutDelivery(bytes: Buffer): Buffer {
   let at = 0;
   try {

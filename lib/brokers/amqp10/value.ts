@@ -147,7 +147,6 @@ export function sized(kind: "binary" | "string" | "symbol", content: Buffer): Bu
   return Buffer.concat([head, content]);
 }
 
-/** Inverse of `readValue`. */
 export function encodeValue(value: AmqpValue): Buffer {
   switch (value.type) {
     case "null":
@@ -277,7 +276,6 @@ export function textOf(value: AmqpValue | undefined): string | null {
   return value.type === "binary" ? textOrNull(value.value) : null;
 }
 
-/** An application property as a Header. */
 export function toHeader(name: string, value: AmqpValue): Header {
   if (value.type === "null") return [name, null];
   // Text that PostgreSQL cannot store goes as its typed form.

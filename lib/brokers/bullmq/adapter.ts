@@ -5,7 +5,7 @@ import { type BullmqConfig, bullmq } from "@/lib/brokers/bullmq/kind.shapes";
 import { BullmqPublisher } from "@/lib/brokers/bullmq/publisher";
 import { assertQueue, bullmqReader, letterOf } from "@/lib/brokers/bullmq/reader";
 import type { Adapter, AdapterDeps, ProbeResult } from "@/lib/brokers/port";
-import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
+import { probed, SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
 
 /** The failed jobs of another application's BullMQ queue, on Redis or on PostgreSQL. */
 export function bullmqAdapter(deps: AdapterDeps): Adapter<BullmqConfig> {
@@ -16,9 +16,9 @@ export function bullmqAdapter(deps: AdapterDeps): Adapter<BullmqConfig> {
   };
 }
 
-async function probe(config: BullmqConfig, deps: AdapterDeps, signal: AbortSignal): Promise<ProbeResult> {
+function probe(config: BullmqConfig, deps: AdapterDeps, signal: AbortSignal): Promise<ProbeResult> {
   let store: JobStore | null = null;
-  const look = async (): Promise<ProbeResult> => {
+  const look = async () => {
     store = await openJobStore(config, { name: "parkade-probe", signal }, deps);
     await assertQueue(store, config);
     const queue = store.queue(config.queue);
@@ -26,14 +26,12 @@ async function probe(config: BullmqConfig, deps: AdapterDeps, signal: AbortSigna
     const read = await Promise.all(jobs.map((job) => (job ? letterOf(store!, config, job) : null)));
     const sample = read.flatMap((one) => (one === null ? [] : [sampleOf(one.letter)]));
     const depth = await queue.getFailedCount();
-    return { reachable: true, detail: `connected to ${storeAddress(config)}, ${bullmq.reads(config)}`, depth, sample };
+    return { detail: `connected to ${storeAddress(config)}, ${bullmq.reads(config)}`, depth, sample };
   };
-  try {
-    return await abortable(look(), signal);
-  } catch (error) {
-    signal.throwIfAborted();
-    return { reachable: false, detail: describeStore(error, config) };
-  } finally {
-    await (store as JobStore | null)?.close();
-  }
+  const looking = probed(
+    signal,
+    () => abortable(look(), signal),
+    (error) => describeStore(error, config),
+  );
+  return looking.finally(() => store?.close());
 }

@@ -1,7 +1,7 @@
 import type { Job, JobsOptions } from "bullmq";
 import { jobKey, MARKS, type Marks, originalJob } from "@/lib/brokers/bullmq/marks";
 import type { Convention } from "@/lib/brokers/conventions/convention";
-import { significantLine } from "@/lib/brokers/conventions/node-stack";
+import { significantLine } from "@/lib/brokers/conventions/exception-text";
 import { REDRIVE_ATTEMPT, REDRIVE_ID } from "@/lib/brokers/conventions/redrive-mark";
 import { HeaderView, type Message } from "@/lib/brokers/message";
 

@@ -23,7 +23,6 @@ const STATEMENT_MS_MAX = 5_000;
 /** How long an orderly end may take before the sockets are closed. */
 const CLOSE_MS_MAX = 1_000;
 
-/** A state of BullMQ's jobs. */
 const FAILED = "failed";
 
 /** The part of BullMQ's Queue that is used, the same on both backends. */
@@ -41,10 +40,7 @@ export type JobStore = {
   exists(name: string): Promise<boolean>;
   /** Failed jobs from position `start` on, `count` at most, without their data: it may be large. */
   failed(queue: string, page: { start: number; count: number; oldestFirst: boolean }): Promise<FailedJob[]>;
-  /**
-   * The data of a job as it is stored, since BullMQ's own reading rounds large numbers, and what Parkade wrote beside it.
-   * null = the job is gone.
-   */
+  /** Raw job data (BullMQ's own reading rounds large numbers) and Parkade's marks beside it. null = the job is gone. */
   stored(queue: string, id: string): Promise<Stored | null>;
   /** Writes marks beside the job, and into its log. Nothing is written for a job that is gone. */
   mark(queue: string, id: string, marks: Marks): Promise<void>;
@@ -214,7 +210,6 @@ export function storeAddress(config: BullmqConfig): string {
   return `${hostname}:${port || 5432}`;
 }
 
-/** The code of a failure of Redis, PostgreSQL or their sockets, upper snake case. */
 export function storeCode(error: unknown): string {
   if (error instanceof JobStoreFailure) return error.code;
   const code = (error as { code?: unknown }).code;
@@ -222,7 +217,6 @@ export function storeCode(error: unknown): string {
   return redisCode(error);
 }
 
-/** A queue or job that is not as it must be. The message is for people. */
 export class JobStoreFailure extends CodedError {
   override readonly name = "JobStoreFailure";
 }

@@ -29,7 +29,6 @@ export function marksOf(text: string | null): Marks {
   return { parked, redrive: isRedrive ? { redriveId, attempt } : null };
 }
 
-/** The line of the log that says the same. */
 export function logLine({ parked, redrive, origin }: Marks): string {
   return redrive === null
     ? `parkade: parked the failure of ${parked}`

@@ -21,6 +21,7 @@ import {
   type Publisher,
   type PublishReceipt,
 } from "@/lib/brokers/port";
+import { probed } from "@/lib/brokers/probe-sample";
 import { parseExact } from "@/lib/platform/plain/exact-json.pure";
 
 /** For how long a queue that was found counts as existing. */
@@ -218,15 +219,13 @@ export class BullmqPublisher implements Publisher {
     await job.remove(); // rejects when it is locked, or removed by another
   }
 
-  async probe(signal: AbortSignal): Promise<ProbeResult> {
-    try {
+  probe(signal: AbortSignal): Promise<ProbeResult> {
+    const look = async () => {
       const store = await openJobStore(this.config, { name: "parkade-probe", signal }, this.deps);
       await store.close();
-      return { reachable: true, detail: `connected to ${storeAddress(this.config)}`, depth: null, sample: [] };
-    } catch (error) {
-      signal.throwIfAborted();
-      return { reachable: false, detail: describeStore(error, this.config) };
-    }
+      return { detail: `connected to ${storeAddress(this.config)}` };
+    };
+    return probed(signal, look, (error) => describeStore(error, this.config));
   }
 
   close(): Promise<void> {

@@ -21,10 +21,7 @@ const POLL_MS = 1_000;
 /** How often the whole failed set is gone through again, for jobs that the newest page did not show. */
 const WALK_EVERY_MS = 60_000;
 
-/**
- * After a walk that found a job which the walk before it passed by. The times of failure are of several machines: where their
- * clocks differ each walk finds one, and a large set must not be read without a pause.
- */
+/** Pause after a walk that found a skipped job: where the clocks of machines differ each walk finds one, and a large set costs a pause. */
 export function soonAgainMs(walkTookMs: number): number {
   return Math.min(walkTookMs, WALK_EVERY_MS);
 }

@@ -80,10 +80,7 @@ function stepOf(priority: number, steps: string): number {
   return sorted.findLast((step) => step <= priority) ?? sorted.at(-1)!;
 }
 
-/**
- * The one queue that a direct exchange delivers a routing key to. Several would each get the message, though one consumer
- * failed: that is refused.
- */
+/** The one queue that a direct exchange routes the key to. Several are refused: each would get the message though one consumer failed. */
 async function queueBehind(redis: Redis, config: CeleryConfig, exchange: string, routingKey: string): Promise<string> {
   const bindings = (await redis.smembers(bindingsOf(config, exchange))).map((one) => one.split(separatorOf(config)));
   const queues = new Set(bindings.filter(([key]) => key === routingKey).map((parts) => parts.at(-1)!));

@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from "node:crypto";
+import { stripFailureHeaders } from "@/lib/brokers/conventions/detect";
 import { PayloadJson } from "@/lib/brokers/conventions/payload-json";
 import { readDeadLetter, unreadable } from "@/lib/brokers/conventions/read-dead-letter";
 import { RETRY_COUNT, redriveMarks } from "@/lib/brokers/conventions/redrive-mark";
-import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
 import { type HeaderValue, HeaderView, type Message, textOrNull } from "@/lib/brokers/message";
 import type { OutboundMessage } from "@/lib/brokers/port";
@@ -85,10 +85,7 @@ function deliveryOf(properties: Json): { exchange: string; routingKey: string } 
   return routingKey === null ? null : { exchange: textIn(info as Json, "exchange") ?? "", routingKey };
 }
 
-/**
- * Where a message was before it was dead-lettered, as far as it says so. A message that was sent into the dead-letter queue
- * names that one in its delivery_info; one that was moved there still names its own.
- */
+/** Where a message was before: delivery_info names the dead-letter queue when it was sent there, and the origin when it was moved. */
 function originOf({ headers, properties }: Envelope, queue: string): Origin {
   const named = textIn(headers, ORIGINAL_QUEUE);
   if (named !== null) return { queue: named };

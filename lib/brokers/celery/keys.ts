@@ -29,7 +29,6 @@ export function ownKeys(names: Names) {
   };
 }
 
-/** The set of an exchange's bindings. */
 export function bindingsOf({ keyPrefix = "" }: Pick<Names, "keyPrefix">, exchange: string): string {
   return `${keyPrefix}_kombu.binding.${exchange}`;
 }

@@ -75,10 +75,7 @@ async function done<T>(commands: ChainableCommander): Promise<T[]> {
   });
 }
 
-/**
- * Moves messages into a list of its own, from which they go with the acknowledgement. A handle is the message itself: only
- * the same bytes are removed.
- */
+/** Moves messages into a list of its own until they are acknowledged. A handle is the message: only the same bytes are removed. */
 class QueueSession implements ReadSession<Buffer> {
   readonly inHandMax = Number.POSITIVE_INFINITY;
   private readonly redis: Redis;

@@ -39,10 +39,7 @@ function isStructured(contentType: string | null): boolean {
   return /^application\/cloudevents\+json/i.test(contentType ?? "");
 }
 
-/**
- * Attributes of a CloudEvent (https://github.com/cloudevents/spec, version 1.0), structured mode first; null when the
- * message is none: all four required attributes must be there.
- */
+/** Attributes of a CloudEvent 1.0, structured mode first; null unless all four required ones are there. https://github.com/cloudevents/spec */
 export function cloudEventOf(
   headers: HeaderView,
   contentType: string | null,

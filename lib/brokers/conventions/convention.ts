@@ -34,10 +34,7 @@ export function clean(text: string): string {
   return text.replaceAll("\u0000", "\uFFFD").toWellFormed();
 }
 
-/**
- * Instant of an ISO 8601 text as .NET and Java write it (up to nine fraction digits, zone optional: then UTC), epoch
- * milliseconds; null when it is none.
- */
+/** Epoch milliseconds of ISO 8601 as .NET and Java write it: up to nine fraction digits, UTC without a zone. null when it is none. */
 export function instantMs(text: string | null): number | null {
   if (text === null) return null;
   const match = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?\s*(Z|[+-]\d\d:?\d\d)?$/i.exec(text.trim());
@@ -51,4 +48,11 @@ export function instantMs(text: string | null): number | null {
 export function dotnetTypeName(text: string | null): string | null {
   const name = text?.split(/[,;]/, 1)[0]?.trim();
   return name ? name : null;
+}
+
+/** Set in `origin.payloadState` for a dead letter that only names one record, or several. There is nothing to send back. */
+export type PayloadState = "reference-only" | "batch-reference";
+
+export function isReferenceOnly({ payloadState }: Origin): boolean {
+  return payloadState === "reference-only" || payloadState === "batch-reference";
 }

@@ -5,7 +5,7 @@ import { lambdaDestination, lambdaDlq, lambdaEventSource } from "@/lib/brokers/c
 import { sns } from "@/lib/brokers/conventions/aws/sns";
 import { sqsRedrivePolicy } from "@/lib/brokers/conventions/aws/sqs";
 import type { Convention, Reading } from "@/lib/brokers/conventions/convention";
-import { generic } from "@/lib/brokers/conventions/generic";
+import { generic, isConsumerErrorHeader } from "@/lib/brokers/conventions/generic";
 import { lambdaKafka } from "@/lib/brokers/conventions/kafka/lambda";
 import { springCloudStreamKafka, springKafkaDlt, springRetryTopic } from "@/lib/brokers/conventions/kafka/spring-kafka";
 import {
@@ -23,18 +23,17 @@ import { natsAdvisory } from "@/lib/brokers/conventions/nats-advisory";
 import { nserviceBus } from "@/lib/brokers/conventions/nservicebus";
 import { pubsubDeadLetterPolicy } from "@/lib/brokers/conventions/pubsub";
 import { celery, dramatiq } from "@/lib/brokers/conventions/python-tasks";
+import { isRedriveHeader } from "@/lib/brokers/conventions/redrive-mark";
 import { springAmqp, springCloudStream } from "@/lib/brokers/conventions/spring-amqp";
-import { xDeath } from "@/lib/brokers/conventions/x-death";
+import { isBrokerDeathHeader, xDeath } from "@/lib/brokers/conventions/x-death";
 import type { Message } from "@/lib/brokers/message";
 import { outboxRow } from "@/lib/brokers/outbox/row";
 import { redisStreamEntry } from "@/lib/brokers/redis-streams/entry";
 import { sidekiqJob } from "@/lib/brokers/sidekiq/job";
+import type { Header } from "@/lib/intake/dead-letter.pure";
 
-/**
- * In order of detection. Frameworks come before the broker's own records: a message that went through a retry queue
- * carries `x-death` of those earlier hops too.
- */
-export const CONVENTIONS: readonly Convention[] = [
+/** In order of detection. Frameworks come first: a message from a retry queue carries the `x-death` of earlier hops too. */
+const CONVENTIONS: readonly Convention[] = [
   nserviceBus,
   massTransit,
   celery,
@@ -73,11 +72,30 @@ export const CONVENTIONS: readonly Convention[] = [
   generic,
 ];
 
-/** How the first convention that recognises the message reads it. */
 export function readConvention(message: Message): Reading {
   for (const convention of CONVENTIONS) {
     const reading = convention.read(message);
     if (reading !== null) return reading;
   }
   throw new Error("the generic convention reads everything"); // unreachable: it is the last
+}
+
+const OWNERS = new Map(CONVENTIONS.map((convention) => [convention.name, convention]));
+
+/**
+ * Headers that go back with a redrive: the application's own. Left out are the broker's death records, earlier redrive
+ * marks, the error headers Parkade documents, and headers of the convention that was detected when the message was parked.
+ * Another framework's names stay: `exception-type` or `original-topic` are words an application may use.
+ */
+export function stripFailureHeaders(headers: readonly Header[], convention: string | undefined): Header[] {
+  const owner = convention === undefined ? undefined : OWNERS.get(convention);
+  return headers.filter(([name]) => {
+    const key = name.toLowerCase();
+    return !(
+      isBrokerDeathHeader(key) ||
+      isRedriveHeader(key) ||
+      isConsumerErrorHeader(key) ||
+      (owner?.owns(key) ?? false)
+    );
+  });
 }

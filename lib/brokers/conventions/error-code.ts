@@ -30,10 +30,7 @@ const BY_REASON: Record<string, string> = {
   maximumpayloadsizeexceeded: "TOO_LARGE",
 };
 
-/**
- * Simple exception names to coarse codes; the first match wins, so narrow rows come before wide ones. Names are the
- * ones of the JDK, Spring, Hibernate, .NET, Entity Framework, Python and Node.
- */
+/** Exception names of the JDK, Spring, Hibernate, .NET, Entity Framework, Python and Node. First match wins: narrow rows come first. */
 const BY_TYPE: readonly [RegExp, string][] = [
   [
     /OptimisticLock|DbUpdateConcurrency|ConcurrencyException|ConcurrentModification|StaleObjectState|VersionConflict|StaleState/,
@@ -73,10 +70,7 @@ export function codeOfType(type: string): string | null {
   return BY_TYPE.find(([pattern]) => pattern.test(name))?.[1] ?? null;
 }
 
-/**
- * Error code of a dead letter whose consumer wrote none: by the first exception of the chain that is known, else by
- * the reason, else that there was an exception at all.
- */
+/** Error code where the consumer wrote none: by the first known exception of the chain, else by the reason. */
 export function deriveErrorCode(exceptionTypes: readonly string[], reason: string | null): string {
   for (const type of exceptionTypes) {
     const code = codeOfType(type);

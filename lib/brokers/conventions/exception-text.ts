@@ -1,10 +1,6 @@
-/** One link of an exception chain, outermost first. */
-export type ExceptionLink = { type: string; message: string };
+type ExceptionLink = { type: string; message: string };
 
-/**
- * Exceptions that only carry another one: frameworks throw them around the consumer's own failure, and grouping by
- * them would put every failure into one group.
- */
+/** Exceptions that frameworks throw around the consumer's own failure. Grouping by them would put every failure into one group. */
 const WRAPPERS = new Set([
   "ListenerExecutionFailedException",
   "MessagingException",
@@ -74,4 +70,12 @@ export function dotnetChain(text: string): ExceptionLink[] {
     }
   }
   return chain;
+}
+
+const FIRST_LINE = /^([A-Za-z_$][\w$.]*)(?: \[[^\]]*\])?: ?(.*)$/;
+
+/** Class and message in the first line of a stack that V8 wrote: `TypeError [ERR_X]: bad amount`; null when it names none. */
+export function significantLine(stack: string | null): ExceptionLink | null {
+  const match = FIRST_LINE.exec(stack?.split("\n", 1)[0]?.slice(0, 2_000) ?? "");
+  return match === null ? null : { type: match[1]!, message: match[2]! };
 }

@@ -24,10 +24,7 @@ export function consumerError(headers: HeaderView): DeadLetterError {
   };
 }
 
-/**
- * Headers Parkade documents for consumers that dead-letter by hand. They describe one failure, so a redrive drops
- * them: left on, the next failure would be filed under the old error.
- */
+/** Documented headers for consumers that dead-letter by hand. A redrive drops them: the next failure would be filed under the old error. */
 const DOCUMENTED = new Set([
   "x-error-code",
   "x-error-type",

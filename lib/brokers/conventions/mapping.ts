@@ -7,14 +7,14 @@ import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
 import type { Message } from "@/lib/brokers/message";
 
 /** All parts of a message that a mapping may read. `message` is the original one, unwrapped. */
-export type MappingInput = {
+type MappingInput = {
   message: Message;
   payload: PayloadJson;
   cloudEvent: CloudEventAttributes | null;
   reading: Reading;
 };
 
-export type MappedFields = {
+type MappedFields = {
   /** null: the message carries no id of any kind. */
   eventId: string | null;
   aggregateType: string | null;
@@ -157,10 +157,7 @@ function customaryFields(input: MappingInput): MappedFields {
   };
 }
 
-/**
- * The facts that a source's own mapping finds, over those of the customary places. `find`: the text at a selector, null when
- * the message has none there.
- */
+/** The facts that a source's mapping finds override the customary ones. `find`: the text at a selector, or null. */
 export function applyMapping<Facts extends MappedFields>(
   mapping: Mapping,
   find: (selector: string) => string | null,
@@ -185,7 +182,6 @@ export function applyMapping<Facts extends MappedFields>(
   };
 }
 
-/** The facts of a message by the mapping of its source. */
 export function mapFields(mapping: Mapping, input: MappingInput): MappedFields {
   return applyMapping(mapping, (selector) => select(selector, input), customaryFields(input));
 }

@@ -1,6 +1,5 @@
-import { type Convention, instantMs, type Reading } from "@/lib/brokers/conventions/convention";
+import { type Convention, instantMs, type PayloadState, type Reading } from "@/lib/brokers/conventions/convention";
 import { consumerError } from "@/lib/brokers/conventions/generic";
-import type { PayloadState } from "@/lib/brokers/conventions/reference-only";
 import type { Message } from "@/lib/brokers/message";
 
 function read(message: Message): Reading | null {

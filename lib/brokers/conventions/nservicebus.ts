@@ -2,10 +2,7 @@ import { type Convention, dotnetTypeName, type Reading } from "@/lib/brokers/con
 import { dotnetChain } from "@/lib/brokers/conventions/exception-text";
 import type { Message } from "@/lib/brokers/message";
 
-/**
- * NServiceBus writes `yyyy-MM-dd HH:mm:ss:ffffff Z`, with a colon before the microseconds, which no date parser takes.
- * Epoch milliseconds, null when the text has another form.
- */
+/** Epoch ms of `yyyy-MM-dd HH:mm:ss:ffffff Z`, whose colon before the microseconds no date parser takes; null for any other form. */
 function nserviceBusTimeMs(text: string | null): number | null {
   const match = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d):(\d{3})\d{3} Z$/.exec(text?.trim() ?? "");
   if (match === null) return null;

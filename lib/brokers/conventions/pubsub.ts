@@ -34,10 +34,7 @@ function read({ headers, sentAtMs, messageId }: Message): Reading | null {
   };
 }
 
-/**
- * Forwarded by the dead-letter policy of a Pub/Sub subscription. It names the subscription, and not its topic.
- * https://docs.cloud.google.com/pubsub/docs/dead-letter-topics
- */
+/** Names the subscription, not its topic. https://docs.cloud.google.com/pubsub/docs/dead-letter-topics */
 export const pubsubDeadLetterPolicy: Convention = {
   name: "pubsub-dead-letter-policy",
   owns: (headerName) => headerName.startsWith(SOURCE.toLowerCase()),

@@ -74,8 +74,7 @@ export function readMessage(outer: Message, mapping: Mapping): DeadLetter {
   };
 }
 
-/** What is known of a message that cannot be read. */
-export type Unreadable = Pick<Message, "body" | "origin" | "ownId"> & {
+type Unreadable = Pick<Message, "body" | "origin" | "ownId"> & {
   problem: string;
   headers: DeadLetter["headers"];
 };

@@ -6,16 +6,10 @@ import { UUID } from "@/lib/platform/plain/uuid.pure";
 export const REDRIVE_ID = "x-redrive-id";
 export const REDRIVE_ATTEMPT = "x-redrive-attempt";
 export const REDRIVE_FROM = "x-redrive-from";
-/**
- * The event id under which the message is parked. It makes a bounce the same event even when the message itself
- * carries no id (then the id was a hash that a new death changes) or when an operator edited the payload.
- */
+/** Event id of the message, so that a bounce is the same event even without an id of its own or after an edit. */
 export const REDRIVE_EVENT_ID = "x-redrive-event-id";
 
-/**
- * The revision of the event's bytes, where it is not the first. With the event id it names one message, as the
- * Idempotency-Key does over HTTP: a consumer that remembers its refusals needs both.
- */
+/** Revision of the event's bytes, unless it is the first. Consumers that remember refusals need it together with the event id. */
 export const REDRIVE_REVISION = "x-redrive-revision";
 
 /** Where the message was before it was dead-lettered, for tracing: `orders/3/330`, `orders/m-17`, `ORDERS/17`. */

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
+import { stripFailureHeaders } from "@/lib/brokers/conventions/detect";
 import { ORIGIN_BYTES_MAX, originText, redriveMarks } from "@/lib/brokers/conventions/redrive-mark";
-import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import type { Header, Origin } from "@/lib/intake/dead-letter.pure";
 
 const ALWAYS = [

@@ -2,11 +2,8 @@ import type { Convention, Reading } from "@/lib/brokers/conventions/convention";
 import { consumerError } from "@/lib/brokers/conventions/generic";
 import { type HeaderValue, type HeaderView, type Message, textOfValue } from "@/lib/brokers/message";
 
-/**
- * One entry of `x-death`: all deaths of a message in one queue for one reason. Most recent first on the wire.
- * https://www.rabbitmq.com/docs/dlx#effects
- */
-export type Death = {
+/** All deaths of a message in one queue for one reason, most recent first on the wire. https://www.rabbitmq.com/docs/dlx#effects */
+type Death = {
   queue: string;
   /** `rejected`, `expired`, `maxlen`, `delivery_limit`. */
   reason: string;

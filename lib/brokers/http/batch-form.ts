@@ -13,14 +13,13 @@ import { isJson } from "@/lib/platform/plain/json-text.pure";
  * configuration gives every request, and its body. Both forms name the event by its Idempotency-Key, and the answer does.
  */
 export const BATCH_TYPES = { cloudevents: "application/cloudevents-batch+json", ndjson: "application/x-ndjson" };
-export type BatchFormat = keyof typeof BATCH_TYPES;
+type BatchFormat = keyof typeof BATCH_TYPES;
 
 /** One event of a batch as it goes out. PublishError: it has no place in this form, and nothing was sent. */
 export function entryOf(message: OutboundMessage, format: BatchFormat, config: HttpConfig): Uint8Array {
   return format === "ndjson" ? lineOf(message, config) : elementOf(message, config);
 }
 
-/** The body of a request with these entries. */
 export function bodyOf(entries: readonly Uint8Array[], format: BatchFormat): Uint8Array {
   if (format === "ndjson") return Buffer.concat(entries.flatMap((entry) => [entry, Buffer.from("\n")]));
   const parts = entries.flatMap((entry, index) => [Buffer.from(index === 0 ? "[" : ","), entry]);
@@ -81,10 +80,7 @@ const resultSchema = z.object({
 });
 export type BatchResult = z.infer<typeof resultSchema>;
 
-/**
- * What a target says of each event of a batch: a JSON array, or one object a line. What cannot be read says nothing, and neither do two
- * results of one key that disagree.
- */
+/** The target's result for each event of a batch: a JSON array, or one object a line. Conflicting results of one key are ignored. */
 export function resultsOf(text: string): Map<string, BatchResult> {
   const results = new Map<string, BatchResult>();
   const disputed = new Set<string>();

@@ -11,8 +11,8 @@ import {
   withAuthorization,
 } from "@/lib/brokers/http/exchange";
 import type { HttpConfig } from "@/lib/brokers/http/kind.shapes";
+import { signatureNames } from "@/lib/brokers/http/request";
 import { signatureHeaders, webhookIdOf } from "@/lib/brokers/http/request-signature";
-import { signatureNames } from "@/lib/brokers/http/signature";
 import { type OnPhase, type OutboundMessage, PublishError } from "@/lib/brokers/port";
 import type { Clock } from "@/lib/platform/clock";
 
@@ -104,7 +104,6 @@ function fixedHeaders({ headers = {}, signing }: HttpConfig): string[] {
   return Object.entries(headers).flatMap((pair) => (signature.includes(pair[0].toLowerCase()) ? [] : pair));
 }
 
-/** The wait that the result of one event asks for. */
 function ownHints(retryAfter: string | number | undefined): Hints {
   return { ...hintsOf({}), retryAfter: retryAfter === undefined ? null : String(retryAfter) };
 }

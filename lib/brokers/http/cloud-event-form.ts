@@ -8,12 +8,9 @@ const STRUCTURED = "application/cloudevents+json";
 /** The names of an attribute on the wires of HTTP and NATS, Kafka, and AMQP. */
 const ATTRIBUTE = /^(?:(ce-)|ce_|cloudEvents[:_])([a-z0-9]{1,64})$/i;
 
-export type CloudEventFormat = "cloudevents-binary" | "cloudevents-structured";
+type CloudEventFormat = "cloudevents-binary" | "cloudevents-structured";
 
-/**
- * A message as a CloudEvent of HTTP: with the attributes it was parked with, else as one made of what is known of the event.
- * A message whose body is a structured CloudEvent already stays as it is.
- */
+/** The message as a CloudEvent, with its parked attributes or with those known of the event. A structured CloudEvent stays as it is. */
 export function asCloudEvent(message: OutboundMessage, format: CloudEventFormat): OutboundMessage {
   if (message.contentType.toLowerCase().startsWith("application/cloudevents")) return message;
   const attributes = new Map<string, string>();

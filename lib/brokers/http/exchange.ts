@@ -1,5 +1,6 @@
 import { type Dispatcher, Pool } from "undici";
 import { checkedConnector } from "@/lib/brokers/checked-connector";
+import { networkCode } from "@/lib/brokers/coded-error";
 import type { TlsSettings } from "@/lib/brokers/kinds/fields.shapes";
 import { headerSecrets } from "@/lib/brokers/kinds/redact-url.shapes";
 import { type OnPhase, PublishError } from "@/lib/brokers/port";
@@ -14,37 +15,17 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const SILENCE_TIMEOUT_MS = 60_000;
 /** Below the 5 s after which common servers close an idle connection, so that we rarely write into a closing one. */
 const KEEP_ALIVE_MS = 4_000;
-/** Characters of an answer's body that are kept for the error text. */
 const EXCERPT_CHARS_MAX = 300;
 /** A larger answer is cut off: a new connection costs less than reading it. */
 const BODY_BYTES_MAX = 256 * 1024;
-
-/** Codes of undici by the names of the system errors they stand for. */
-const CODES: Record<string, string> = {
-  UND_ERR_CONNECT_TIMEOUT: "ETIMEDOUT",
-  UND_ERR_HEADERS_TIMEOUT: "ETIMEDOUT",
-  UND_ERR_BODY_TIMEOUT: "ETIMEDOUT",
-  UND_ERR_SOCKET: "ECONNRESET",
-};
-
-function codeOf(error: Error): string {
-  const code = (error as { code?: unknown }).code;
-  if (typeof code === "string" && code !== "") return Object.hasOwn(CODES, code) ? CODES[code]! : code;
-  // A host with several addresses fails with one error for each.
-  const first = error instanceof AggregateError ? error.errors[0] : error.cause;
-  return first instanceof Error ? codeOf(first) : "HTTP_REQUEST_FAILED";
-}
 
 /** Headers of an answer that ask for a wait before the next send, as raw values. */
 export type Hints = { retryAfter: string | null; retryAfterMs: string | null; pushback: string | string[] | null };
 
 /** `body`: the whole of it, where it was asked for and came whole; else null. */
-export type Answer = Hints & { status: number; excerpt: string; replayed: boolean; body: Buffer | null };
+type Answer = Hints & { status: number; excerpt: string; replayed: boolean; body: Buffer | null };
 
-/**
- * Headers by which a service says that it answers from its record of the Idempotency-Key: Stripe and those who follow it,
- * and the spelling of others.
- */
+/** Headers that mark an answer replayed from the record of the Idempotency-Key: Stripe's spelling, and the other one. */
 const REPLAYED_HEADERS = ["idempotent-replayed", "idempotency-replayed"];
 
 function isReplayed(received: Record<string, string | string[] | undefined>): boolean {
@@ -76,7 +57,6 @@ export function excerptOf(chunks: Buffer[], { headers, body }: Pick<Request, "he
   return excerpt(text, secrets, EXCERPT_CHARS_MAX);
 }
 
-/** Values of the headers of a request whose names say that they are credentials. */
 function credentialsIn(headers: readonly string[]): string[] {
   return headers.flatMap((value, at) => {
     if (at % 2 === 0 || !isSecretName(headers[at - 1]!)) return [];
@@ -97,10 +77,7 @@ export type Request = {
   onPhase?: OnPhase;
 };
 
-/**
- * One request. Resolves with any answer; rejects with PublishError whose `sent` says whether a byte of it may have
- * left, or with `signal.reason`.
- */
+/** Resolves with any answer. Rejects with `signal.reason`, or with PublishError: `sent` says whether a byte may have left. */
 export function send(request: Request, address: string, signal: AbortSignal): Promise<Answer> {
   const { pool, path, method, headers, body, onPhase } = request;
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
@@ -155,7 +132,7 @@ export function send(request: Request, address: string, signal: AbortSignal): Pr
         // The head of the answer has decided; a body that ends early changes nothing.
         if (answer.status >= 200) return answered({ whole: false });
         const sent = controller === null ? "no" : "maybe";
-        const code = codeOf(error);
+        const code = networkCode(error) ?? "HTTP_REQUEST_FAILED";
         const text =
           sent === "no" ? `cannot reach ${address}` : `no answer from ${address}: the request may have arrived`;
         const detail = code === ADDRESS_REFUSED ? `${text}: ${error.message}` : `${text} (${code})`;
@@ -166,10 +143,7 @@ export function send(request: Request, address: string, signal: AbortSignal): Pr
   return promise;
 }
 
-/**
- * Whether the target may have acted although it answered with a failure: server errors happen at any point of the
- * work. Everything else is an answer given before it: refused, throttled, elsewhere.
- */
+/** Whether a failed target may have acted: server errors happen at any point of its work, all other refusals come before it. */
 function mayHaveActed(status: number): boolean {
   return status === 408 || (status >= 500 && status !== 501 && status !== 503 && status !== 505);
 }

@@ -25,10 +25,7 @@ const REST_MS = 2_000;
 const ANSWERS_KEPT_MAX = 10_000;
 const TEXT_MAX = 500;
 
-/**
- * Asks the owner of a target by HTTP whether they would take events, in batches. Answers in the order of the events;
- * an endpoint that is away, slow or answers something else makes them `unanswered` with the reason.
- */
+/** Asks a target's owner by HTTP, in batches. An endpoint that is away, slow or unclear makes events `unanswered`, with the reason. */
 export function createOwnerCheck(
   config: CheckCall,
   { clock, addresses = DEFAULT_ADDRESSES, tls = {} }: { clock: Clock; addresses?: AddressFilter; tls?: TlsSettings },

@@ -23,7 +23,7 @@ import {
 } from "@/lib/brokers/port";
 import { DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 
-export type HttpPublisherDeps = Pick<AdapterDeps, "clock" | "addresses">;
+type HttpPublisherDeps = Pick<AdapterDeps, "clock" | "addresses">;
 
 /** Posts to one URL over kept-alive HTTP/1.1 connections. */
 export class HttpPublisher implements Publisher {
@@ -76,10 +76,7 @@ export class HttpPublisher implements Publisher {
 /** How long a probe waits for any answer. */
 const PROBE_TIMEOUT_MS = 5_000;
 
-/**
- * Asks with HEAD, which changes nothing at a well-behaved target. Any HTTP answer means reachable: 404 and 405 are
- * usual for an address that only takes POST.
- */
+/** Probes with HEAD, which changes nothing. Any answer means reachable: 404 and 405 are usual where only POST is accepted. */
 export async function probeUrl(
   target: string,
   config: HttpConfig,

@@ -81,10 +81,7 @@ export function signingFault({ scheme = "standard-webhooks", secret }: Signing):
   return scheme === "standard-webhooks" && !WEBHOOK_SECRET.test(secret) ? `secret ${NO_WEBHOOK_SECRET}` : null;
 }
 
-/**
- * Why Parkade refused a signature, when the clock of this machine is the cause: `answeredAt` is the Date header of the
- * answer. null = the clocks agree, or the answer names no time.
- */
+/** Why Parkade refused a signature if this machine's clock is off by its `Date` header. null = the clocks agree, or no time was given. */
 export function clockFault(answeredAt: string | null, nowMs: number): string | null {
   const aheadMs = nowMs - Date.parse(answeredAt ?? "");
   // The Date header is cut to whole seconds.

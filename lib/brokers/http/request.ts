@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { stripFailureHeaders } from "@/lib/brokers/conventions/detect";
 import {
   furtherMarks,
   isRedriveHeader,
@@ -7,12 +8,16 @@ import {
   REDRIVE_ID,
   RETRY_COUNT,
 } from "@/lib/brokers/conventions/redrive-mark";
-import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import { traceIdOf } from "@/lib/brokers/conventions/trace";
 import { asCloudEvent } from "@/lib/brokers/http/cloud-event-form";
 import type { HttpConfig } from "@/lib/brokers/http/kind.shapes";
-import { signatureHeaders, webhookIdOf } from "@/lib/brokers/http/request-signature";
-import { signatureNames } from "@/lib/brokers/http/signature";
+import {
+  signatureHeaders,
+  WEBHOOK_ID,
+  WEBHOOK_SIGNATURE,
+  WEBHOOK_TIMESTAMP,
+  webhookIdOf,
+} from "@/lib/brokers/http/request-signature";
 import { textOrNull } from "@/lib/brokers/message";
 import type { OutboundMessage } from "@/lib/brokers/port";
 import { type Header, headerText } from "@/lib/intake/dead-letter.pure";
@@ -37,10 +42,7 @@ const NOT_FORWARDED = new Set([
 ]);
 const CREDENTIALS = new Set(["authorization", "cookie", "proxy-authorization"]);
 
-/**
- * A structured-field string (RFC 9651, section 3.3.3): in double quotes, with `"` and `\` escaped. It holds printable
- * ASCII only, so a key with anything else is percent-encoded as UTF-8, `%` included.
- */
+/** A structured-field string (RFC 9651, 3.3.3), which holds printable ASCII only: other keys are percent-encoded as UTF-8, `%` included. */
 export function structuredString(text: string): string {
   const printable = /^[\x20-\x7e]*$/.test(text)
     ? text
@@ -107,7 +109,6 @@ export function requestHeaders(message: OutboundMessage, config: HttpConfig): st
   return flat;
 }
 
-/** The request of one attempt: its headers as a flat list, and its body. */
 export function requestOf(
   message: OutboundMessage,
   config: HttpConfig,
@@ -121,4 +122,19 @@ export function requestOf(
   // The same for each attempt, so that a receiver knows a repeat.
   const id = webhookIdOf(message.redriveId, message.eventId);
   return { headers: [...headers, ...Object.entries(signatureHeaders(signing, { id, atMs, body })).flat()], body };
+}
+
+type Signing = NonNullable<HttpConfig["signing"]>;
+export type SignedIntake = NonNullable<HttpConfig["signedIntake"]>;
+
+/** Names of the headers that a signature takes: parked ones of the same name belong to another request. */
+export function signatureNames(signing: Signing | undefined): string[] {
+  if (signing === undefined) return [];
+  if (signing.scheme === "standard-webhooks") return [WEBHOOK_ID, WEBHOOK_TIMESTAMP, WEBHOOK_SIGNATURE];
+  return [signing.header, signing.timestampHeader ?? signing.header].map((name) => name.toLowerCase());
+}
+
+/** Whether a request tries to be signed for this source: then its body is read as a whole before its first event. */
+export function namesSignature(intake: SignedIntake, headers: Headers): boolean {
+  return headers.has(intake.scheme === "standard-webhooks" ? WEBHOOK_SIGNATURE : intake.header);
 }

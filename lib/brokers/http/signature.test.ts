@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { HttpConfig } from "@/lib/brokers/http/kind.shapes";
+import type { SignedIntake } from "@/lib/brokers/http/request";
 import { clockFault, signatureFault, signatureHeaders } from "@/lib/brokers/http/request-signature";
-import type { SignedIntake } from "@/lib/brokers/http/signature";
 import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 
 /** The vector that the libraries of Standard Webhooks test their `sign` with. */

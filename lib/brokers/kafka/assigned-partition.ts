@@ -1,9 +1,6 @@
 import type { Place } from "@/lib/brokers/kafka/message";
 
-/**
- * One partition for as long as this member holds it without a gap. What was handed out under an earlier assignment is
- * never committed under a later one: another member may have committed further meanwhile.
- */
+/** One partition while this member holds it without a gap: after a gap another member may have committed further. */
 export class AssignedPartition {
   readonly place: Place;
   leader: number | null;
@@ -40,10 +37,7 @@ export class AssignedPartition {
     if (this.inHand.delete(offset)) this.parked += 1;
   }
 
-  /**
-   * Everything before this offset is committed to the store or no dead letter: aborted and control records, gaps that
-   * compaction left. A message set aside holds it back.
-   */
+  /** Everything before this offset is stored, or is no dead letter (aborted, control, compacted). A message set aside holds it back. */
   get safeOffset(): bigint {
     for (const oldest of this.inHand) return oldest;
     return this.buffered === 0 ? this.position : this.handedOut;

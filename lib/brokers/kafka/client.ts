@@ -120,10 +120,7 @@ type MetadataAnswer = {
   }[];
 };
 
-/**
- * Brokers and topics: those named, with the error of each that is missing, or all that the client may see. With
- * `operations` the broker checks and logs each permission.
- */
+/** Brokers and topics, named or all that are visible, with each error. With `operations` the broker checks and logs each permission. */
 export async function clusterFacts(client: Base, names: string[] | null, operations = false): Promise<ClusterFacts> {
   let facts: MetadataAnswer;
   try {

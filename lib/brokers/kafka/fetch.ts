@@ -27,7 +27,7 @@ import {
 // of every partition when one has an error or a damaged batch. So the answers are read here; connections, versions,
 // compression and checksums stay the client's.
 
-export type FetchFrom = { topic: string; topicId: string; partition: number; offset: bigint };
+type FetchFrom = { topic: string; topicId: string; partition: number; offset: bigint };
 
 export type Fetched = {
   topicId: string;
@@ -42,7 +42,7 @@ export type Fetched = {
   nextOffset: bigint | null;
 };
 
-export type FetchLimits = {
+type FetchLimits = {
   /** Of the whole answer. The first batch comes whole, whatever its size. */
   maxBytes: number;
   maxWaitMs: number;

@@ -32,7 +32,7 @@ type Joined = {
   assignments?: { topic: string; partitions: number[] }[] | null;
 };
 
-export type GroupOptions = {
+type GroupOptions = {
   config: KafkaConfig;
   groupId: string;
   /** Part of the client id, so that another source with the same group can be named in the error. */

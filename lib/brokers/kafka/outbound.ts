@@ -1,4 +1,5 @@
 import { compatibilityPartitioner, type MessageToProduce } from "@platformatic/kafka";
+import { stripFailureHeaders } from "@/lib/brokers/conventions/detect";
 import {
   furtherMarks,
   REDRIVE_ATTEMPT,
@@ -7,7 +8,6 @@ import {
   REDRIVE_ID,
   RETRY_COUNT,
 } from "@/lib/brokers/conventions/redrive-mark";
-import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import type { KafkaConfig } from "@/lib/brokers/kafka/kind.shapes";
 import type { KafkaRecord } from "@/lib/brokers/kafka/record-batch";
 import { type OutboundMessage, PublishError } from "@/lib/brokers/port";

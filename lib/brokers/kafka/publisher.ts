@@ -16,16 +16,14 @@ import {
   type Publisher,
   type PublishReceipt,
 } from "@/lib/brokers/port";
+import { probed } from "@/lib/brokers/probe-sample";
 import { recordPlace } from "@/lib/intake/dead-letter.pure";
 import { atMost } from "@/lib/platform/clock";
 
 /** Records of one send at most, and bytes of one partition in it: a broker refuses a batch beyond 1 MiB by default. */
 const BATCH_MAX = 1_000;
 const PARTITION_BYTES_MAX = 900_000;
-/**
- * One send at a time. With two, a retry of the first would come behind the second: the client then takes a new producer
- * id, and the order of a key would be lost.
- */
+/** One send at a time: a failed first of two would be retried behind the second, and the order of a key would be lost. */
 const IN_FLIGHT_MAX = 1;
 const SEND_MS_DEFAULT = 8_000;
 const SEND_REPEAT_MS = 250;
@@ -44,10 +42,7 @@ type Placed = { outbound: KafkaOutbound; partition: number };
 type Known = { untilMs: number; partitions: Promise<TopicFacts> };
 
 export type KafkaDeps = AdapterDeps & {
-  /**
-   * How long one send may take, its repeats by the client included. The repeats carry the same sequence numbers, so that the
-   * broker writes them once; afterwards the outcome is unknown.
-   */
+  /** Time limit of a send with its repeats, which carry the same sequence numbers. Afterwards the outcome is unknown. */
   sendMs?: number;
 };
 
@@ -326,20 +321,17 @@ export class KafkaPublisher implements Publisher {
     }
   }
 
-  async probe(signal: AbortSignal): Promise<ProbeResult> {
+  probe(signal: AbortSignal): Promise<ProbeResult> {
     const where = this.config.bootstrap.join(", ");
     const { redriveTo, slowLaneTopic } = this.config;
     const fixed = (this.lane === "slow" ? slowLaneTopic : undefined) ?? redriveTo?.topic;
-    try {
+    return probed(signal, async () => {
       await abortable(this.connect(), signal);
-      if (fixed === undefined) return { reachable: true, detail: `connected to ${where}`, depth: null, sample: [] };
+      if (fixed === undefined) return { detail: `connected to ${where}` };
       const { leaders } = await abortable(this.topic(fixed), signal);
-      const detail = `connected to ${where}, topic ${fixed} with ${leaders.length} partition${leaders.length === 1 ? "" : "s"}`;
-      return { reachable: true, detail, depth: null, sample: [] };
-    } catch (error) {
-      signal.throwIfAborted();
-      return { reachable: false, detail: error instanceof Error ? error.message : String(error) };
-    }
+      const partitions = `${leaders.length} partition${leaders.length === 1 ? "" : "s"}`;
+      return { detail: `connected to ${where}, topic ${fixed} with ${partitions}` };
+    });
   }
 
   async close(): Promise<void> {

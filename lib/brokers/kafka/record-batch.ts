@@ -21,7 +21,6 @@ export type RecordBatch = {
   maxTimestampMs: number;
   producerId: bigint;
   recordCount: number;
-  /** The whole batch as it was fetched. */
   raw: Buffer;
 };
 

@@ -1,10 +1,7 @@
 import zlib from "node:zlib";
 import { compressionsAlgorithmsByBitmask } from "@platformatic/kafka";
 
-/**
- * The largest record batch after unpacking, bytes. The broker bounds the packed size alone: 1 MB of it may be a gigabyte
- * of zeros, and reading it would stop this process again at each start.
- */
+/** Maximum unpacked batch, bytes: the broker bounds the packed size alone, and 1 MB of zeros unpacks to a gigabyte at each start. */
 export const UNPACKED_BYTES_MAX = 64 * 1024 * 1024;
 
 /** The codes in the attributes of a batch: https://kafka.apache.org/documentation/#recordbatch */
@@ -65,10 +62,7 @@ function snappyBlockBytes(packed: Buffer, at: number): number {
   return value;
 }
 
-/**
- * The most that a frame can hold by its block headers: https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md. Each
- * block is at most as large as the frame says.
- */
+/** Upper bound by a frame's block headers: https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md */
 function lz4BytesMax(packed: Buffer): number {
   if (packed.length < 7) return 0;
   const flags = packed[4]!;

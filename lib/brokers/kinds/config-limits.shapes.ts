@@ -52,10 +52,7 @@ export function assertPermitted(source: SourceConfig, limits: ConfigLimits, stor
   );
 }
 
-/**
- * The secrets in a configuration that are no references and do not stand in `stored` at the same place, or in the same list, and
- * why they are refused. A row of an unknown kind has none.
- */
+/** Plain secrets that `stored` does not have at the same place or in the same list, each with the reason of its refusal. */
 function newPlainSecrets(
   kind: string,
   config: Config,

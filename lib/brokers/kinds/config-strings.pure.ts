@@ -6,7 +6,6 @@ export type Config = Readonly<Record<string, unknown>>;
 /** Keys and indices that lead to a value in a configuration. */
 type Path = readonly string[];
 
-/** The configuration with every string passed through `change`. */
 export function mapStrings(config: Config, change: (text: string, path: Path) => string): Record<string, unknown> {
   return mapJson(config, [], change) as Record<string, unknown>;
 }
@@ -48,7 +47,6 @@ export function referencesIn(config: Config): Reference[] {
   });
 }
 
-/** `invalid-config` with the same fault at each of these references. */
 export function badReferences(references: readonly Reference[], fault: string): DomainError {
   return invalidFields(
     references.map(({ path }) => configFault(path, fault)),

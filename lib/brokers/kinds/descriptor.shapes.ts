@@ -1,11 +1,9 @@
 import type * as z from "zod/mini";
 import { type FieldMeta, metaOf } from "@/lib/brokers/kinds/fields.shapes";
 
-/** What a kind can do; pages and docs say it in words. */
 type Capabilities = {
   /** It reads dead letters from a broker; without it events come by Parkade's API. */
   reads: boolean;
-  /** It can send an event back. */
   redrives: boolean;
   /** It sends back in order: per key, group or queue, in the words of the broker; null = the broker has no order. */
   order: string | null;
@@ -35,10 +33,7 @@ export type KindDescriptor<Schema extends z.ZodMiniObject = z.ZodMiniObject> = {
   docs: string;
   /** What is read, in words: `queue orders.dlq`; null when nothing is. Holds no secret. */
   reads(config: z.infer<Schema>): string | null;
-  /**
-   * Where a lane delivers, for display: no secrets. The slow lane uses the main destination when it has none of its own.
-   * null: nowhere, redrives are refused as `no-target`.
-   */
+  /** Where a lane delivers, without secrets; the slow lane defaults to the main one. null: nowhere, redrives are refused as `no-target`. */
   address(config: z.infer<Schema>, lane: "main" | "slow"): string | null;
 };
 

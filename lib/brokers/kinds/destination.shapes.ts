@@ -4,19 +4,14 @@ import type { Config } from "@/lib/brokers/kinds/config-strings.pure";
 import { KINDS, kindOf, parseSourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
 import { DomainError, type FieldError, invalidFields } from "@/lib/platform/plain/problem.pure";
 
-/** A source as it is stored. */
 type Stored = { kind: string; config: Config };
 
-/** The settings of a kind that form a destination. */
 function destinationSettings(kind: string): readonly string[] {
   const known = KINDS.find((name) => name === kind);
   return known === undefined ? [] : kindOf(known).destination;
 }
 
-/**
- * The configuration under which a named target delivers: the source's own, in which the target's destination takes the
- * place of the source's.
- */
+/** The configuration of a named target: the source's, with its destination replaced by the target's. */
 export function configAt({ kind, config }: Stored, destination: Config): Record<string, unknown> {
   const own = destinationSettings(kind);
   return { ...Object.fromEntries(Object.entries(config).filter(([key]) => !own.includes(key))), ...destination };

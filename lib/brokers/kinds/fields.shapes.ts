@@ -3,10 +3,7 @@ import { referenceIn } from "@/lib/brokers/kinds/secret-references.pure";
 import { NO_WEBHOOK_SECRET, WEBHOOK_SECRET } from "@/lib/intake/signatures/webhook-secret.pure";
 import { TAGS_MAX } from "@/lib/platform/plain/storable.pure";
 
-/**
- * What a person and the server need to know of one setting beside its shape. Every setting of every kind has one: the
- * form, the masks and the table in the docs are made of it.
- */
+/** Describes a setting beside its shape. Forms, masks and the tables in the docs are made of it, so every setting has one. */
 export type FieldMeta = {
   label: string;
   /** One sentence: what it does, or where it is found. */

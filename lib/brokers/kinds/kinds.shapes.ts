@@ -37,12 +37,10 @@ const DESCRIPTORS = {
 
 export type Kind = keyof typeof DESCRIPTORS;
 export type ConfigOf<K extends Kind> = z.infer<(typeof DESCRIPTORS)[K]["config"]>;
-/** A source's configuration with its kind. */
 export type SourceConfig = { [K in Kind]: { kind: K; config: ConfigOf<K> } }[Kind];
 
 export const KINDS = Object.keys(DESCRIPTORS) as Kind[];
 
-/** The descriptor of a kind, with the types of its configuration left open. */
 export function kindOf(kind: Kind): KindDescriptor {
   return DESCRIPTORS[kind] as unknown as KindDescriptor;
 }
@@ -79,10 +77,7 @@ function fieldErrors(error: z.core.$ZodError): FieldError[] {
   });
 }
 
-/**
- * Checks a source's configuration. Throws DomainError `invalid-config` whose fields are paths such as `config.url`;
- * no message repeats a value.
- */
+/** Throws DomainError `invalid-config` with fields such as `config.url`; no message repeats a value. */
 export function parseSourceConfig(kind: string, config: unknown): SourceConfig {
   if (!isKind(kind)) {
     const detail = `is not a kind of source: use one of ${KINDS.join(", ")}`;

@@ -1,7 +1,6 @@
 import { PLAIN_ADDRESS_WORDS, type PlainSecretMode, referenceIn } from "@/lib/brokers/kinds/secret-references.pure";
 import { isSecretName } from "@/lib/guard/redaction/redact.pure";
 
-/** What is shown instead of a secret. */
 export const MASK = "***";
 
 /** User, password and secret parameters, as they stand in the URL and decoded. */

@@ -3,10 +3,7 @@ import { matchesName, parseHostNames } from "@/lib/platform/plain/host-names.pur
 
 /** Variables that configurations may name; PARKADE_ENV_REFERENCES lists more. */
 const SECRET_PREFIX = "PARKADE_SECRET_";
-/**
- * Never, whatever a list says: these are Parkade's own way to its store and queue, the key that it signs with, the keys
- * of its archive, and what says where secrets lie and where they may go.
- */
+/** Never allowed, whatever a list says: Parkade's own credentials, keys and places of secrets. */
 const OWN_VARIABLES =
   /^(?:DATABASE_URL|REDIS_URL|PG[A-Z]+|PARKADE_(?!SECRET_).*|PARKADE_SECRET_(?:CONFIRMED|FILES|ARCHIVE_\w+)|\w+__HOSTS)$/i;
 const FILE = "file:";
@@ -15,10 +12,7 @@ const ENV_REFERENCE = /^env:([A-Za-z_][A-Za-z0-9_]*)$/;
 /** An absolute path; not `file://`, which is an address. */
 const FILE_REFERENCE = /^file:\/[A-Za-z0-9._@-][A-Za-z0-9._@/-]*$/;
 
-/**
- * `env:NAME`: the name of the variable whose value is read when it is used, and never stored or shown. `file:/PATH` is its own name:
- * a file in the folder of secrets.
- */
+/** The variable of `env:NAME`, read at use and never stored or shown. `file:/PATH` names a file in the folder of secrets. */
 export function referenceIn(value: string): string | null {
   return ENV_REFERENCE.exec(value)?.[1] ?? FILE_REFERENCE.exec(value)?.[0] ?? null;
 }
@@ -37,7 +31,6 @@ const BY_REFERENCE = "env:PARKADE_SECRET_NAME or file:/..., see docs/hardening.m
 export const PLAIN_SECRET_WORDS = `is a secret: give it as ${BY_REFERENCE}`;
 export const PLAIN_ADDRESS_WORDS = `holds a password, a token or a key: give the whole address as ${BY_REFERENCE}`;
 
-/** Where secrets by reference are found. */
 export type SecretVariables = {
   variables: Readonly<Record<string, string | undefined>>;
   /** The names in PARKADE_ENV_REFERENCES, and `file:FOLDER/` for the folder of secrets: see `listedReferences`. */
@@ -51,10 +44,7 @@ export function listedReferences(variables: readonly string[], folder: string | 
   return folder === null ? [...variables] : [...variables, `${FILE}${folder.replace(/\/+$/, "")}/`];
 }
 
-/**
- * True when a configuration may name the variable, or the file `file:/...`. Everything else of the machine is not its business:
- * whoever edits a source also chooses where the value is sent.
- */
+/** Whether a configuration may name the variable or file. Others stay private: who edits a source also chooses where the value is sent. */
 export function mayReference(name: string, listed: readonly string[]): boolean {
   if (name.startsWith(FILE))
     return listed.some((entry) => entry.startsWith(FILE) && name.startsWith(entry)) && !/\/\.{0,2}(?:\/|$)/.test(name);

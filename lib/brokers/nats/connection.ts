@@ -40,10 +40,7 @@ for (const name of ["dial", "tlsFirst"] as const) {
   };
 }
 
-/**
- * Connects once: who uses a connection sees its loss and opens another one. Rejects with NatsFault, or with
- * `signal.reason` when aborted.
- */
+/** Opens a connection that never reconnects. Rejects with NatsFault, or with `signal.reason` when aborted. */
 export async function connectNats(
   config: NatsConfig,
   name: string,
@@ -96,8 +93,7 @@ export function answerOf<T>(message: Msg): T {
   throw new NatsFault(`NATS_${err_code}`, `NATS answered: ${description}`);
 }
 
-/** A message as a stream holds it. */
-export type Stored = { subject: string; seq: number; timeNanos: string; headers: Uint8Array | null; data: Uint8Array };
+type Stored = { subject: string; seq: number; timeNanos: string; headers: Uint8Array | null; data: Uint8Array };
 
 /** No message of that sequence, or of a later one that matches. */
 const NOT_FOUND = "NATS_10037";

@@ -7,9 +7,8 @@ import {
   TimeoutError,
   UserAuthenticationExpiredError,
 } from "@nats-io/transport-node";
-import { CodedError } from "@/lib/brokers/coded-error";
+import { CodedError, tlsFault } from "@/lib/brokers/coded-error";
 import type { NatsConfig } from "@/lib/brokers/nats/kind.shapes";
-import { tlsFault } from "@/lib/brokers/tls-fault";
 import { ADDRESS_REFUSED, addressRefusal } from "@/lib/platform/address-filter";
 
 /** A failure with words for people. `code`: `NATS_PERMISSIONS_VIOLATION`, `NATS_10059`, `ECONNREFUSED`, ... */

@@ -10,10 +10,7 @@ export function unsendable([name, value]: WireHeader): string | null {
   return value?.some((byte) => byte === 0x0a || byte === 0x0d) ? `header ${name} holds a line break` : null;
 }
 
-/**
- * Headers as NATS writes them, in their order, duplicates and bytes kept. The client's own class groups equal names and
- * takes text alone.
- */
+/** Headers as NATS writes them, with their order, duplicates and bytes. The client's class groups names and takes text alone. */
 export function headerBlock(headers: readonly WireHeader[]): Buffer {
   const lines = headers.flatMap(([name, value]) => [Buffer.from(`\r\n${name}: `, "latin1"), value ?? Buffer.alloc(0)]);
   return Buffer.concat([FIRST_LINE, ...lines, Buffer.from("\r\n\r\n")]);

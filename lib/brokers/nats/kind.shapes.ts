@@ -15,7 +15,6 @@ import {
 
 /** Names of streams and consumers are parts of subjects. */
 const name = text(1, 255).check(z.regex(/^[^\s.*>/\\]+$/, "must not hold spaces, dots, *, >, / or \\"));
-/** A subject to publish to. */
 const subject = text(1, 500).check(z.regex(/^[^\s.*>]+(\.[^\s.*>]+)*$/, "must be a subject without wildcards"));
 
 const config = z

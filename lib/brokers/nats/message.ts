@@ -2,7 +2,6 @@ import { HeaderView, type Message, storedHeader, textOrNull } from "@/lib/broker
 import { headersOf } from "@/lib/brokers/nats/header-block";
 import type { Origin } from "@/lib/intake/dead-letter.pure";
 
-/** A message of a stream, as it was read from there. */
 export type FromStream = {
   stream: string;
   subject: string;
@@ -15,7 +14,7 @@ export type FromStream = {
 };
 
 /** What NATS says of a message that it gave up. */
-export type Advisory = {
+type Advisory = {
   type: string;
   id: string;
   timestamp: string;

@@ -1,11 +1,11 @@
-import { isReferenceOnly } from "@/lib/brokers/conventions/reference-only";
+import { isReferenceOnly } from "@/lib/brokers/conventions/convention";
 import { headerBlock, unsendable } from "@/lib/brokers/nats/header-block";
 import type { NatsConfig } from "@/lib/brokers/nats/kind.shapes";
 import { outboundHeaders } from "@/lib/brokers/outbound-headers";
 import { type OutboundMessage, PublishError } from "@/lib/brokers/port";
 import { headerText } from "@/lib/intake/dead-letter.pure";
 
-export type NatsOutbound = { subject: string; block: Buffer; payload: Uint8Array };
+type NatsOutbound = { subject: string; block: Buffer; payload: Uint8Array };
 
 function refuse(code: string, message: string): PublishError {
   return new PublishError(code, message, { sent: "no" });

@@ -15,6 +15,7 @@ import {
   type Publisher,
   type PublishReceipt,
 } from "@/lib/brokers/port";
+import { probed } from "@/lib/brokers/probe-sample";
 
 /** Last resort against a server that neither answers nor closes; the caller's signal is the real timeout. */
 const ANSWER_TIMEOUT_MS = 60_000;
@@ -84,14 +85,11 @@ export class NatsPublisher implements Publisher {
     }
   }
 
-  async probe(signal: AbortSignal): Promise<ProbeResult> {
-    try {
+  probe(signal: AbortSignal): Promise<ProbeResult> {
+    return probed(signal, async () => {
       await this.connection(signal);
-      return { reachable: true, detail: `connected to ${addressOf(this.config)}`, depth: null, sample: [] };
-    } catch (error) {
-      signal.throwIfAborted();
-      return { reachable: false, detail: error instanceof Error ? error.message : String(error) };
-    }
+      return { detail: `connected to ${addressOf(this.config)}` };
+    });
   }
 
   /** What waits for an answer is rejected. */

@@ -295,10 +295,7 @@ class StreamSession implements ReadSession<JsMsg> {
   }
 }
 
-/**
- * What is parked of a message of the stream. An advisory is replaced by the message that it names, which must be fetched
- * before the stream drops it; one that is gone is parked as a reference.
- */
+/** An advisory is replaced by its message, fetched before the stream drops it; one that is gone is parked as a reference. */
 export async function letterFrom(nc: NatsConnection, config: NatsConfig, from: FromStream): Promise<DeadLetter> {
   const advisory = config.read === "advisories" && from.data !== null ? advisoryOf(from.data) : null;
   if (advisory === null) return readDeadLetter(deadLetterMessage(from), config.mapping ?? {});

@@ -13,7 +13,7 @@ import {
   openTable,
 } from "@/lib/brokers/outbox/table";
 import type { Adapter, AdapterDeps, ProbeResult } from "@/lib/brokers/port";
-import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
+import { probed, SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
 
 /** PostgreSQL outbox tables: reads the rows that their publisher gave up; a redrive makes a row new again in its place. */
 export function outboxAdapter(deps: AdapterDeps): Adapter<OutboxConfig> {
@@ -24,20 +24,18 @@ export function outboxAdapter(deps: AdapterDeps): Adapter<OutboxConfig> {
   };
 }
 
-async function probe(config: OutboxConfig, { addresses }: AdapterDeps, signal: AbortSignal): Promise<ProbeResult> {
-  try {
+function probe(config: OutboxConfig, { addresses }: AdapterDeps, signal: AbortSignal): Promise<ProbeResult> {
+  const looked = async () => {
     const pool = openPool(config, { name: "parkade-probe", max: 1, addresses });
     const looking = look(config, pool);
     // Not before the statements are through: an open connection would stay.
     void looking.catch(() => undefined).finally(() => pool.end().catch(() => undefined));
     return await abortable(looking, signal);
-  } catch (error) {
-    signal.throwIfAborted();
-    return { reachable: false, detail: describeOutbox(error, config) };
-  }
+  };
+  return probed(signal, looked, (error) => describeOutbox(error, config));
 }
 
-async function look(config: OutboxConfig, pool: ReturnType<typeof openPool>): Promise<ProbeResult> {
+async function look(config: OutboxConfig, pool: ReturnType<typeof openPool>) {
   const table = await openTable(pool, config);
   const { rows } = await pool.query<OutboxRow>(
     `select ${rowSql(table)} from ${table.sql} where ${deadSql(table)}
@@ -46,7 +44,7 @@ async function look(config: OutboxConfig, pool: ReturnType<typeof openPool>): Pr
   );
   const detail = `connected to ${addressOf(config)}, ${outbox.reads(config)}${redriveFault(table, config)}`;
   const sample = rows.map((row) => sampleOf(letterOf(row, config)));
-  return { reachable: true, detail, depth: await countDead(pool, table), sample };
+  return { detail, depth: await countDead(pool, table), sample };
 }
 
 /** Events can be parked without the permission to redrive them. */

@@ -9,7 +9,6 @@ import { isConnectionLoss, PostgresPool, sqlState } from "@/lib/platform/postgre
 /** A statement that takes longer waits for a lock, or for a table that was not made for it. */
 const STATEMENT_TIMEOUT_MS = 15_000;
 
-/** A failure whose message names the cause and the fix, and never a credential. */
 export class OutboxFailure extends CodedError {
   override readonly name = "OutboxFailure";
 }
@@ -22,10 +21,7 @@ export function addressOf({ url }: OutboxConfig): string {
 
 const ENCRYPTED = new Set(["require", "verify-ca", "verify-full"]);
 
-/**
- * The address without its sslmode, and how the connection is encrypted. Every encrypted connection checks the
- * certificate and its name.
- */
+/** The address without its sslmode, and the TLS options. An encrypted connection always checks the certificate and its name. */
 function transportOf({ url, tls }: OutboxConfig): { url: string; tls: ConnectionOptions | undefined } {
   const address = new URL(url);
   const mode = address.searchParams.get("sslmode");

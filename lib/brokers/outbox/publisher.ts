@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { abortable } from "@/lib/brokers/abortable";
+import { stripFailureHeaders } from "@/lib/brokers/conventions/detect";
 import { REDRIVE_ID } from "@/lib/brokers/conventions/redrive-mark";
-import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import { storedHeader, textOrNull } from "@/lib/brokers/message";
 import { outboundHeaders, type WireHeader } from "@/lib/brokers/outbound-headers";
 import {
@@ -135,10 +135,7 @@ function rowIdOf({ origin, eventId }: OutboundMessage): string {
   return typeof origin.rowId === "string" ? origin.rowId : eventId;
 }
 
-/**
- * A payload is written when it was edited, or when nothing is known of the row's own. The row of an event with several
- * revisions holds the one that was sent last.
- */
+/** Whether the payload must be written: it was edited, nothing is known of the row's own, or another revision was sent last. */
 function isEdited({ origin, payload, revised }: OutboundMessage): boolean {
   if (revised) return true;
   if (origin.absentBody === true && payload.byteLength === 0) return false;

@@ -15,7 +15,7 @@ const POLL_FACTOR = 5;
 /** A statement under way is waited for this long. */
 const CLOSE_MS_MAX = 2_000;
 
-export type Handle = { id: string; version: string };
+type Handle = { id: string; version: string };
 
 /**
  * What was read and parked before, by transaction: without a parked status a row stays as it is. Every transaction below

@@ -55,7 +55,7 @@ const NEXT = "pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
 export const VERSION = `(${NEXT} - ((${NEXT} - xmin::text::bigint) % 4294967296 + 4294967296) % 4294967296)`;
 
 /** `object`: names and values. `pairs`: what parkade/outbox writes, a list of `[name, value, encoding?]`. */
-export type HeadersShape = "object" | "pairs" | "other";
+type HeadersShape = "object" | "pairs" | "other";
 
 /** The headers in their stored form. A value that is no text is shown as JSON; the row keeps it. */
 export function rowHeaders(text: string | null): { shape: HeadersShape; headers: Header[] } {

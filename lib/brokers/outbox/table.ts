@@ -12,7 +12,6 @@ import type { PostgresPool } from "@/lib/platform/postgres-pool";
 type Column = { sql: string; name: string; type: string; base: string; readable: boolean; writable: boolean };
 
 export type OutboxTable = Omit<OutboxNames, "columns" | "stated"> & {
-  /** The quoted name. */
   sql: string;
   columns: Partial<Record<OutboxColumn, Column>> & Record<"id" | "payload" | "status", Column>;
   attemptsMax: number | null;

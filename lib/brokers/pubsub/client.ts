@@ -53,10 +53,7 @@ const PERMISSIONS: Record<Method, string> = {
 /** gRPC takes instants of the machine's own clock, and not of the database's, which is the wall clock of the adapters. */
 const deadlineIn = (ms: number) => systemClock.wallMs() + ms;
 
-/**
- * The library of Google is loaded at its first use: an emulator needs none. By a file of ours, since a bundle gives what a
- * package of CommonJS exports no names when it is imported at run time.
- */
+/** Loads Google's library at its first use (an emulator needs none), by a file of ours: a bundle names no exports of CommonJS packages. */
 async function loginOf({ credentials, endpoint = GOOGLE }: PubsubConfig): Promise<Login> {
   const { hostname } = new URL(endpoint);
   // The token of the machine is worth all that its account may do: whoever names an endpoint must not receive it.
@@ -204,10 +201,7 @@ export class PubsubClient {
     }
   }
 
-  /**
-   * Those of `permissions` that the credentials have on a resource; null where the server does not say, as an emulator.
-   * Needs no permission itself.
-   */
+  /** Which of `permissions` the credentials have; null where the server does not say, as an emulator. Needs no permission itself. */
   async permitted(resource: string, permissions: string[], options: CallOptions = {}): Promise<string[] | null> {
     try {
       const request = { resource, permissions };

@@ -1,6 +1,6 @@
 import { type ServiceError, status } from "@grpc/grpc-js";
+import { tlsFault } from "@/lib/brokers/coded-error";
 import { errorInfosIn } from "@/lib/brokers/pubsub/wire";
-import { tlsFault } from "@/lib/brokers/tls-fault";
 import { ADDRESS_REFUSED } from "@/lib/platform/address-filter";
 
 /** A failed request. The message names the resource, the cause and the fix, and never a credential. */
@@ -25,8 +25,7 @@ export class PubsubFault extends Error {
 /** Our own gRPC took no answer of this size. */
 export const ANSWER_TOO_LARGE = "PUBSUB_ANSWER_TOO_LARGE";
 
-/** What a request asked for, for people. */
-export type Asked = { permission: string; resource: string; address: string };
+type Asked = { permission: string; resource: string; address: string };
 
 /** gRPC hands on a failed connection as a text alone: the code of the socket is in it, that of TLS is not. */
 const CONNECTION_TEXTS: [RegExp, string][] = [
@@ -45,7 +44,6 @@ function connectionCode(details: string): string | null {
   return known ?? /\b(?:connect|read|write) (E[A-Z]{4,})\b/.exec(details)?.[1] ?? null;
 }
 
-/** The failure of a request in words. */
 export function pubsubFault(error: ServiceError, asked: Asked): PubsubFault {
   const { details = "", code = status.UNKNOWN, metadata } = error;
   const { address } = asked;

@@ -83,7 +83,6 @@ export function resourceName(
   return id.includes("/") ? id : `projects/${project ?? subscription.split("/")[1]}/${collection}/${id}`;
 }
 
-/** The id at the end of a name. */
 export function shortName(resource: string): string {
   return resource.slice(resource.lastIndexOf("/") + 1);
 }

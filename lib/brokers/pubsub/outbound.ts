@@ -1,11 +1,11 @@
 import { isUtf8 } from "node:buffer";
+import { isReferenceOnly } from "@/lib/brokers/conventions/convention";
 import {
   REDRIVE_EVENT_ID,
   REDRIVE_FROM,
   REDRIVE_ORIGIN,
   REDRIVE_REVISION,
 } from "@/lib/brokers/conventions/redrive-mark";
-import { isReferenceOnly } from "@/lib/brokers/conventions/reference-only";
 import { outboundHeaders } from "@/lib/brokers/outbound-headers";
 import { type OutboundMessage, PublishError } from "@/lib/brokers/port";
 import { type PubsubConfig, resourceName } from "@/lib/brokers/pubsub/kind.shapes";

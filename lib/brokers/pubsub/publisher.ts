@@ -9,6 +9,7 @@ import {
   type PublishPhase,
   type PublishReceipt,
 } from "@/lib/brokers/port";
+import { probed } from "@/lib/brokers/probe-sample";
 import { PubsubClient } from "@/lib/brokers/pubsub/client";
 import { PubsubFault, words } from "@/lib/brokers/pubsub/failure";
 import { type PubsubConfig, resourceName } from "@/lib/brokers/pubsub/kind.shapes";
@@ -17,7 +18,6 @@ import { originSubscriptionOf, outboundOf, type PubsubOutbound, refuse, topicOf 
 /** Messages of one request at most. Pub/Sub takes a thousand, and ten megabytes. */
 const BATCH_MAX = 500;
 const BATCH_BYTES_MAX = 9_500_000;
-/** Requests at a time, about. */
 const IN_FLIGHT_MAX = 8;
 
 type Numbered = PubsubOutbound & { index: number; topic: string };
@@ -27,10 +27,7 @@ type Request = { topic: string; messages: Numbered[] };
 const REFUSED =
   /^PUBSUB_(?:NOT_FOUND|PERMISSION_DENIED|UNAUTHENTICATED|INVALID_ARGUMENT|FAILED_PRECONDITION|RESOURCE_EXHAUSTED|UNIMPLEMENTED)$/;
 
-/**
- * Requests of one topic and one ordering key each, as Pub/Sub wants them, in lists of which each is sent in its order: the
- * messages of a key must not overtake each other.
- */
+/** Requests of one topic and ordering key each, in lists that are sent in order: messages of a key must not overtake each other. */
 function requestsOf(messages: readonly Numbered[]): Request[][] {
   const lists = new Map<string, Request[]>();
   const sizes = new Map<Request, number>();
@@ -163,10 +160,10 @@ export class PubsubPublisher implements Publisher {
     }
   }
 
-  async probe(signal: AbortSignal): Promise<ProbeResult> {
+  probe(signal: AbortSignal): Promise<ProbeResult> {
     const { client, config, lane } = this;
     const set = (lane === "slow" ? config.slowLaneTopic : undefined) ?? config.redriveTo?.topic;
-    try {
+    return probed(signal, async () => {
       const permission = "pubsub.topics.publish";
       const topic = set === undefined ? null : resourceName(config, "topics", set);
       // Without a topic of its own: any answer shows that the server is there, and takes the credentials.
@@ -174,11 +171,8 @@ export class PubsubPublisher implements Publisher {
       if (topic !== null && permitted === null) await client.call("GetTopic", { topic }, { signal });
       if (topic !== null && permitted?.length === 0) throw client.denied("Publish", { topic });
       const where = topic === null ? "" : `, ${words(topic)}`;
-      return { reachable: true, detail: `reached ${client.address}${where}`, depth: null, sample: [] };
-    } catch (error) {
-      signal.throwIfAborted();
-      return { reachable: false, detail: (error as Error).message };
-    }
+      return { detail: `reached ${client.address}${where}` };
+    });
   }
 
   async close(): Promise<void> {

@@ -124,10 +124,7 @@ class SubscriptionSession implements ReadSession<InHand> {
     return taken.filter(({ handle }) => this.inHand.has(handle));
   }
 
-  /**
-   * A message whose lease Pub/Sub says is over comes again, and is no longer in hand. Another failure is tried again with the
-   * next beat; `assertOpen` sees a lease that ends meanwhile.
-   */
+  /** A message whose lease has ended is dropped. Other failures are retried with the next beat; `assertOpen` detects a lease that ends first. */
   private async extend(handles: readonly InHand[], ackDeadlineSeconds: number): Promise<void> {
     const { subscription } = this.client;
     for (const part of parts(handles)) {

@@ -71,7 +71,6 @@ export type Subscription = {
   deadLetterPolicy: { deadLetterTopic: string } | null;
 };
 
-/** Requests and answers of each method. */
 export type Methods = {
   Publish: [
     { topic: string; messages: Pick<PubsubMessage, "data" | "attributes" | "orderingKey">[] },

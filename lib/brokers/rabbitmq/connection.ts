@@ -1,9 +1,8 @@
 import { type ChannelModel, connect } from "amqplib";
 import { abortableWithin } from "@/lib/brokers/abortable";
-import { CodedError } from "@/lib/brokers/coded-error";
+import { CodedError, tlsFault } from "@/lib/brokers/coded-error";
 import type { TlsSettings } from "@/lib/brokers/kinds/fields.shapes";
 import { keepExactProperties } from "@/lib/brokers/rabbitmq/exact-properties";
-import { tlsFault } from "@/lib/brokers/tls-fault";
 import { ADDRESS_REFUSED, type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import { atMost, type Clock } from "@/lib/platform/clock";
 
@@ -13,7 +12,6 @@ const CONNECT_TIMEOUT_MS = 10_000;
 /** How long a close handshake may take before the socket is simply dropped. */
 const CLOSE_TIMEOUT_MS = 3_000;
 
-/** A failed connection, channel or declaration. The message names host and cause and never credentials. */
 export class AmqpError extends CodedError {
   override readonly name = "AmqpError";
 }
@@ -28,7 +26,6 @@ const REPLY_NAMES: Record<number, string> = {
   506: "AMQP_RESOURCE_ERROR",
 };
 
-/** Code of an error thrown by amqplib or by the socket below it. */
 export function amqpCode(error: unknown): string {
   if (error instanceof AmqpError) return error.code;
   const { code, message = "" } = (error ?? {}) as { code?: unknown; message?: string };
@@ -51,8 +48,7 @@ function refusalText(error: unknown, code: string, url: string): string {
   return tlsFault(code, new URL(url).host) ?? (error instanceof Error ? error.message : String(error));
 }
 
-/** A broker with its virtual host, and how the connection to it is encrypted. */
-export type AmqpAddress = { url: string; tls?: TlsSettings | undefined };
+type AmqpAddress = { url: string; tls?: TlsSettings | undefined };
 
 /** `host:port, vhost /prod`: an address without credentials. */
 export function addressText(url: string): string {
@@ -134,7 +130,6 @@ export async function refuseStream(model: ChannelModel, queue: string): Promise<
   throw new AmqpError("AMQP_STREAM", `${queue} is a stream: Parkade reads classic and quorum queues only`);
 }
 
-/** Why a queue cannot be read, and what a person can do about it. */
 export function describeQueue(error: unknown, { url, queue }: { url: string; queue: string }): string {
   const where = addressText(url);
   const code = amqpCode(error);

@@ -1,3 +1,4 @@
+import { stripFailureHeaders } from "@/lib/brokers/conventions/detect";
 import { UNREADABLE } from "@/lib/brokers/conventions/read-dead-letter";
 import {
   furtherMarks,
@@ -7,7 +8,6 @@ import {
   REDRIVE_ID,
   RETRY_COUNT,
 } from "@/lib/brokers/conventions/redrive-mark";
-import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import { type OutboundMessage, PublishError } from "@/lib/brokers/port";
 import { type BasicProperties, type ShortText, shortText } from "@/lib/brokers/rabbitmq/basic-properties";
 import { fromHeader } from "@/lib/brokers/rabbitmq/field-header";
@@ -82,10 +82,7 @@ function restoredProperties({ origin, contentType }: OutboundMessage): BasicProp
   };
 }
 
-/**
- * `CC` and `BCC` are instructions to the broker: every key in them is routed too. Towards the default exchange each
- * would name another queue, so they go out only when the message goes back to its exchange.
- */
+/** Drops `CC` and `BCC` unless the message returns to its exchange: the broker would route a copy to each queue that they name. */
 function routedHeaders(headers: FieldTable, { origin }: OutboundMessage, to: Destination, config: RabbitmqConfig) {
   const toOriginExchange = config.redriveTo?.mode === "exchange" && to.exchange !== "";
   if (!toOriginExchange) return headers.filter(([name]) => name !== "CC" && name !== "BCC");

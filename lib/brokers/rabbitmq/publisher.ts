@@ -9,6 +9,7 @@ import {
   type Publisher,
   type PublishReceipt,
 } from "@/lib/brokers/port";
+import { probed } from "@/lib/brokers/probe-sample";
 import { addressText, amqpCode, closeConnection, openConnection } from "@/lib/brokers/rabbitmq/connection";
 import { HeadersTooLargeError, publishExact } from "@/lib/brokers/rabbitmq/exact-properties";
 import type { RabbitmqConfig } from "@/lib/brokers/rabbitmq/kind.shapes";
@@ -26,20 +27,14 @@ import { atMost, type Clock } from "@/lib/platform/clock";
 
 /** For how long an exchange that was found counts as existing: a publish to a missing one closes the whole channel. */
 const EXCHANGE_KNOWN_MS = 30_000;
-/**
- * A publish whose caller gives up after at least this long, with no confirm of any publish meanwhile, makes its connection
- * suspect: the next publish opens another one, and does not wait until the heartbeat ends this one.
- */
+/** A publish given up after this long without any confirm makes its connection suspect, so that the next one need not wait for the heartbeat. */
 const SILENT_MS = 1_000;
 /** How long `close` waits for confirms that are on their way. */
 const CLOSE_GRACE_MS = 5_000;
 
-export type PublisherDeps = Pick<AdapterDeps, "clock" | "addresses">;
+type PublisherDeps = Pick<AdapterDeps, "clock" | "addresses">;
 
-/**
- * Publishes to one RabbitMQ destination, with `mandatory` and publisher confirms, many at a time over one channel. The
- * connection opens with the first publish and again after it was lost.
- */
+/** Publishes with `mandatory` and confirms over one channel, which the first publish opens, and the next one after a loss. */
 export class RabbitmqPublisher implements Publisher {
   private readonly config: RabbitmqConfig;
   private readonly lane: "main" | "slow";
@@ -240,25 +235,21 @@ export class RabbitmqPublisher implements Publisher {
     }
   }
 
-  async probe(signal: AbortSignal): Promise<ProbeResult> {
+  probe(signal: AbortSignal): Promise<ProbeResult> {
     const address = addressText(this.config.url);
-    try {
+    return probed(signal, async () => {
       const link = await abortable(this.link(), signal);
       if (link.blocked !== null)
         return { reachable: false, detail: `${address} takes no messages at the moment: ${link.blocked}` };
       const queue = this.fixedQueue();
       const detail = `connected to ${address}`;
-      if (queue === null)
-        return { reachable: true, detail: detail + (await this.fanOutNote(link, signal)), depth: null, sample: [] };
+      if (queue === null) return { detail: detail + (await this.fanOutNote(link, signal)) };
       const { messageCount } = await abortable(
         withChannel(link.model, (channel) => channel.checkQueue(queue)),
         signal,
       );
-      return { reachable: true, detail: `${detail}, queue ${queue}`, depth: messageCount, sample: [] };
-    } catch (error) {
-      signal.throwIfAborted();
-      return { reachable: false, detail: error instanceof Error ? error.message : String(error) };
-    }
+      return { detail: `${detail}, queue ${queue}`, depth: messageCount };
+    });
   }
 
   /** A broker does not tell how many queues are bound: only its management API knows. */

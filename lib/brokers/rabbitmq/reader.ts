@@ -20,13 +20,9 @@ const PREFETCH_DEFAULT = 500;
 const LINGER_MS = 20;
 /** How long, on stop, a broker may take to confirm that it has all unacknowledged messages back. */
 const HAND_BACK_MS = 2_000;
-/**
- * A quorum queue counts returned deliveries, and drops a message beyond its delivery limit (20 unless configured, since
- * RabbitMQ 4.0). From this count on a batch that cannot be committed is held here instead of being returned.
- */
+/** From this count on a failed batch is held: a quorum queue drops messages beyond its delivery limit (20 by default). */
 const HOLD_FROM_DELIVERY_COUNT = 2;
 
-/** Reads a dead-letter queue. */
 export function rabbitmqReader(config: RabbitmqConfig, { clock, addresses }: AdapterDeps): Reader<ConsumeMessage> {
   const prefetch = config.prefetch ?? PREFETCH_DEFAULT;
   /** Asked once for each reader, because each time leaves an error in the broker's log. */

@@ -7,7 +7,7 @@ import { amqpMessage, hashId, headerViewOf } from "@/lib/brokers/rabbitmq/messag
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 
 /** A delivery of a queue. `exchange` and `routingKey`: how it reached the queue, not how it was first published. */
-export type Delivery = {
+type Delivery = {
   exchange: string;
   routingKey: string;
   properties: ReceivedProperties;
@@ -35,7 +35,7 @@ export function letterOf(delivery: Delivery, queue: string, mapping: Mapping): D
   });
 }
 
-export type Received = {
+type Received = {
   letter: DeadLetter;
   /** How often a quorum queue has handed it out before; 0 on other queues. */
   deliveryCount: number;

@@ -76,10 +76,7 @@ export function messageOf({ id, fields }: Entry, { stream, group, payloadField, 
 
 const ORIGINAL_STREAM = "x-original-stream";
 
-/**
- * Redis writes nothing into an entry that was delivered too often: the group's own count says it. An entry of a
- * dead-letter stream may name the stream it came from in x-original-stream.
- */
+/** An entry that was delivered too often; only the group counts that. x-original-stream may name where it came from. */
 export const redisStreamEntry: Convention = {
   name: "redis-stream",
   owns: (headerName) => headerName === ORIGINAL_STREAM || generic.owns(headerName),

@@ -110,10 +110,7 @@ export const sidekiqJob: Convention = {
   },
 };
 
-/**
- * The job of a redrive and its queue: as Sidekiq's own retry leaves it, with the mark as keys of the job, which Sidekiq
- * carries along. null: the payload is no job.
- */
+/** The job as Sidekiq's own retry leaves it, with the mark as keys, which Sidekiq carries along. null: the payload is no job. */
 export function redrivenJob(
   message: OutboundMessage,
   { queue: wanted, nowMs }: { queue: string | undefined; nowMs: number },

@@ -119,7 +119,6 @@ export class SqsQueues {
     }
   }
 
-  /** Closes all connections. */
   close(): void {
     this.client.destroy();
   }

@@ -1,5 +1,5 @@
+import { networkCode, tlsFault } from "@/lib/brokers/coded-error";
 import { queueName } from "@/lib/brokers/sqs/kind.shapes";
-import { tlsFault } from "@/lib/brokers/tls-fault";
 import { ADDRESS_REFUSED, addressRefusal } from "@/lib/platform/address-filter";
 
 /** A failed request. The message names the queue, the cause and the fix, and never a credential. */
@@ -21,31 +21,13 @@ export class SqsError extends Error {
   }
 }
 
-/** Codes of undici by the names of the system errors they stand for. */
-const CODES: Record<string, string> = {
-  UND_ERR_CONNECT_TIMEOUT: "ETIMEDOUT",
-  UND_ERR_HEADERS_TIMEOUT: "ETIMEDOUT",
-  UND_ERR_BODY_TIMEOUT: "ETIMEDOUT",
-  UND_ERR_SOCKET: "ECONNRESET",
-};
-
-/** The code of a socket, of TLS or of undici along the chain of causes; null when there is none. */
-function networkCode(error: unknown): string | null {
-  if (!(error instanceof Error)) return null;
-  const { code } = error as { code?: unknown };
-  // The SDK's own errors carry `Code`, and no system error has lower-case letters in its code.
-  if (typeof code === "string" && /^[A-Z][A-Z0-9_]+$/.test(code)) return CODES[code] ?? code;
-  // A host with several addresses fails with one error for each.
-  return networkCode(error instanceof AggregateError ? error.errors[0] : error.cause);
-}
-
 /** `AWS.SimpleQueueService.NonExistentQueue` -> `SQS_NON_EXISTENT_QUEUE`. */
 export function sqsCode(name: string): string {
   const bare = name.slice(Math.max(name.lastIndexOf("."), name.lastIndexOf("#")) + 1);
   return `SQS_${bare.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toUpperCase()}`;
 }
 
-export type Attempted = {
+type Attempted = {
   /** The command of the SDK: `SendMessageBatch`. */
   command: string;
   /** Name or URL; null for a command without one. */

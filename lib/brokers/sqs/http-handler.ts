@@ -29,10 +29,7 @@ export type RequestOptions = { abortSignal?: AbortSignal; onPhase?: OnPhase };
 
 type Answer = { statusCode: number; headers: Record<string, string>; body: Uint8Array };
 
-/**
- * Sends the SDK's requests by undici, which says when a connected socket is about to carry a request: before that, no
- * byte of it was sent. `destroy` closes all connections.
- */
+/** Sends the SDK's requests by undici, whose `connected` phase proves that no byte was sent before it. `destroy` closes all connections. */
 export function requestHandler(
   tls: TlsSettings | undefined,
   addresses: AddressFilter,

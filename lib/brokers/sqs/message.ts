@@ -4,10 +4,7 @@ import { type HeaderValue, HeaderView, type Message } from "@/lib/brokers/messag
 import { isFifo } from "@/lib/brokers/sqs/kind.shapes";
 import type { Header } from "@/lib/intake/dead-letter.pure";
 
-/**
- * The four marks of a redrive in one attribute, as a JSON list, for a message with too little room for four: SQS takes
- * ten attributes. It is read back as the four.
- */
+/** The four marks in one JSON attribute, for a message with no room for four: SQS takes ten attributes. */
 export const PACKED_MARK = "x-redrive-mark";
 export const MARKS = [REDRIVE_ID, REDRIVE_ATTEMPT, REDRIVE_FROM, REDRIVE_EVENT_ID] as const;
 

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { MessageAttributeValue, SendMessageBatchRequestEntry } from "@aws-sdk/client-sqs";
 import { isEnvelope, wrapped } from "@/lib/brokers/conventions/aws/sns";
+import { isReferenceOnly } from "@/lib/brokers/conventions/convention";
+import { stripFailureHeaders } from "@/lib/brokers/conventions/detect";
 import { furtherMarks, RETRY_COUNT } from "@/lib/brokers/conventions/redrive-mark";
-import { isReferenceOnly } from "@/lib/brokers/conventions/reference-only";
-import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import { textOrNull } from "@/lib/brokers/message";
 import { type OutboundMessage, PublishError } from "@/lib/brokers/port";
 import { isFifo, type SqsConfig } from "@/lib/brokers/sqs/kind.shapes";
@@ -139,10 +139,7 @@ function attributesOf(message: OutboundMessage, bodyBytes: number): Attributes {
   return choices.find(fits) ?? received;
 }
 
-/**
- * FIFO queues drop a message whose deduplication id they have seen in the last five minutes, and say that it was sent.
- * So each send has its own: `<id>:r<redrive>:<attempt>`.
- */
+/** A new id for each send: FIFO queues drop a message whose id they saw in the last five minutes, and report success. */
 function deduplicationId({ eventId, redriveId, attempt, origin }: OutboundMessage): string {
   const received = origin.properties?.MessageDeduplicationId;
   const id = typeof received === "string" ? received : eventId;

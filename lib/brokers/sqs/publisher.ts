@@ -10,6 +10,7 @@ import {
   type PublishPhase,
   type PublishReceipt,
 } from "@/lib/brokers/port";
+import { probed } from "@/lib/brokers/probe-sample";
 import { SqsQueues } from "@/lib/brokers/sqs/client";
 import { type SqsError, sqsCode } from "@/lib/brokers/sqs/failure";
 import { queueName, type SqsConfig } from "@/lib/brokers/sqs/kind.shapes";
@@ -19,7 +20,6 @@ import { outboundOf, type SqsOutbound } from "@/lib/brokers/sqs/outbound";
 const BATCH_MAX = 10;
 /** Bytes of one request with several messages. SQS takes 1 MiB; servers like it, and SQS before 2025, a quarter of it. */
 const BATCH_BYTES_MAX = 262_144;
-/** Requests at a time. */
 const IN_FLIGHT_MAX = 16;
 
 type Numbered = SqsOutbound & { index: number };
@@ -130,23 +130,18 @@ export class SqsPublisher implements Publisher {
     }
   }
 
-  async probe(signal: AbortSignal): Promise<ProbeResult> {
+  probe(signal: AbortSignal): Promise<ProbeResult> {
     const { queue, redriveTo, slowLaneQueue } = this.config;
     const target = (this.lane === "slow" ? slowLaneQueue : undefined) ?? redriveTo?.queue;
-    try {
+    return probed(signal, async () => {
       // Without a queue of its own: the dead-letter queue shows that the server answers, and takes the credentials.
       const facts = await this.queues.factsOf(target ?? queue, { abortSignal: signal });
       const where = target === undefined ? "" : `, queue ${queueName(target)}`;
       return {
-        reachable: true,
         detail: `reached ${this.queues.address}${where}`,
         depth: target === undefined ? null : (facts?.depth ?? null),
-        sample: [],
       };
-    } catch (error) {
-      signal.throwIfAborted();
-      return { reachable: false, detail: (error as SqsError).message };
-    }
+    });
   }
 
   async close(): Promise<void> {

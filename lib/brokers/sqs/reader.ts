@@ -176,10 +176,7 @@ class QueueSession implements ReadSession<InHand> {
     this.inHand.delete(handle);
   }
 
-  /**
-   * Extends the visibility timeout of what is in hand, three times as often as it ends. What reaches its limit before the
-   * next time is given back.
-   */
+  /** Extends the visibility timeout of held messages three times per timeout, and gives back what would reach its limit before the next time. */
   private async keepHidden(): Promise<void> {
     const { signal } = this.closing;
     const everyMs = (this.visibilitySeconds * 1000) / 3;

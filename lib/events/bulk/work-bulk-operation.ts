@@ -14,7 +14,7 @@ import { ignoreChunk, releaseChunk } from "@/lib/events/bulk/ignore-events";
 import { type Candidate, countUpTo, readCandidates } from "@/lib/events/selection/candidates.read";
 import { type Walk, walkSelection } from "@/lib/events/selection/walk-selection";
 import { appendSubjects } from "@/lib/guard/audit/audit.write";
-import { type ArchiveDeps, archiveOf } from "@/lib/keep/archive/configured-archive";
+import { type ArchiveDeps, archiveOf } from "@/lib/keep/archive/stores/archive-store";
 import { type ReadKeeping, readByHand, readRemovalChunk, removeChunk } from "@/lib/keep/removal/remove-events";
 import { readExpiring } from "@/lib/keep/retention/expire-events";
 import type { Tx } from "@/lib/platform/database/db";

@@ -33,7 +33,6 @@ function paramsOf(filter: ArchiveFilter): URLSearchParams {
   return params;
 }
 
-/** A link to the archive with a filter. */
 export function archiveHref(filter: ArchiveFilter): string {
   const query = paramsOf(filter).toString();
   return query === "" ? "/archive" : `/archive?${query}`;
@@ -41,7 +40,6 @@ export function archiveHref(filter: ArchiveFilter): string {
 
 const listPath = (filter: ArchiveFilter, limit: number) => `/api/v1/archive?limit=${limit}&${paramsOf(filter)}`;
 
-/** Archived events, newest first. */
 export function useArchive(filter: ArchiveFilter) {
   return usePages<ArchivedList>(keys.archive.list(filter), listPath(filter, PAGE), firstPageEvery(POLL_MS));
 }
@@ -98,10 +96,7 @@ export async function restoreArchived(client: QueryClient, ids: readonly string[
   return sum;
 }
 
-/**
- * Puts back what an operation has removed, some thousand events a request. What a request has restored stays so when a later
- * one fails. `onProgress` has the events that are restored so far.
- */
+/** Restores what an operation removed, page by page. Restored events stay when a later page fails. `onProgress` gets their number so far. */
 export async function restoreRemoved(
   client: QueryClient,
   operation: string,

@@ -77,7 +77,6 @@ const page = idPageQuery({
   to: described(z.optional(instant), "First parked before, in the same forms"),
 });
 
-/** GET /api/v1/archive */
 export const archivedQuery = thenRead(page, ["invalid-window"], ({ from, to, ...query }, nowMs) => ({
   ...query,
   ...resolveWindow({ from: from ?? undefined, to: to ?? undefined }, nowMs),
@@ -97,10 +96,7 @@ const ofOperation = uuidText("must be the id of the operation that removed them"
 const ofSource = z.string("must be the name of a source").check(z.minLength(1, "must be the name of a source"));
 const after = z.optional(uuidText("must be the `next` of the answer before"));
 
-/**
- * POST /api/v1/archive/restore. Named events, or those that an operation removed, or those that were parked on a day, some
- * thousand at a time: `after` is the `next` of the answer before.
- */
+/** POST /api/v1/archive/restore: named events, or those of an operation or a day, page by page. `after` is the previous answer's `next`. */
 export const restoreSchema = named(
   "ArchiveRestoreRequest",
   z.union([
@@ -134,10 +130,7 @@ export const restoreAnswerSchema = named(
 );
 export type RestoreAnswer = z.infer<typeof restoreAnswerSchema>;
 
-/**
- * POST /api/v1/archive/verify. The sets of an operation, or of the events of a day, or all; some at a time: `after` is the
- * `next` of the answer before.
- */
+/** POST /api/v1/archive/verify: the sets of an operation, of a day, or all, page by page. `after` is the previous answer's `next`. */
 export const verifySchema = named(
   "ArchiveVerifyRequest",
   z.strictObject({ operation: z.optional(ofOperation), day: z.optional(day), source: z.optional(ofSource), after }),

@@ -24,10 +24,7 @@ export async function leaveOver(tx: Tx, keys: readonly string[]): Promise<void> 
   );
 }
 
-/**
- * Of a restored backup: what was being written when it was made may have been named since, by the store that it is a backup of.
- * What was replaced by then is named by nobody.
- */
+/** After a restore: unfinished objects may have been named since by the original store, and replaced ones are named by nobody. */
 export async function keepUnfinished(tx: Tx): Promise<void> {
   await tx.run("delete from archive_leftovers where not replaced");
 }

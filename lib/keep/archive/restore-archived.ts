@@ -1,10 +1,9 @@
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { RestoreAnswer, RestoreRequest } from "@/lib/keep/archive/archive.shapes";
 import { type HoldingObject, holdingObjects, objectsOf } from "@/lib/keep/archive/archived-events.read";
-import { type ArchiveDeps, archiveOf } from "@/lib/keep/archive/configured-archive";
 import { idOfLine, readLine } from "@/lib/keep/archive/sets/archive-lines";
 import { readSetLines } from "@/lib/keep/archive/sets/read-set";
-import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
+import { type ArchiveDeps, type ArchiveStore, archiveOf } from "@/lib/keep/archive/stores/archive-store";
 import { restoreEvents, type StoredArrival } from "@/lib/keep/restore/restore-events";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
@@ -57,7 +56,6 @@ async function restoreObjects(
   await restoreObjects(deps, archive, { objects: await objectsOf(deps.db, viewer, moved), viewer, answer });
 }
 
-/** The object of each of these events, by id. */
 async function placesNow(db: Db, viewer: Viewer, refused: RestoreAnswer["refused"]): Promise<Map<string, string>> {
   if (refused.length === 0) return new Map();
   const objects = await objectsOf(

@@ -1,11 +1,10 @@
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { VerifyAnswer, VerifyRequest } from "@/lib/keep/archive/archive.shapes";
 import { type ArchiveScope, type NamedSet, namedSets } from "@/lib/keep/archive/archived-events.read";
-import { type ArchiveDeps, archiveOf } from "@/lib/keep/archive/configured-archive";
 import { readNamedObject, readSetLines } from "@/lib/keep/archive/sets/read-set";
 import { setKeysBeside } from "@/lib/keep/archive/sets/set-key.pure";
 import { readManifest, type SetManifest } from "@/lib/keep/archive/sets/set-manifest.shapes";
-import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
+import { type ArchiveDeps, type ArchiveStore, archiveOf } from "@/lib/keep/archive/stores/archive-store";
 import type { Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 

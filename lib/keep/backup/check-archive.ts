@@ -22,10 +22,7 @@ async function* storedLines(archive: ArchiveStore): AsyncGenerator<{ key: string
   for await (const object of archive.list(ARCHIVE_FOLDER)) if (isLinesKey(object.key)) yield object;
 }
 
-/**
- * Holds the archive against the store, by key and length. The bytes of an object are compared with its SHA-256 when an event of it is
- * restored. Rejects with DomainError `archive-unavailable`.
- */
+/** Compares the archive with the store by key and length; SHA-256 is checked at a restore. Rejects with DomainError `archive-unavailable`. */
 export async function checkArchive(store: Queryable, archive: ArchiveStore): Promise<ArchiveCheck> {
   const check: ArchiveCheck = { place: archive.place, named: 0, missing: 0, keys: [], unnamed: 0 };
   const stored = storedLines(archive);

@@ -12,7 +12,7 @@ export async function readArchivePosition(
   return { ...row!, bytes: Number(row!.bytes) };
 }
 
-export type NamedObject = { key: string; bytes: number };
+type NamedObject = { key: string; bytes: number };
 
 const PAGE = 1_000;
 

@@ -18,7 +18,6 @@ const PIECE_BYTES = 256 * 1024;
 
 export type OpenBackup = {
   manifest: BackupManifest;
-  /** Bytes of the file. */
   bytes: number;
   /** Reads all of it once, and holds each section against its SHA-256. Throws BackupFault that names the table. */
   verify(signal: AbortSignal): Promise<void>;

@@ -24,18 +24,18 @@ import {
   readOthers,
   writing,
 } from "@/lib/keep/backup/restore-target.write";
-import { type RestoredWork, readRestoredWork } from "@/lib/keep/backup/restored-work.read";
 import { RowTally, tallied } from "@/lib/keep/backup/row-tally";
 import { fixTexts, rowsOf } from "@/lib/keep/backup/store-layout.read";
 import { STATEMENT_MS_MAX } from "@/lib/keep/backup/write-backup";
 import { silenceChannels } from "@/lib/observe/channels/channels.write";
-import type { Db, Tx } from "@/lib/platform/database/db";
+import type { Db, Queryable, Tx } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { sqlState } from "@/lib/platform/postgres-pool";
+import { REDRIVE } from "@/lib/redrive/states/state.sql";
 
 type MigrationName = { name: string; sha256: string };
 
-export type RestoreDeps = {
+type RestoreDeps = {
   /** With at least two connections, one of which is in use for all of the restore; named RESTORE_NAME. */
   db: Db;
   /** Those that this release has. */
@@ -200,4 +200,18 @@ async function archiveOf({ db, archive, say }: RestoreDeps): Promise<RestoreRepo
     if (!(error instanceof DomainError)) throw error;
     return { place: archive.place, fault: error.message };
   }
+}
+
+/** What goes on when the stop of a restored store is lifted. */
+type RestoredWork = { redrives: number; rules: number };
+
+const GO_ON = [REDRIVE.PLANNING, REDRIVE.PLANNED, REDRIVE.RUNNING].join(", ");
+
+/** Redrives that run or are about to, and redrive rules that are switched on. */
+async function readRestoredWork(store: Queryable): Promise<RestoredWork> {
+  const [row] = await store.query<RestoredWork>(
+    `select (select count(*) from redrives r where r.mode = 'deliver' and r.state in (${GO_ON})) as redrives,
+            (select count(*) from redrive_rules where enabled) as rules`,
+  );
+  return row!;
 }

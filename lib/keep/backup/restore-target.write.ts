@@ -15,10 +15,7 @@ export async function holdRestore(tx: Tx): Promise<void> {
   if (!row!.held) throw new BackupFault("Another restore into this database is under way: wait until it has ended");
 }
 
-/**
- * A transaction that may write: until the end of the restore the database is read-only for every session that does not ask for more, so
- * that no web and no worker parks or sends meanwhile.
- */
+/** A transaction that may write: the database is read-only for all other sessions until the restore ends. */
 export function writing<T>(db: Db, work: (tx: Tx) => Promise<T>, statementTimeoutMs: number): Promise<T> {
   return db.transaction(
     async (tx) => {

@@ -2,10 +2,7 @@ import { createHash, type Hash, hash } from "node:crypto";
 
 const LINE_END = 0x0a;
 
-/**
- * Counts the rows of a COPY in text format and sums their hashes: two tables with the same tally hold the same rows, in
- * whatever order each of them gives its rows.
- */
+/** Counts the rows of a COPY in text format and sums their hashes, so that two tables compare whatever the order of their rows. */
 export class RowTally {
   rows = 0;
   bytes = 0;

@@ -7,7 +7,7 @@ const SUM_AT = 148;
 const OCTAL_SIZE_MAX = 0o77777777777;
 const BASE_256 = 0x80;
 
-export type TarEntry = { name: string; bytes: number };
+type TarEntry = { name: string; bytes: number };
 
 /** The header of a plain file that only its owner may read. `name`: at most 100 bytes. */
 export function tarHeader({ name, bytes }: TarEntry, atMs: number): Buffer {

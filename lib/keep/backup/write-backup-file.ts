@@ -21,7 +21,7 @@ const FOLDER_MODE = 0o700;
 /** Nobody takes it for a backup. */
 const PARTIAL = ".partial";
 
-export type BackupFile = {
+type BackupFile = {
   /** Absolute. */
   readonly path: string;
   /** Writes the rows of one table, packed. */

@@ -30,8 +30,7 @@ const UNDEFINED_TABLE = "42P01";
 /** A migration or a removed day that meets the begin of a backup is over at its second look. */
 const TRIES_MAX = 3;
 
-export type BackupOptions = {
-  /** Version of this Parkade. */
+type BackupOptions = {
   version: string;
   /** Where the archive lies, without a secret; null = none is configured. */
   archivePlace: string | null;

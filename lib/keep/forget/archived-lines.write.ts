@@ -15,10 +15,7 @@ export type ArchivedObject = {
   ids: string[];
 };
 
-/**
- * The next object that may hold what is looked for, locked. Those whose events were all restored are among them: their lines
- * are still there.
- */
+/** Locks the next object that may hold matching lines. Objects whose events were all restored still have their lines. */
 export async function nextObject(tx: Tx, scope: ForgetScope, after: string | null): Promise<ArchivedObject | null> {
   for (;;) {
     const [next] = await tx.query<{ id: string }>(

@@ -22,7 +22,7 @@ export function keyText(key: ForgetKey): string {
   return JSON.stringify(aggregateType === undefined ? { aggregateId } : { aggregateId, aggregateType });
 }
 
-export type KeyFacts = {
+type KeyFacts = {
   aggregateId: string | null;
   aggregateType: string | null;
   tags: Readonly<Record<string, string>>;
@@ -62,10 +62,7 @@ const WORD_CHARS_MIN = 6;
 /** Regular expressions of PostgreSQL that find these texts: in text, and in the text of JSON. */
 export type Patterns = { text: string; json: string };
 
-/**
- * `person`: of the values, the one that is found as well where a text ends within it. Samples of alerts are short: "no account ada.lo…"
- * still names ada.lovelace@example.org.
- */
+/** `person`: the value that also matches where a text ends within it: "no account ada.lo…" still names ada.lovelace@example.org. */
 export function patternsOf(values: readonly string[], person: string): Patterns {
   const long = values.filter((value) => value.length >= WORD_CHARS_MIN).flatMap(writtenForms);
   const short = values.filter((value) => value.length < WORD_CHARS_MIN);

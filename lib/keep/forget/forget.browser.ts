@@ -7,7 +7,6 @@ import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
 const POLL_MS = 3_000;
 const PAGE = 50;
 
-/** What was forgotten, newest first. */
 export function useForgets() {
   return useInfiniteQuery({
     queryKey: keys.forgets({ list: true }),

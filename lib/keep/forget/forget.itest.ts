@@ -18,7 +18,7 @@ import { forgetData } from "@/lib/keep/forget/forget-data";
 import { patternsOf } from "@/lib/keep/forget/forget-key.pure";
 import { readForget } from "@/lib/keep/forget/forgets.read";
 import { previewForget } from "@/lib/keep/forget/preview-forget";
-import { TRACES } from "@/lib/keep/forget/traces.sql";
+import { TRACES } from "@/lib/keep/forget/traces.write";
 import { workForget, workForgets } from "@/lib/keep/forget/work-forget";
 import { removeEvents } from "@/lib/keep/removal/remove-events";
 import { quoted } from "@/lib/observe/alerts/alert-words.pure";

@@ -20,7 +20,6 @@ const instant = z.nullish(z.iso.datetime({ offset: true, error: "must be an ISO 
 const POINTER_WORDS = "must be a JSON pointer such as /customer/email";
 const VALUE_MAX = 512;
 
-/** What names the data, and where to look for it. */
 const what = {
   key: z.union(
     [
@@ -50,11 +49,9 @@ const what = {
 
 const EXAMPLE = { key: { tag: { name: "customerId", value: "42" } } } as const;
 
-/** POST /api/v1/forget/preview */
 export const forgetPreviewRequestSchema = named("ForgetPreviewRequest", z.strictObject(what), EXAMPLE);
 export type ForgetWhat = z.infer<typeof forgetPreviewRequestSchema>;
 
-/** POST /api/v1/forget */
 export const forgetRequestSchema = named("ForgetRequest", z.strictObject({ ...what, reason: reasonSchema }), {
   ...EXAMPLE,
   reason: "request 2026/311, article 17",

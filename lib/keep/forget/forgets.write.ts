@@ -115,7 +115,6 @@ export async function endForget(
   return row!;
 }
 
-/** Says why the next step could not be done. */
 export async function noteForgetFault(db: Queryable, id: string, fault: string): Promise<void> {
   await db.run("update forgets set fault = $2 where id = $1 and finished_at is null and fault is distinct from $2", [
     id,

@@ -97,10 +97,7 @@ export async function forgetEvents(tx: Tx, forgetId: string, events: readonly Fo
   await reportProcessed(tx, events);
 }
 
-/**
- * A version that was processed goes on to count while other events of its aggregate are stored, which would be sent behind it
- * otherwise. They hold the name of the aggregate anyway.
- */
+/** A processed version goes on to count while other events of its aggregate are stored: they would be sent behind it otherwise. */
 async function reportProcessed(tx: Tx, events: readonly Forgotten[]): Promise<void> {
   const processed = events.filter(({ processed, aggregateId }) => processed !== null && aggregateId !== null);
   if (processed.length === 0) return;
@@ -120,10 +117,7 @@ async function reportProcessed(tx: Tx, events: readonly Forgotten[]): Promise<vo
   );
 }
 
-/**
- * Of these ids of aggregates, those that no stored and no archived event has any more; what is known of them is deleted, in one
- * source where it is named.
- */
+/** Deletes what is known of those aggregates that no longer have a stored or archived event, in one source if it is named. */
 export async function forgetEmptyAggregates(
   tx: Tx,
   aggregateIds: readonly string[],

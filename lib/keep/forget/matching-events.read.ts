@@ -13,7 +13,7 @@ export type MatchingEvent = { id: string; status: EventStatus; confirmed: boolea
 const PAYLOAD_PAGE = 50;
 const PAGE_BYTES_MAX = 16 * 1024 * 1024;
 
-export type MatchingPage = {
+type MatchingPage = {
   events: MatchingEvent[];
   /** Where the next page begins; null = this was the last one. */
   cursor: string | null;

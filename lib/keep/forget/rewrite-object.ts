@@ -15,9 +15,9 @@ import type { Db, Tx } from "@/lib/platform/database/db";
 import { uuidv7, uuidv7Day } from "@/lib/platform/ids";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
-export type RewriteDeps = { db: Db; clock: Clock };
+type RewriteDeps = { db: Db; clock: Clock };
 
-export type Rewritten = {
+type Rewritten = {
   forgotten: Forgotten[];
   counts: Record<string, number>;
   refused: Record<string, number>;

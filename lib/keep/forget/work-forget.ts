@@ -1,8 +1,8 @@
 import { inTransaction } from "@/lib/events/selection/walk-selection";
 import { appendAudit, appendSubjects } from "@/lib/guard/audit/audit.write";
-import { type ArchiveDeps, archiveOf } from "@/lib/keep/archive/configured-archive";
 import { countReplaced } from "@/lib/keep/archive/leftovers.write";
 import { removeLeftovers } from "@/lib/keep/archive/remove-leftovers";
+import { type ArchiveDeps, archiveOf } from "@/lib/keep/archive/stores/archive-store";
 import { nextObject } from "@/lib/keep/forget/archived-lines.write";
 import { kindOf, patternsOf, personOf } from "@/lib/keep/forget/forget-key.pure";
 import {
@@ -31,7 +31,7 @@ import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { lockEvents } from "@/lib/redrive/run/store/fence.write";
 
-export type ForgetDeps = Pick<Deps, "db" | "clock" | "log"> & ArchiveDeps;
+type ForgetDeps = Pick<Deps, "db" | "clock" | "log"> & ArchiveDeps;
 
 /** Events of one transaction. */
 const CHUNK = 200;
@@ -44,7 +44,7 @@ const ARCHIVING_MS_MAX = 90_000;
 const SEARCHED: readonly ForgetPhase[] = ["events", "archive", "traces", "audit"];
 
 /** Why a matching event stays. */
-export type ForgetKept = "in-redrive" | "unconfirmed" | "holds-later";
+type ForgetKept = "in-redrive" | "unconfirmed" | "holds-later";
 
 /** One round: each running forget goes to its end, and leftovers of the archive are removed. A forget that cannot go on keeps no other. */
 export async function workForgets(deps: ForgetDeps, signal: AbortSignal): Promise<void> {
@@ -58,10 +58,7 @@ export async function workForgets(deps: ForgetDeps, signal: AbortSignal): Promis
   await removeLeftovers(deps);
 }
 
-/**
- * Works a forget in steps, each a transaction that begins where the last one ended, whichever worker did it. Resolves when it
- * has ended, or `signal` aborts.
- */
+/** Works a forget in steps of one transaction each, which any worker can continue. Resolves at its end, or when `signal` aborts. */
 export async function workForget(deps: ForgetDeps, id: string, signal: AbortSignal): Promise<void> {
   try {
     while (!signal.aborted && (await inTransaction(deps.db, (tx) => step(deps, tx, id)))) {

@@ -127,10 +127,7 @@ type Beside = Record<"revisions" | "bounced" | "groups", Map<string, string>>;
 
 export type EventRecord = { id: string; source: string; line: string; columns: () => EventColumns };
 
-/**
- * The lines of these events, in the order of the ids. Those that are not stored with their body are left out. Each table
- * is read once by the ids themselves: within a join each row would be compared with each of the ids.
- */
+/** Lines in the order of the ids, without events that lack a body. Each table is read by ids alone: a join would compare all pairs. */
 export async function readRecords(db: Queryable, ids: readonly string[]): Promise<EventRecord[]> {
   const named = (alias: string) => `${alias}.id = any($1::uuid[]) and ${alias}.id between $2 and $3`;
   const values = [ids, ...idSpan(ids)];

@@ -6,10 +6,7 @@ import type { Queryable } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 import { PARKED } from "@/lib/redrive/states/state.sql";
 
-/**
- * SQL over `e`, a row of dlq_events: it holds the later versions of its aggregate, and one of them is parked, of those that `also`
- * (over `l`, a row of `rows`) restricts.
- */
+/** SQL over `e`, a row of dlq_events: later versions of its aggregate that match `also` (over `l`, a row of `rows`) are parked behind it. */
 export const beforeParked = (
   also = "true",
   rows: "dlq_events" | "dlq_event_rows" = "dlq_events",

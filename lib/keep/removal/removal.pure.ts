@@ -15,10 +15,7 @@ export type KeptReason =
   | "recent"
   | "not-due";
 
-/**
- * Why a person may not remove an event; null = they may. An event is settled when nobody has to act on it: it is IGNORED, or
- * it was redriven and is confirmed. Until then it may come back, and its redrive counts on it.
- */
+/** null = they may: nobody has to act on it (IGNORED, or redriven and confirmed). Other events may come back and count for a redrive. */
 export function whyKept({
   status,
   confirmed,

@@ -2,7 +2,6 @@ import * as z from "zod/mini";
 import { selectionSchema } from "@/lib/events/selection/selection.shapes";
 import { countsOut, named, nullableNumber, nullableText } from "@/lib/platform/api/schemas.shapes";
 
-/** POST /api/v1/events/remove/preview */
 export const removalPreviewRequestSchema = named("RemovalPreviewRequest", z.strictObject({ select: selectionSchema }), {
   select: { filter: { source: ["orders"], status: ["IGNORED"] } },
 });

@@ -3,11 +3,10 @@ import type { EventStatus } from "@/lib/events/event-state.pure";
 import type { BulkAnswer } from "@/lib/events/events.shapes";
 import { type Candidate, type CandidatePage, readCandidates } from "@/lib/events/selection/candidates.read";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { type ArchiveDeps, archiveOf } from "@/lib/keep/archive/configured-archive";
 import { keepWritten, rememberWriting } from "@/lib/keep/archive/leftovers.write";
 import { keyList, setKeysOf, type WrittenSet } from "@/lib/keep/archive/sets/set-key.pure";
 import { type NewSet, writeSet } from "@/lib/keep/archive/sets/write-set";
-import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
+import { type ArchiveDeps, type ArchiveStore, archiveOf } from "@/lib/keep/archive/stores/archive-store";
 import { type EventRecord, readRecordSizes, readRecords } from "@/lib/keep/records/event-records.read";
 import { readHoldingLater } from "@/lib/keep/removal/held-tails.read";
 import { type KeptReason, whyKept } from "@/lib/keep/removal/removal.pure";
@@ -84,7 +83,7 @@ function setOf({ id, source }: { id: string; source: string }): string {
   return `${uuidv7Day(id)} ${source}`;
 }
 
-export type RemovingDeps = { db: Db; archive: ArchiveStore };
+type RemovingDeps = { db: Db; archive: ArchiveStore };
 
 /** Of one operation. Each chunk becomes a set for each of its days and sources. */
 export function removeChunk(deps: RemovingDeps, operationId: string, readKeeping: ReadKeeping): ChangeChunk {

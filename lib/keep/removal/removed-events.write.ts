@@ -42,12 +42,9 @@ export async function insertArchiveObjects(
 /** What a removed event counts, over `old_status`: one that was parked leaves the parked events. */
 export const LEFT_PARKED = `case when old_status in ${PARKED} then '{expired}'::text[] end`;
 
-export type RemovedEvent = { id: string; from: EventStatus } & NamedAggregate;
+type RemovedEvent = { id: string; from: EventStatus } & NamedAggregate;
 
-/**
- * Removes locked events with all that belongs to them alone, and names them as archived. Their items and attempts stay: they
- * are the record of redrives. Returns the removed events, for `closeRemoval`.
- */
+/** Deletes locked events and lists them as archived; items and attempts stay as the record of redrives. Returns them, for `closeRemoval`. */
 export async function deleteEvents(
   tx: Tx,
   events: readonly { id: string; objectId: string }[],

@@ -29,7 +29,6 @@ const DAYS_BACK_MAX = 400;
 /** As the list allows for clocks: no id is further in the future. */
 const AHEAD_MS_MAX = 3_600_000;
 
-/** An event of an export. */
 export type StoredArrival = Arrival & { stored: StoredPart };
 
 /** The outcome of one event: `duplicate`: an event with its source and eventId is stored. */

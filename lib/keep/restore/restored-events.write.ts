@@ -7,7 +7,6 @@ import type { FlowKind } from "@/lib/observe/flow.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 
-/** An event on its way back. */
 export type Restoring = { id: string; sourceId: string; letter: DeadLetter; stored: StoredPart };
 
 /** The redrive that had it is not restored with it. */
@@ -56,10 +55,7 @@ const GIVEN = `unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[]
   as g(id, source_id, event_id, aggregate_type, aggregate_id, version, error_code, status, doc, origin, error_type,
        error_message, error_detail, payload, content_type, headers, tags, event_type, trace_id, payload_bytes)`;
 
-/**
- * Stores the events with all that hangs on them, in one statement. Rejects with SQLSTATE 23514 when a day has no
- * partition. `archived`: the redrive that counts an event as confirmed goes on to do so.
- */
+/** Stores events with all their rows. Rejects with SQLSTATE 23514 when a day has no partition. `archived`: their redrive still counts them. */
 export async function insertRestored(
   tx: Tx,
   events: readonly Restoring[],
@@ -205,7 +201,6 @@ export async function countRestored(
   );
 }
 
-/** How many events of each status, for the audit. */
 export function statusesOf(events: readonly Restoring[]): Partial<Record<EventStatus, number>> {
   const counts = Map.groupBy(events, ({ stored }) => statusRestored(stored.state.status));
   return Object.fromEntries(

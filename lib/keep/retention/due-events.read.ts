@@ -2,11 +2,21 @@ import type { EventStatus } from "@/lib/events/event-state.pure";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { beforeParked, readHoldingLater } from "@/lib/keep/removal/held-tails.read";
 import type { KeptReason } from "@/lib/keep/removal/removal.pure";
-import { RECENT, recent } from "@/lib/keep/retention/recent-events.sql";
-import { daysKept, dueBeforeMs, type Retention, whyUnexpired } from "@/lib/keep/retention/retention.pure";
+import { daysKept, dueBeforeMs, RECENT_DAYS, type Retention, whyUnexpired } from "@/lib/keep/retention/retention.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
+
+const SINCE = `now() - interval '${RECENT_DAYS} days'`;
+
+/** SQL over `e` (dlq_events): something happened to it within RECENT_DAYS. A producer's time in the future counts for nothing. */
+const recent = (e: string) => `(greatest(${e}.redrive_at, ${e}.confirmed_at) > ${SINCE}
+  or ${e}.last_attempt_at > ${SINCE} and ${e}.last_attempt_at < now() + interval '1 day'
+  or ${e}.revision > 1 and exists (select 1 from event_revisions v where v.id = ${e}.id and v.at > ${SINCE})
+  or ${e}.bounces > 0 and exists (select 1 from event_bounces n where n.id = ${e}.id and n.at > ${SINCE})
+  or exists (select 1 from restored_events k where k.id = ${e}.id and k.kept_until > now())) is true`;
+
+const RECENT = recent("e");
 
 /** Of these events, those that something happened to within RECENT_DAYS. */
 export async function readRecent(db: Queryable, ids: readonly string[]): Promise<Set<string>> {
@@ -20,7 +30,7 @@ export async function readRecent(db: Queryable, ids: readonly string[]): Promise
 }
 
 /** Due events of a UTC day (`2026-11-25`), and why they stay; null = they expire. Bytes of their current payloads. */
-export type DueCount = { day: string; reason: KeptReason | null; n: number; bytes: number };
+type DueCount = { day: string; reason: KeptReason | null; n: number; bytes: number };
 
 export type DueQuery = {
   retention: Retention;

@@ -5,7 +5,7 @@ import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import { dropEmptyDays } from "@/lib/intake/partitions.write";
-import type { ArchiveDeps } from "@/lib/keep/archive/configured-archive";
+import type { ArchiveDeps } from "@/lib/keep/archive/stores/archive-store";
 import { readHoldingLater } from "@/lib/keep/removal/held-tails.read";
 import { allAs, type ReadKeeping } from "@/lib/keep/removal/remove-events";
 import { countDue, type DueQuery, readRecent } from "@/lib/keep/retention/due-events.read";
@@ -46,7 +46,7 @@ export const readExpiring: ReadKeeping = async (tx) => {
   };
 };
 
-export type RetentionDeps = Deps & ArchiveDeps & { upkeepDb: Db };
+type RetentionDeps = Deps & ArchiveDeps & { upkeepDb: Db };
 
 /**
  * One round of retention. For each period whose events of another day became due it makes a bulk operation of the kind

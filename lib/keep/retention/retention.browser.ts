@@ -6,7 +6,6 @@ import { keys } from "@/lib/platform/browser/keys.browser";
 
 const POLL_MS = 30_000;
 
-/** How long events are kept. */
 export function useRetention() {
   return useQuery<RetentionOut, ApiError>({
     queryKey: keys.retention.periods,
@@ -15,7 +14,6 @@ export function useRetention() {
   });
 }
 
-/** What expires when a worker looks now. */
 export function useRetentionPreview() {
   return useQuery<RetentionPreview, ApiError>({
     queryKey: keys.retention.preview,

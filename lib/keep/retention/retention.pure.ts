@@ -29,10 +29,7 @@ export function dueBeforeMs(nowMs: number, days: number): number {
   return Math.floor(nowMs / DAY_MS) * DAY_MS - days * DAY_MS;
 }
 
-/**
- * Why an event does not expire, by its state alone; null = it may. A PENDING event expires, too: nobody has decided about it in
- * all the time that it was kept.
- */
+/** Why an event does not expire, by its state alone; null = it may. PENDING events expire too: nobody decided in all that time. */
 export function whyUnexpired(event: { status: EventStatus; confirmed: boolean }): KeptReason | null {
   return event.status === "PENDING" ? null : whyKept(event);
 }

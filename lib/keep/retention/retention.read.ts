@@ -7,7 +7,6 @@ export const RETENTION_KEY = "retention";
 /** Until somebody sets the periods. */
 export const INITIAL: Retention = { days: KEPT_DAYS.initial, rules: [] };
 
-/** How long events are kept, as it is in force. */
 export async function readRetention(db: Queryable): Promise<Retention> {
   const [row] = await db.query<{ value: Retention }>("select value from settings where key = $1", [RETENTION_KEY], {
     name: "retention",

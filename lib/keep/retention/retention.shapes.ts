@@ -36,7 +36,6 @@ export const retentionChangeSchema = named(
 );
 export type RetentionChange = z.infer<typeof retentionChangeSchema>;
 
-/** GET /api/v1/retention */
 export const retentionSchema = named(
   "Retention",
   z.object({

@@ -6,10 +6,7 @@ export const CONFIRM_DESTINATION = "parkade:confirm";
 
 export type Confirmation = { source: string; eventId: string; consumer: string };
 
-/**
- * Says to Parkade, if this transaction commits, that the consumer has processed the event: Parkade counts its redrive as
- * confirmed and does not send it again. Only parked events need it, see `isRedriven`.
- */
+/** Confirms, if this transaction commits, that the event was processed, so that Parkade sends it no more. See `isRedriven`. */
 export async function confirmProcessed(
   tx: SqlSession,
   confirmation: Confirmation,

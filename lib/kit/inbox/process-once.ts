@@ -36,10 +36,7 @@ export type ProcessOptions = InboxTableOptions & {
 
 export type Processed<T> = { status: "processed"; value: T } | { status: "duplicate" };
 
-/**
- * A newer version of the aggregate was processed before. No repeat can change that: park the event at once, without its
- * other attempts.
- */
+/** A newer version was processed before. No repeat can change that: park the event at once. */
 export class StaleVersionError extends Error {
   readonly code = "VERSION_CONFLICT";
   readonly parkEarly = true;
@@ -116,10 +113,7 @@ async function insertVersioned(
   return "stale";
 }
 
-/**
- * Removes rows of the inbox older than `olderThanMs`, which must be at least the longest time after which an event may
- * be delivered again: a removed row is forgotten. Resolves with the number of rows.
- */
+/** Removes rows older than `olderThanMs`, at least the longest time between two deliveries. Resolves with the number of rows. */
 export async function forgetProcessed(
   session: SqlSession,
   { olderThanMs, table = "processed_events" }: { olderThanMs: number; table?: string },

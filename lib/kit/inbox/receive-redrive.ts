@@ -63,10 +63,7 @@ export class RedriveRefused extends Error {
   }
 }
 
-/**
- * Reads a redrive and checks its signature. Takes a Request of fetch, or a request of node:http or Express. Rejects with
- * RedriveRefused, and with TypeError when something else has read the body before.
- */
+/** Accepts a Request of fetch, node:http or Express. Rejects with RedriveRefused, and with TypeError when the body was already read. */
 export async function receiveRedrive(request: Request | NodeRequest, options: ReceiveOptions): Promise<Redrive> {
   const { bodyBytesMax, check, wallMs } = readOptions(options);
   const headers = headersOf(request);
@@ -156,10 +153,7 @@ function textOf(value: string | null): string | null {
   return value === null ? null : Buffer.from(value, "latin1").toString("utf8");
 }
 
-/**
- * The keys that a quoted string may stand for: as it is, or, when the key was no printable ASCII, percent-encoded. The
- * likelier one first.
- */
+/** Keys that a quoted string may stand for, likelier first: as it is, or percent-encoded. */
 function keysOf(field: string): string[] {
   const plain = field.replaceAll(/\\(.)/g, "$1");
   try {

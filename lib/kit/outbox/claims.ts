@@ -132,10 +132,7 @@ function claimSql(name: string, whenFailed: WhenFailed): string {
       from claimed order by seq`;
 }
 
-/**
- * Removes sent rows that are older than `olderThanMs`, `batch` in a statement, into `archive` when it is given. Resolves
- * with the number of rows.
- */
+/** Removes sent rows older than `olderThanMs`, `batch` a statement, into `archive` if given. Resolves with the number of rows. */
 export async function archiveSent(
   run: RunSql,
   { table, archive, olderThanMs, batch }: { table: string; archive?: string; olderThanMs: number; batch: number },

@@ -34,10 +34,7 @@ export interface Transport {
    * sent again. After `beginNoMore` aborts, half of the time before, it begins no further send: those are `untried`.
    */
   publishMany(messages: readonly Message[], signal: AbortSignal, beginNoMore?: AbortSignal): Promise<MessageResult[]>;
-  /**
-   * True when one call may hold several messages of a key: they are stored in their order, and none is stored behind
-   * one that was not. Otherwise the publisher sends one message of an aggregate at a time.
-   */
+  /** One call may hold several messages of a key, stored in order and none behind a failed one. Otherwise one message of an aggregate at a time. */
   readonly keepsOrder?: boolean;
 }
 

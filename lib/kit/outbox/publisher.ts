@@ -266,10 +266,7 @@ class Publisher {
     return Math.max(0, (this.#away.get(message.destination)?.untilMs ?? 0) - this.settings.clock.nowMs());
   }
 
-  /**
-   * null after an outage, which is in `results`. A transport that is aborted is waited for: what it knows as sent is not
-   * sent again.
-   */
+  /** null after an outage, which `results` holds. An aborted transport is awaited: what it knows as sent is not sent again. */
   async #send(wave: readonly ClaimedEvent[], results: Results): Promise<MessageResult[] | null> {
     const { clock, publishTimeoutMs, transport } = this.settings;
     const late = new AbortController();

@@ -63,10 +63,7 @@ export async function consumeWithRetry<Session extends SqlSession>(
   return parker.park(new OperationError(outcome), { ...message, attempts });
 }
 
-/**
- * As `classifyAny`, but an error that no table knows is worth a repeat: the transaction of the attempt has rolled back. One
- * with `parkEarly: true` in its chain, such as a StaleVersionError, is not.
- */
+/** As `classifyAny`, but unknown errors are retried: their transaction rolled back. Not so with `parkEarly: true` in the chain. */
 export function classifyConsumed(error: unknown): Verdict {
   const judged = classifyAny(error);
   if (chain(error).some(({ parkEarly }) => parkEarly === true)) return verdict(judged.code, PERMANENT);

@@ -51,10 +51,7 @@ export type DeliverOptions = {
   signal: AbortSignal;
 };
 
-/**
- * Sends events in one request, in smaller ones when it is refused as a whole. Resolves with a result for each event, in
- * their order. Rejects with ParkadeUnavailable; some of the events may have been stored then.
- */
+/** Resolves with a result per event; a request refused as a whole is split. Rejects with ParkadeUnavailable: some may be stored then. */
 export async function deliver(events: readonly ParkEvent[], options: DeliverOptions): Promise<Delivery[]> {
   const results = await deliverParts(events, options);
   const byGateway = results.find((result) => result.kind === "refused" && result.byGateway);

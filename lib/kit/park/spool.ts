@@ -22,10 +22,7 @@ export class SpoolFull extends Error {}
 const SEGMENT_BYTES = 1024 * 1024;
 /** An owner touches its segments when they are older than this; `touch` or `segments` is to be called every 15 s at least. */
 const TOUCH_MS = 5_000;
-/**
- * A segment that nobody touched for this long has lost its owner. Nothing else says so: two containers may have one host
- * name, and the same process ids.
- */
+/** Owner of a segment untouched for this long is lost. Nothing else tells: containers may share host names and process ids. */
 const LEASE_MS = 60_000;
 
 /** Machine and process are for people; the owner is drawn at random for each spool. */

@@ -14,10 +14,7 @@ export type RetryPolicy = {
   maxAttempts?: number;
   /** Limit of one attempt. Default 3,000. */
   attemptTimeoutMs?: number;
-  /**
-   * Limit of the whole operation, every wait included. Default: the least that fits, which is
-   * maxAttempts * attemptTimeoutMs + sum of the longest delays + marginMs. A lower one is refused.
-   */
+  /** Limit of the operation with every wait. Default and least: maxAttempts * attemptTimeoutMs + sum of the longest delays + marginMs. */
   deadlineMs?: number;
   /** Kept free before the deadline, for what the caller does with the last answer. Default 0. */
   marginMs?: number;

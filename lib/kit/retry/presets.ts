@@ -19,10 +19,7 @@ export const PRESETS = {
   },
 } as const satisfies Record<string, RetryPolicy>;
 
-/**
- * Guards that suit most targets. Budget: repeats add at most a tenth to the load, three a second are always allowed.
- * Breaker: opens for 30 s when half of at least 10 calls within 30 s failed.
- */
+/** Budget: repeats add a tenth to the load, three a second are allowed. Breaker: 30 s when half of at least 10 calls in 30 s failed. */
 export const GUARDS = {
   budget: BUDGET,
   breaker: BREAKER,

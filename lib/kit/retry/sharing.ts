@@ -1,8 +1,7 @@
 import { type Environment, environmentOf } from "@/lib/kit/retry/environment";
 import { type CachePolicy, ResponseCache } from "@/lib/retry/cache/response-cache";
 import { above, between, checkFields, integer } from "@/lib/retry/check-fields";
-import { memoryIdempotencyStore } from "@/lib/retry/idempotency/memory-store";
-import type { IdempotencyStore } from "@/lib/retry/idempotency/store";
+import { type IdempotencyStore, memoryIdempotencyStore } from "@/lib/retry/idempotency/store";
 import { PolicyError } from "@/lib/retry/policy-error";
 
 /** Answers of reads, kept by key for this process. Throws PolicyError. */

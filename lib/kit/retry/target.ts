@@ -37,10 +37,7 @@ export type Target = Pick<TargetState, "snapshot" | "heal" | "force" | "reset"> 
   adopt(policy: TargetPolicy): void;
 };
 
-/**
- * Makes a target: one for each service that is called, kept as long as the process lives. Throws PolicyError, which
- * names each field that is wrong.
- */
+/** One for each called service, for the life of the process. Throws PolicyError, which names each wrong field. */
 export function createTarget(policy: TargetPolicy, options: TargetOptions = {}): Target {
   const { bulkhead, limiter, classify = classifyAny, onBreakerChange } = options;
   const { clock, random } = environmentOf(options);

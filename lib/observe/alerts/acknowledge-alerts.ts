@@ -5,10 +5,7 @@ import type { AlertAcknowledge } from "@/lib/observe/alerts/alerts.shapes";
 import { setAcknowledged } from "@/lib/observe/alerts/alerts.write";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 
-/**
- * Somebody looks at these alerts: they are not told again. One that fires no more stays as it is. Throws DomainError
- * `forbidden`, `unknown-alert`.
- */
+/** Acknowledged alerts send no more messages; ended ones stay as they are. Throws DomainError `forbidden`, `unknown-alert`. */
 export async function acknowledgeAlerts(
   { db, clock }: Pick<Deps, "db" | "clock">,
   { ids, note, acknowledged }: AlertAcknowledge,

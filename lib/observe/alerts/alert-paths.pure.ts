@@ -1,6 +1,5 @@
 import { groupPath } from "@/lib/events/groups/group-path.pure";
 
-/** The page of an alert. */
 export function alertPath(id: string): string {
   return `/alerts/${id}`;
 }
@@ -11,10 +10,7 @@ type About = {
   subject: { fingerprint?: string | undefined; errorCode?: string | undefined };
 };
 
-/**
- * The page of what an alert is about, where a person acts: its group; the groups of its error code; else its own page, which
- * names its target or its redrive.
- */
+/** The page where a person acts on it: its group, the groups of its error code, or its own page, which names target or redrive. */
 export function aboutPath({ id, source, subject: { fingerprint, errorCode } }: About): string {
   if (fingerprint !== undefined) return groupPath(fingerprint, source);
   if (errorCode === undefined) return alertPath(id);

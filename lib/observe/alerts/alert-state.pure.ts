@@ -9,11 +9,11 @@ export type LiveState = "pending" | "firing";
 /** Times are epoch milliseconds. `clearSinceMs`: the condition holds no more since then; null = it holds. */
 export type LiveAlert = { state: LiveState; sinceMs: number; clearSinceMs: number | null };
 
-export type AlertStep =
+type AlertStep =
   | { to: "none" | "dropped" | "resolved" }
   | { to: LiveState; sinceMs: number; clearSinceMs: number | null; fires: boolean };
 
-export type AlertTimes = { forMs: number; clearMs: number };
+type AlertTimes = { forMs: number; clearMs: number };
 
 /** The next state of an alert. `live` null = there is none. */
 export function nextStep(live: LiveAlert | null, holds: boolean, times: AlertTimes, nowMs: number): AlertStep {

@@ -16,7 +16,6 @@ import { firstPageEvery, usePages } from "@/lib/platform/browser/pages.browser";
 const POLL_MS = 5_000;
 const PAGE = 50;
 
-/** Alerts in these states, newest first. */
 export function useAlerts(state: "firing" | "resolved" | "pending", params: { source?: string; rule?: string } = {}) {
   const query = new URLSearchParams({ state, limit: String(PAGE), ...params });
   return usePages<AlertList>(keys.alerts({ state, ...params }), `/api/v1/alerts?${query}`, firstPageEvery(POLL_MS));
@@ -47,7 +46,6 @@ export function useAlertRules() {
   return usePages<AlertRuleList>(keys.alertRules.list, "/api/v1/alert-rules?limit=200", firstPageEvery(3 * POLL_MS));
 }
 
-/** Stores a new rule, or the change of one. */
 export function useSaveAlertRule(id: string | null) {
   const client = useQueryClient();
   return useMutation<AlertRuleOut, ApiError, AlertRuleRequest | AlertRuleChange>({

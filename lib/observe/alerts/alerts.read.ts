@@ -140,7 +140,7 @@ function alertOut({ ownRunbook, evidence, ...row }: Row, runbook: (name: string)
   };
 }
 
-export type AlertCounts = { firing: number; unacknowledged: number; worst: Severity | null };
+type AlertCounts = { firing: number; unacknowledged: number; worst: Severity | null };
 
 /** For the bell of every page. */
 export async function countAlerts(db: Queryable, viewer: Viewer): Promise<AlertCounts> {

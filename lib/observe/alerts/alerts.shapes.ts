@@ -22,7 +22,6 @@ const noteSchema = z
   .string("must be text")
   .check(z.maxLength(2_000, "at most 2,000 characters"), z.refine(isStorableText, UNSTORABLE_TEXT));
 
-/** What stood behind an alert when it fired. */
 const alertEvidenceSchema = z.object({
   /** The newest events of the groups, at most three. */
   samples: z.array(
@@ -125,7 +124,6 @@ export const alertsQuery = idPageQuery({
   rule: described(z.optional(uuidText("must be the id of a rule")), "Alerts of this rule"),
 });
 
-/** POST /api/v1/alerts/acknowledge */
 export const alertAcknowledgeSchema = named(
   "AlertAcknowledge",
   z.strictObject({

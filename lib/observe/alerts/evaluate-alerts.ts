@@ -26,7 +26,7 @@ import { uuidv7 } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { PACES } from "@/lib/platform/plain/paces.pure";
 
-export type AlertDeps = Pick<Deps, "db" | "clock" | "log"> & {
+type AlertDeps = Pick<Deps, "db" | "clock" | "log"> & {
   /** The console's address, without a slash at its end: messages link to it. */
   publicUrl: string;
 };

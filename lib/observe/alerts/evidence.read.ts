@@ -10,8 +10,7 @@ const SHOWN = 3;
 /** Groups by their arrivals in the last hour, or in the hours before where those were none. */
 const LOOK_BACK = "24 hours";
 
-/** What an alert is about. */
-export type EvidenceScope = { source: string | null; errorCode: string | null; fingerprint: string | null };
+type EvidenceScope = { source: string | null; errorCode: string | null; fingerprint: string | null };
 
 type SampleRow = Omit<LinkFacts, "atMs"> & {
   id: string;
@@ -21,10 +20,7 @@ type SampleRow = Omit<LinkFacts, "atMs"> & {
   templates: LinkTemplate[];
 };
 
-/**
- * The groups with the most arrivals of the last hour (else of the last day) and the newest event of each. Texts are masked
- * and short: they leave Parkade.
- */
+/** The groups with the most arrivals of the last hour (else day), each with its newest event. Texts are masked: they leave Parkade. */
 export async function readEvidence(db: Queryable, scope: EvidenceScope): Promise<AlertEvidence> {
   const groups = await db.query<{
     fingerprint: string;

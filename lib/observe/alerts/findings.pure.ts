@@ -38,15 +38,12 @@ export type Finding = {
 };
 
 /** `fault`: why the rule cannot be judged now. */
-export type Findings = { findings: Finding[] } | { fault: string };
+type Findings = { findings: Finding[] } | { fault: string };
 
 /** The key of a rule that takes all its sources together. */
 const ALL = "all";
 
-/**
- * Judges one rule by the facts. `firing`: the keys of its firing alerts, which end only when their value is clearly better
- * than the threshold.
- */
+/** `firing`: keys of firing alerts, which end only when their value is clearly better than the threshold. */
 export function judge(body: AlertRuleBody, facts: AlertFacts, firing: ReadonlySet<string>): Findings {
   switch (body.kind) {
     case "size":

@@ -6,7 +6,7 @@ import type { AlertRuleBody, Severity } from "@/lib/observe/alerts/rules/alert-r
 /** Live alerts of one rule: beyond them what is wrong is no longer one thing after the other. */
 export const RULE_ALERTS_MAX = 1_000;
 
-export type PlannedRule = {
+type PlannedRule = {
   id: string;
   name: string;
   severity: Severity;
@@ -27,7 +27,7 @@ export type PlannedChange<Known extends KnownAlert> = {
   fires: boolean;
 };
 
-export type Plan<Known extends KnownAlert> = {
+type Plan<Known extends KnownAlert> = {
   changes: PlannedChange<Known>[];
   /** Rules whose fault is another one than before; null = they could be judged. */
   faults: { id: string; fault: string | null }[];

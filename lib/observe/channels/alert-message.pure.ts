@@ -47,7 +47,6 @@ export type MessageSample = {
   links: { label: string; url: string }[];
 };
 
-/** Alerts that a message lists. */
 export const LISTED_MAX = 5;
 
 const EVENT_WORDS: Record<AlertMessage["event"], string> = {

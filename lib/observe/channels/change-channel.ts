@@ -29,7 +29,7 @@ import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError, type FieldError, invalidFields } from "@/lib/platform/plain/problem.pure";
 import { unknownSourceFaults } from "@/lib/sources/sources.read";
 
-export type ChannelDeps = Pick<Deps, "db" | "clock"> & {
+type ChannelDeps = Pick<Deps, "db" | "clock"> & {
   limits: ConfigLimits;
 };
 

@@ -3,7 +3,7 @@ import { MASK, plainAddressFault, redactUrl, urlHoldsSecret } from "@/lib/broker
 import { type PlainSecretMode, referenceIn } from "@/lib/brokers/kinds/secret-references.pure";
 import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import { SEVERITIES } from "@/lib/observe/alerts/rules/alert-rule.pure";
-import { CHANNEL_KINDS } from "@/lib/observe/channels/channel.pure";
+import { CHANNEL_KINDS } from "@/lib/observe/channels/notices.pure";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import {
   boundedText,
@@ -31,7 +31,6 @@ const MAIL_WORDS = "must look like maria@example.com";
 // One line, one @, no comma: a list of recipients or a header must not fit into one.
 const mailAddress = boundedText(320).check(z.regex(/^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/, MAIL_WORDS));
 
-/** The settings of each kind. */
 export const channelConfigSchema = z.discriminatedUnion(
   "kind",
   [
@@ -154,7 +153,6 @@ const takes = {
 
 const CONFIG = { kind: "webhook", url: "https://ops.example.com/alerts", secret: "env:PARKADE_SECRET_ALERTS" } as const;
 
-/** POST /api/v1/channels */
 export const channelRequestSchema = named(
   "ChannelRequest",
   z.strictObject({
@@ -169,7 +167,6 @@ export const channelRequestSchema = named(
 );
 export type ChannelRequest = z.infer<typeof channelRequestSchema>;
 
-/** PATCH /api/v1/channels/{name} */
 export const channelChangeSchema = named(
   "ChannelChange",
   z.strictObject({
@@ -234,7 +231,6 @@ export type ChannelOut = z.infer<typeof channelSchema>;
 export const channelListSchema = z.object({ items: z.array(channelSchema) });
 export type ChannelList = z.infer<typeof channelListSchema>;
 
-/** One message of the delivery log. */
 const deliverySchema = named(
   "AlertDelivery",
   z.object({
@@ -272,7 +268,16 @@ export const deliveryListSchema = pageOut(deliverySchema);
 export type DeliveryList = z.infer<typeof deliveryListSchema>;
 export const deliveriesQuery = idPageQuery({});
 
-/** POST /api/v1/channels/{name}/test */
 export const channelTestSchema = named("ChannelTest", z.object({ id: z.string() }), {
   id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b32",
 });
+
+const TELL_MAX = 20;
+
+/** Names of channels that are told when an operation ends or stands still. */
+export const tellSchema = z
+  .array(
+    z.string("must be the name of a channel").check(z.minLength(1), z.maxLength(200)),
+    "must be a list of channels",
+  )
+  .check(z.maxLength(TELL_MAX, `names at most ${TELL_MAX} channels`));

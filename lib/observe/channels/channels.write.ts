@@ -69,10 +69,7 @@ export async function storeNotices(
   );
 }
 
-/**
- * Switches every channel off, and forgets what waits for them: a restored copy of a store must not wake anybody. Returns the
- * names of those that were on.
- */
+/** Disables every channel and forgets its messages: a restored copy must not wake anybody. Returns the names of those that were on. */
 export async function silenceChannels(tx: Tx): Promise<string[]> {
   const off = await tx.query<{ name: string }>(
     "update alert_channels set enabled = false where enabled returning name",

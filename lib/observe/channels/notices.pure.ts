@@ -1,10 +1,28 @@
 import type { AlertKind, Severity } from "@/lib/observe/alerts/rules/alert-rule.pure";
-import {
-  ALERTMANAGER_REPEAT_MS,
-  type ChannelKind,
-  keepsRecords,
-  knowsAcknowledged,
-} from "@/lib/observe/channels/channel.pure";
+
+/** Where messages about alerts go. */
+export const CHANNEL_KINDS = ["webhook", "slack", "teams", "pagerduty", "email", "alertmanager"] as const;
+export type ChannelKind = (typeof CHANNEL_KINDS)[number];
+
+export const CHANNEL_NAMES: Record<ChannelKind, string> = {
+  webhook: "Webhook",
+  slack: "Slack",
+  teams: "Microsoft Teams",
+  pagerduty: "PagerDuty",
+  email: "E-mail",
+  alertmanager: "Alertmanager",
+};
+
+/** Kinds that keep a record of their own for each rule, and close it: each rule needs its own message there. */
+const KEEPS_RECORDS: readonly ChannelKind[] = ["pagerduty", "alertmanager"];
+const keepsRecords = (kind: ChannelKind): boolean => KEEPS_RECORDS.includes(kind);
+
+/** Kinds that know that somebody looks at an alert. */
+const knowsAcknowledged = (kind: ChannelKind): boolean => kind === "pagerduty";
+
+/** Repeat interval for Alertmanager, which resolves an alert that nobody sends again; it is told to wait three times as long. */
+const ALERTMANAGER_REPEAT_MS = 300_000;
+export const ALERTMANAGER_KEEP_MS = 3 * ALERTMANAGER_REPEAT_MS;
 
 /**
  * What a channel is told. All alerts of a rule that a channel takes are one record there: it opens with the first, new ones

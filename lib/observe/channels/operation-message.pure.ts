@@ -83,7 +83,6 @@ export function endedMessage(operation: ToldOperation, moment: Moment): AlertMes
   return messageOf(operation, { event: "ended", sentence, severity: failed > 0 ? "warning" : "info" }, moment);
 }
 
-/** It stands still. */
 export function standsStillMessage(operation: ToldOperation, why: string, moment: Moment): AlertMessage {
   const sentence = `${KIND_WORDS[operation.kind] ?? operation.kind} stands still, ${endsWords(operation)}: ${why}`;
   return messageOf(operation, { event: "stands-still", sentence, severity: "warning" }, moment);

@@ -12,7 +12,7 @@ export async function readOperationTells(db: Queryable, id: string): Promise<str
 }
 
 /** An operation of which a channel is still to be told something. */
-export type AwaitedOperation = ToldOperation & {
+type AwaitedOperation = ToldOperation & {
   ended: boolean;
   /** A channel knows of a standstill, or a standstill has begun. */
   noted: boolean;

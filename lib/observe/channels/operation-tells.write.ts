@@ -2,10 +2,7 @@ import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
-/**
- * From now on these channels are told when the operation ends or stands still, and no others. A channel that was told of its
- * end keeps that. Throws DomainError `channel-not-found`, which names the field.
- */
+/** Replaces the channels of an operation; those already told of its end stay. Throws DomainError `channel-not-found` with the field. */
 export async function setOperationTells(
   tx: Tx,
   operationId: string,

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { CHANNEL_KINDS } from "@/lib/observe/channels/channel.pure";
 import {
   type ChannelConfig,
   channelConfigSchema,
@@ -8,6 +7,7 @@ import {
   redactChannelConfig,
   restoreMaskedAddress,
 } from "@/lib/observe/channels/channels.shapes";
+import { CHANNEL_KINDS } from "@/lib/observe/channels/notices.pure";
 
 /** Settings that are no secret and no address; every other one must be a reference, or an address without a token. */
 const OPEN = ["kind", "server", "username", "from", "to"];

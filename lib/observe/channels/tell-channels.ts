@@ -27,10 +27,7 @@ type Moment = {
 };
 type Firing = FiringAlert & { row: LiveAlertRow };
 
-/**
- * Writes the messages of one evaluation to the outbox, in its transaction: with what each channel then knows, so that none is
- * told twice or missed. Returns how many messages.
- */
+/** Writes an evaluation's messages to the outbox in its transaction, so that none is lost or sent twice. Returns their number. */
 export async function tellChannels(tx: Tx, moment: Moment): Promise<number> {
   const channels = await readChannelsInForce(tx);
   if (channels.length === 0) return 0;

@@ -1,12 +1,10 @@
 import * as z from "zod/mini";
 import { named } from "@/lib/platform/api/schemas.shapes";
 
-/** GET /healthz */
 export const healthSchema = z.object({ status: z.literal("ok") });
 
 const check = z.object({ ok: z.boolean(), detail: z.string() });
 
-/** GET /readyz */
 export const readinessSchema = named(
   "Readiness",
   z.object({
@@ -26,5 +24,4 @@ export const readinessSchema = named(
   },
 );
 
-/** GET /api/v1/openapi.json */
 export const documentSchema = z.record(z.string(), z.unknown());

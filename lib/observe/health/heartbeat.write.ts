@@ -1,10 +1,7 @@
 import type { Db } from "@/lib/platform/database/db";
 import { HEARTBEAT_LOST_S, type HeartbeatInfo } from "@/lib/sources/targets/target-list.read";
 
-/**
- * Writes a worker's heartbeat with its report. Returns the number of live workers, including this one, and the store's
- * time.
- */
+/** Returns the number of live workers, including this one, and the store's time. */
 export async function writeHeartbeat(
   db: Db,
   beat: { id: string; startedAtMs: number; info: HeartbeatInfo },

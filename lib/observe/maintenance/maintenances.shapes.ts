@@ -16,7 +16,6 @@ import { TEXT_MAX } from "@/lib/platform/plain/storable.pure";
 const SOURCES_MAX = 100;
 const time = z.iso.datetime({ offset: true, error: "must be an ISO 8601 time with an offset" });
 
-/** POST /api/v1/maintenances */
 export const maintenanceRequestSchema = named(
   "MaintenanceRequest",
   z.strictObject({

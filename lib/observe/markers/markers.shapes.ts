@@ -6,7 +6,6 @@ import { ruleText } from "@/lib/rules/rule.shapes";
 
 const MARKER_KINDS = ["deploy", "incident", "note"] as const;
 
-/** POST /api/v1/markers */
 export const markerRequestSchema = named(
   "MarkerRequest",
   z.strictObject({

@@ -2,7 +2,6 @@ import type { Metric } from "@/lib/platform/plain/prometheus.pure";
 import type { BucketState, TargetEngine } from "@/lib/sources/sources.shapes";
 import type { HeartbeatInfo } from "@/lib/sources/targets/target-list.read";
 
-/** The last heartbeat of one worker. */
 export type Beat = { worker: string; info: HeartbeatInfo };
 
 type Engine = Omit<TargetEngine, "asOf">;

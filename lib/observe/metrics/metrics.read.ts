@@ -43,7 +43,6 @@ const FAMILIES: readonly ((db: Queryable, scrape: Scrape) => Promise<Metric[]>)[
   auditMetrics,
 ];
 
-/** The values of a scrape. */
 export async function readMetrics(db: Queryable, viewer: Viewer, nowMs: number): Promise<Metric[]> {
   const scrape = { viewer, scope: sourceScope(viewer), nowMs };
   return (await Promise.all(FAMILIES.map((read) => read(db, scrape)))).flat();

@@ -128,10 +128,7 @@ export async function flowMetrics(db: Queryable, { scope, nowMs }: Scrape): Prom
 /** What became of an arrival, by its kind of flow. */
 const ARRIVED = ["parked", "bounced", "duplicate", "dropped", "unstored", "rejected"] as const satisfies FlowKind[];
 
-/**
- * All arrivals since the store began: sums of whole days, which are kept for good, so that a restart resets no counter. A row for each
- * day and source is read.
- */
+/** All arrivals since the store began, from daily sums that are kept for good, so that a restart resets no counter. */
 export async function arrivalMetrics(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
   const sums = ARRIVED.map((kind) => `sum(${kind})::bigint as ${kind}`).join(", ");
   const rows = await db.query<Record<(typeof ARRIVED)[number], number> & { source: string }>(

@@ -80,7 +80,6 @@ export async function readMutesOf(
   return Map.groupBy(lasting, ({ fingerprint }) => fingerprint);
 }
 
-/** The mutes with these ids. */
 export async function readGroupMutes(db: Queryable, viewer: Viewer, ids: readonly string[]): Promise<GroupMuteOut[]> {
   return db.query<GroupMuteOut>(
     `select ${COLUMNS} from group_mutes m where ${SEEN} and m.id = any($2::uuid[]) order by m.id`,

@@ -2,16 +2,10 @@ import { EVENT_MOVES, type EventMove } from "@/lib/events/event-state.pure";
 import { flowOf } from "@/lib/observe/flow.pure";
 import { EVENT } from "@/lib/redrive/states/state.sql";
 
-/**
- * SQL that keeps the rollups exact: it is part of the statement that changes events, so that no change is committed
- * without its counters. It writes deltas only; the janitor folds them.
- */
+/** Part of the statement that changes events, so that no change commits without its counters. Writes deltas; the janitor folds them. */
 
-export type RollupOptions = {
-  /**
-   * Counts each row in the flow of the minute of `at` (SQL of type timestamptz), once for each of its kinds: `kinds` is
-   * SQL over `from` that yields a text[], see `flowSql`.
-   */
+type RollupOptions = {
+  /** Counts each row once for each of its `kinds` (SQL over `from` that yields a text[], see `flowSql`), in the minute of `at`. */
   flow?: { kinds: string; at: string };
   /** The rows also have `old_error_code` and `old_fingerprint`: the event changed its group. */
   regrouped?: boolean;

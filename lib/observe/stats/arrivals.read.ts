@@ -117,7 +117,7 @@ export async function readGroupArrivals(
 }
 
 /** How many events of a group were counted and not stored in the window, and in which minute that began. */
-export type Unstored = { count: number; sinceMs: number };
+type Unstored = { count: number; sinceMs: number };
 
 /** Of these groups, those of which events of the window were not stored. */
 export async function readUnstored(

@@ -16,10 +16,7 @@ export type Compared = {
   verdict: Verdict;
 };
 
-/**
- * How a group differs from a window ago; null = it does not. The verdict is that of the other pages: a group that rises as it did
- * a window ago is no difference. `gone` is a falling group of which nothing arrived.
- */
+/** null = no difference: a group that rises as it did a window ago is none. `gone`: a falling group without any arrival. */
 export function differenceOf({ now, before, verdict }: Compared): Difference | null {
   switch (verdict) {
     case "new":

@@ -69,7 +69,6 @@ export async function readDifferences(
 
 const SOURCE_NAMES = "array(select name from sources s where s.id = any(sources))";
 
-/** What arrived of each group in a window. */
 async function sumsOf(db: Queryable, filter: StatsQuery["filter"], window: Window): Promise<Map<string, Sum>> {
   const flow = flowRows(filter, [asSum(window.fromMs, window.toMs)], { byGroup: true, bySource: true });
   const text = `select fingerprint, count, ${SOURCE_NAMES} as sources from (

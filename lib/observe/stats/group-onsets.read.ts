@@ -75,7 +75,7 @@ async function readMinutes(db: Queryable, { sources }: Scope, found: readonly Fo
 }
 
 /** One hour of a group: what arrived, and what usually arrives then; null = too few days are known. */
-export type GroupHour = { atMs: number; count: number; usual: number | null; usualMax: number | null };
+type GroupHour = { atMs: number; count: number; usual: number | null; usualMax: number | null };
 
 /** Arrivals of a group by the hour of the last week, against what is usual in each. */
 export async function readGroupHours(

@@ -51,12 +51,9 @@ export function useMarkers({
 }
 
 /** The width of the buckets of a chart; without it the server chooses by the window. */
-export type Bucketing = { bucket?: string };
+type Bucketing = { bucket?: string };
 
-/**
- * One part of the overview. Each part is read on its own, so that a timeout affects one part only; the last good answer
- * stays on the screen while a poll fails.
- */
+/** One part of the overview, read on its own: a timeout affects this part only, and its last good answer stays. */
 export function useStats<Name extends keyof StatsByName>(
   name: Name,
   filter: EventFilter,

@@ -33,10 +33,7 @@ const binOf = (at: string, bucketMs: string) =>
 
 type SizeRow = { bucket: number | null; code: string; n: number };
 
-/**
- * dlq_size at the end of each bucket: the events parked now, less the later arrivals, plus the later departures. One
- * statement reads level and flow: with two, an arrival between them would be in only one.
- */
+/** dlq_size at each bucket's end, computed backwards from now. One statement reads level and flow, so no arrival is in only one. */
 export async function readSize(db: Queryable, viewer: Viewer, asked: StatsQuery, nowMs: number): Promise<SizeStats> {
   const query = scopeStats(viewer, asked);
   const starts = bucketStarts(query);

@@ -37,10 +37,7 @@ export async function readTopErrors(
   return query.windowed ? readArrived(db, query, nowMs) : readParked(db, query, nowMs);
 }
 
-/**
- * Error codes by number of parked events, largest first. `status` replaces the parked statuses when the filter names
- * any.
- */
+/** Error codes by number of parked events. `status` replaces the parked statuses when the filter names any. */
 async function readParked(db: Queryable, query: StatsQuery, nowMs: number): Promise<TopErrors> {
   const statuses: readonly string[] = query.filter.status ?? PARKED_STATUSES;
   const text = `select error_code as "errorCode", sum(n)::bigint as count, (sum(sum(n)) over ())::bigint as total from dlq_level_sums

@@ -3,11 +3,14 @@ import {
   decorrelatedMsMax,
   type ExponentialBackoff,
   exponentialMs,
-} from "@/lib/retry/backoff/exponential";
-import { type FixedBackoff, fixedMs } from "@/lib/retry/backoff/fixed";
+  type FixedBackoff,
+  fixedMs,
+  type LadderBackoff,
+  type LinearBackoff,
+  ladderMs,
+  linearMs,
+} from "@/lib/retry/backoff/delays";
 import { type Jitter, spread, spreadMsMax, spreadMsMin } from "@/lib/retry/backoff/jitter";
-import { type LadderBackoff, ladderMs } from "@/lib/retry/backoff/ladder";
-import { type LinearBackoff, linearMs } from "@/lib/retry/backoff/linear";
 import type { Random } from "@/lib/retry/clock";
 
 /** How long to wait before a retry, as a plain value that can be stored. Retries are 1-based: retry 1 precedes attempt 2. */

@@ -8,10 +8,7 @@ export type BreakerPolicy = {
   openMsMax: number;
   /** Probes of the half-open state: as many may be under way, and all must pass before it closes. */
   probes: number;
-  /**
-   * Least time from one probe to the next. It is at most `openMs`, so that no more pass across two half-open states. Absent = 0:
-   * the probes may pass together.
-   */
+  /** Least time between probes, at most `openMs`, so that half-open states do not add up. Absent = 0: probes may pass together. */
   probeEveryMs?: number;
   /** A probe that has not reported by then is lost: it counts as failed, so a leaked permit cannot hold the state. */
   probeMsMax: number;

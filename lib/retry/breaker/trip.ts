@@ -3,7 +3,7 @@ import { rollingSums } from "@/lib/retry/window/rolling-sums";
 import { leastAt } from "@/lib/retry/window/share";
 
 /** Thresholds of a windowed trip. Ratios are in (0, 1]; reaching one is enough. Source: resilience4j's circuit breaker. */
-export type TripRates = {
+type TripRates = {
   /** Results in the window below which nothing is decided. */
   callsMin: number;
   failureRatio: number;
@@ -12,7 +12,6 @@ export type TripRates = {
   slowRatio: number;
 };
 
-/** When a closed breaker opens. */
 export type Trip =
   | { kind: "consecutive"; failures: number }
   | ({ kind: "count"; size: number } & TripRates)
@@ -52,10 +51,7 @@ export function tripGauge(trip: Trip): TripGauge {
   }
 }
 
-/**
- * The gauge of the half-open state: every probe must have reported before a ratio is judged; a consecutive trip is
- * decided by its first failure.
- */
+/** Gauge of the half-open state: a ratio needs the reports of all probes, a consecutive trip its first failure. */
 export function probeGauge(trip: Trip, probes: number): TripGauge {
   return trip.kind === "consecutive" ? consecutiveGauge(1) : countGauge(probes, { ...trip, callsMin: probes });
 }

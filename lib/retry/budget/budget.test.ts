@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createBudget } from "@/lib/retry/budget/budget";
-import { inFlightMax } from "@/lib/retry/budget/in-flight";
 import { leakyPool, quotaPool } from "@/lib/retry/budget/pools";
-import type { RatioBudget } from "@/lib/retry/budget/ratio";
+import { inFlightMax, type RatioBudget } from "@/lib/retry/budget/strategies";
 
 const RATIO: RatioBudget = {
   kind: "ratio",

@@ -1,6 +1,11 @@
-import { type InFlightBudget, inFlightBudget } from "@/lib/retry/budget/in-flight";
-import { type QuotaBudget, quotaBudget } from "@/lib/retry/budget/quota";
-import { type RatioBudget, ratioBudget } from "@/lib/retry/budget/ratio";
+import {
+  type InFlightBudget,
+  inFlightBudget,
+  type QuotaBudget,
+  quotaBudget,
+  type RatioBudget,
+  ratioBudget,
+} from "@/lib/retry/budget/strategies";
 
 /** How many retries a target may cost beyond its original calls. Out of budget means fail fast, never wait. */
 export type BudgetPolicy = { kind: "unlimited" } | RatioBudget | QuotaBudget | InFlightBudget;
@@ -13,13 +18,11 @@ export type BudgetSnapshot = { kind: BudgetPolicy["kind"]; available: number };
 
 /** Every time is monotonic milliseconds. Amounts are in the strategy's own unit. */
 export type Budget = {
-  /** An operation begins: before its first attempt. */
   begin(nowMs: number): void;
   /** Pays for one retry. @returns the amount taken, or null when the budget does not allow it. */
   withdraw(cost: CostClass, nowMs: number): number | null;
   /** An attempt is over. @param withdrawn what its permission cost, 0 for the first attempt */
   settle(ok: boolean, withdrawn: number, nowMs: number): void;
-  /** An operation is over. */
   end(): void;
   snapshot(nowMs: number): BudgetSnapshot;
 };

@@ -11,7 +11,7 @@ export const EPSILON = 1e-9;
  * is spent within any windowMs never exceeds reserve + the credits of that time and of the tenth before it. The reserve is not refilled by time: a
  * debit has to expire first. Source: Finagle's LeakyTokenBucket.
  */
-export type LeakyPool = {
+type LeakyPool = {
   put(amount: number, nowMs: number): void;
   /** Takes all of `amount` or nothing. */
   take(amount: number, nowMs: number): boolean;
@@ -33,7 +33,7 @@ export function leakyPool(windowMs: number, reserve: number): LeakyPool {
 }
 
 /** A bounded amount that never expires. Source: AWS SDK RetryQuota. */
-export type QuotaPool = {
+type QuotaPool = {
   give(amount: number): void;
   take(amount: number): boolean;
   readonly left: number;

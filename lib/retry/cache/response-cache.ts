@@ -14,10 +14,7 @@ export type Cached<T> = { value: T; ageMs: number; fresh: boolean };
 
 type Entry<T> = { value: T; atMs: number };
 
-/**
- * Answers of idempotent reads, the least recently used forgotten first. Never for writes: a cached "done" would hide
- * that nothing was done.
- */
+/** LRU cache for idempotent reads. Never for writes: a cached "done" would hide that nothing was done. */
 export class ResponseCache<T> {
   #policy: CachePolicy;
   #clock: Clock;
@@ -53,10 +50,7 @@ export class ResponseCache<T> {
     this.#entries.delete(key);
   }
 
-  /**
-   * A fresh entry, or the answer of `load`, which runs once for all who wait for the same key. When it rejects, a stale
-   * entry if there is one, else the rejection.
-   */
+  /** A fresh entry, or the answer of `load`, which runs once per key. When it rejects: a stale entry, else the rejection. */
   async through(key: string, load: () => Promise<T>): Promise<Cached<T>> {
     const cached = this.get(key);
     if (cached?.fresh) return cached;

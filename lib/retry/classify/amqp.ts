@@ -74,12 +74,10 @@ export const AMQP_ERRORS: Family = {
   },
 };
 
-/** Rule of an AMQP reply code. */
 function amqpReplyRule(replyCode: number): CodeRule | null {
   return REPLY_CODES[replyCode] ?? null;
 }
 
-/** Rule of an adapter's code: `AMQP_NO_ROUTE`, or `AMQP_404` with the bare reply code. */
 function amqpRule(code: string): CodeRule | null {
   const numbered = /^AMQP_(\d{3})$/.exec(code);
   return CODES[code] ?? (numbered ? amqpReplyRule(Number(numbered[1])) : null);

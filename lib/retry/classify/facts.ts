@@ -1,10 +1,7 @@
 import type { Sent } from "@/lib/retry/classify/verdict";
 import { parseDelayMs } from "@/lib/retry/retry-after";
 
-/**
- * The facts that one link of an error chain states. Read by shape, so that no client library is
- * imported: a broker adapter's PublishError, a Node system error, an AWS SDK exception, an amqplib close frame.
- */
+/** Facts of one link of an error chain, read by shape: no client library is imported. */
 export type Facts = {
   name: string;
   code: string | number | null;

@@ -122,17 +122,14 @@ export const KAFKA_ERRORS: Family = {
   byName: (name) => judged(upperSnake(name), kafkaClientRule(name)),
 };
 
-/** Rule of a protocol error name, with or without an adapter's `KAFKA_` before it. */
 function kafkaRule(code: string): CodeRule | null {
   return NAMES[code] ?? (code.startsWith("KAFKA_") ? (NAMES[code.slice("KAFKA_".length)] ?? null) : null);
 }
 
-/** Name of a protocol error number; null when it is none we judge. */
 function kafkaName(code: number): string | null {
   return NUMBERS[code] ?? null;
 }
 
-/** Rule of a client-side error by its `name`. */
 function kafkaClientRule(name: string): CodeRule | null {
   return CLIENT_NAMES[name] ?? null;
 }

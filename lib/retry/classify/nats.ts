@@ -11,10 +11,7 @@ import {
   UNKNOWN,
 } from "@/lib/retry/classify/verdict";
 
-/**
- * NATS and JetStream conditions. A publish without an ack in time is unknown: repeat it with its Nats-Msg-Id.
- * Sources: nats.js core errors, nats-server server/errors.json (JetStream `err_code`).
- */
+/** A publish without an ack is unknown: repeat it with its Nats-Msg-Id. Sources: nats.js core errors, nats-server server/errors.json. */
 const CODES = tableOf<CodeRule>({
   NATS_NO_RESPONDERS: NOT_SENT,
   NATS_TIMEOUT: UNKNOWN,
@@ -73,13 +70,11 @@ export const NATS_ERRORS: Family = {
   },
 };
 
-/** Rule of an adapter's `NATS_...` code, or of `NATS_<err_code>` of JetStream. */
 function natsRule(code: string): CodeRule | null {
   const numbered = /^NATS_(\d{5})$/.exec(code);
   return CODES[code] ?? (numbered ? jetStreamRule(Number(numbered[1])) : null);
 }
 
-/** Rule of JetStream's `err_code` (five digits). */
 function jetStreamRule(errCode: number): CodeRule | null {
   return JETSTREAM[errCode] ?? null;
 }

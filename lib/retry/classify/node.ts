@@ -67,7 +67,6 @@ export const NODE_ERRORS: Family = {
   byName: (name) => judged(name === "TimeoutError" ? "TIMEOUT" : "ABORTED", abortRule(name)),
 };
 
-/** Rule of a Node or undici error code; null when the code is none of theirs. */
 function nodeRule(code: string): CodeRule | null {
   return CODES[code] ?? (code.startsWith("HPE_") ? MALFORMED_RESPONSE : null);
 }

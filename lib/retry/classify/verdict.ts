@@ -40,10 +40,7 @@ export type CodeRule = {
   away?: true;
 };
 
-/**
- * A table that answers only for its own entries. Codes and names come from outside: in a plain object `constructor`
- * or `toString` would find a function.
- */
+/** A table that answers only for own entries: codes come from outside, and a plain object would know `constructor`. */
 export function tableOf<Rule>(entries: Readonly<Record<string | number, Rule>>): Readonly<Record<string, Rule>> {
   return Object.freeze(Object.assign(Object.create(null), entries));
 }
@@ -53,7 +50,6 @@ export function upperSnake(name: string): string {
   return name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toUpperCase();
 }
 
-/** A complete verdict from a rule. */
 export function verdict(code: string, rule: CodeRule): Verdict {
   return {
     kind: rule.kind,

@@ -3,7 +3,6 @@ import { rollingSums } from "@/lib/retry/window/rolling-sums";
 
 /** Self-healing of one target: watches its attempts and keeps the steps taken. */
 export type Healer = {
-  /** One attempt has ended. */
   observe(attempt: { retry: boolean; timeout: boolean }, nowMs: number): void;
   /** Takes at most one step. @param queueRatio sends that wait at the bulkhead, per permit @returns the step to be audited, or null */
   step(nowMs: number, queueRatio?: number): HealingStep | null;

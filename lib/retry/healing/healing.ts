@@ -4,10 +4,7 @@ export type HealingPolicy = {
   retryRatio: number;
   /** Timeouts per attempt in the window at which a step is taken. */
   timeoutRatio: number;
-  /**
-   * Sends that wait at the bulkhead, per permit, at which a step is taken: back-pressure. It may be above 1. null or absent = the
-   * queue is not looked at.
-   */
+  /** Queued sends per permit at which a step is taken; may be above 1. null or absent = the queue is ignored. */
   queueRatio?: number | null;
   /** Attempts in the window below which nothing is decided by retries and timeouts. */
   callsMin: number;
@@ -22,10 +19,10 @@ export type HealingPolicy = {
 };
 
 /** Steps taken so far and when the last one was (monotonic ms, null = never). */
-export type HealingState = { steps: number; steppedAtMs: number | null };
+type HealingState = { steps: number; steppedAtMs: number | null };
 
 /** `queueRatio`: sends that wait at the bulkhead now, per permit; absent = there is no bulkhead. */
-export type HealingRates = { attempts: number; retries: number; timeouts: number; queueRatio?: number };
+type HealingRates = { attempts: number; retries: number; timeouts: number; queueRatio?: number };
 
 /** A step to be audited: its direction, its reason, and the factors in force after it. */
 export type HealingStep = {

@@ -1,7 +1,4 @@
-/**
- * A second send before the first has answered. Only with an idempotency key: both may be processed.
- * Source: Dean and Barroso, "The Tail at Scale", 2013; gRPC A6 for the rules.
- */
+/** Needs an idempotency key: both sends may be processed. Source: Dean and Barroso, "The Tail at Scale", 2013; gRPC A6. */
 export type HedgePolicy = {
   /** Silence after which the next send starts beside those under way. */
   delayMs: number;

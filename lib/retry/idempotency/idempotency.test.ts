@@ -4,7 +4,7 @@ import { execute } from "@/lib/retry/execute";
 import { type ClaimEntry, decideClaim, holdsClaim, windowProblems } from "@/lib/retry/idempotency/claim";
 import { executeOnce } from "@/lib/retry/idempotency/execute-once";
 import { idempotencyKey } from "@/lib/retry/idempotency/key";
-import { memoryIdempotencyStore } from "@/lib/retry/idempotency/memory-store";
+import { memoryIdempotencyStore } from "@/lib/retry/idempotency/store";
 import { manualClock, settle } from "@/lib/retry/testing/manual-clock";
 import { bench, coded } from "@/lib/retry/testing/scripted-call";
 

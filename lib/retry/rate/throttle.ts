@@ -22,10 +22,7 @@ export class QueueFullError extends Error {
 
 type Waiter = { cost: number; resolve: () => void };
 
-/**
- * A token bucket with a queue, for one process. Waiters are served in order of arrival, so a cheap take cannot starve
- * a dear one; all of them share one timer.
- */
+/** A token bucket with a first-come queue for one process: a cheap take cannot starve a dear one. All waiters share one timer. */
 export class Throttle {
   #policy: TokenBucketPolicy;
   #clock: Clock;
@@ -47,10 +44,7 @@ export class Throttle {
     return this.#waiters.size === 0 && this.#grant(cost) === null;
   }
 
-  /**
-   * Waits for `cost` tokens. Rejects with `signal.reason` at once when it aborts, with QueueFullError when too many wait,
-   * and with RangeError like tryTake.
-   */
+  /** Waits for `cost` tokens. Rejects with `signal.reason`, with QueueFullError when too many wait, and with RangeError like tryTake. */
   async take(cost = 1, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     if (this.tryTake(cost)) return;

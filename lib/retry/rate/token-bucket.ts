@@ -11,7 +11,7 @@ export type TokenBucketPolicy = {
 export type TokenBucketState = { tokens: number; atMs: number; startedMs: number };
 
 /** `waitMs` until the tokens could be there, Infinity when they never will. */
-export type Taken = { granted: true; waitMs: 0 } | { granted: false; waitMs: number };
+type Taken = { granted: true; waitMs: 0 } | { granted: false; waitMs: number };
 
 /** A cold target is given a third of its rate. Source: Guava's SmoothWarmingUp, coldFactor 3. */
 const COLD = 1 / 3;
@@ -27,10 +27,7 @@ export function refilled(policy: TokenBucketPolicy, state: TokenBucketState, now
   return { ...state, tokens: Math.min(policy.capacity, state.tokens + minted), atMs };
 }
 
-/**
- * Takes `cost` tokens or none. Throws RangeError for a cost that is negative, not finite or above the capacity: such a
- * take would wait for ever.
- */
+/** Takes all or none. Throws RangeError for a cost that is negative, not finite or above the capacity: it would wait for ever. */
 export function takeTokens(
   policy: TokenBucketPolicy,
   state: TokenBucketState,
@@ -58,10 +55,7 @@ function waitMs(policy: TokenBucketPolicy, now: TokenBucketState, cost: number):
   return ageAt(policy, mintedBy(policy, ageMs) + cost - now.tokens) - ageMs;
 }
 
-/**
- * Tokens a bucket of this age has minted: the integral of its rate. During the warm-up the rate is
- * r * (c + (1 - c) * t / w), so the integral is r * (c * t + (1 - c) * t^2 / 2w).
- */
+/** Integral of the rate at this age. During the warm-up r * (c + (1 - c) * t / w), hence r * (c * t + (1 - c) * t^2 / 2w). */
 function mintedBy({ ratePerSecond, warmUpMs }: TokenBucketPolicy, ageMs: number): number {
   const perMs = ratePerSecond / 1000;
   if (ageMs >= warmUpMs) return perMs * (ageMs - (warmUpMs * (1 - COLD)) / 2);

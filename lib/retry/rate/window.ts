@@ -6,7 +6,7 @@ export type WindowState = { windowStartMs: number; current: number; previous: nu
 
 export const EMPTY_WINDOW: WindowState = { windowStartMs: 0, current: 0, previous: 0 };
 
-export type WindowTaken = { state: WindowState; granted: boolean; waitMs: number };
+type WindowTaken = { state: WindowState; granted: boolean; waitMs: number };
 
 /** The state with its window moved to the one `nowMs` falls into. A clock that goes backwards stays in its window. */
 export function windowAt({ windowMs }: WindowPolicy, state: WindowState, nowMs: number): WindowState {

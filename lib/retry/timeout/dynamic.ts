@@ -12,10 +12,7 @@ export type DynamicTimeout = {
   samplesMin: number;
 };
 
-/**
- * Milliseconds one attempt may take: clamp(quantile * factor, msMin, msMax). A quantile among the timed-out calls is
- * unknown and answers msMax: the timeout opens up instead of shrinking under load.
- */
+/** clamp(quantile * factor, msMin, msMax), ms. An unknown quantile (among cut calls) gives msMax: the timeout must not shrink under load. */
 export function dynamicTimeoutMs(policy: DynamicTimeout, history: LatencyHistory, msMax: number): number {
   if (history.samples < policy.samplesMin) return msMax;
   const quantileMs = history.quantileMs(policy.quantile);

@@ -11,10 +11,7 @@ export type LatencyHistory = {
   record(elapsedMs: number): void;
   /** A call that had not ended after `elapsedMs`. */
   recordCensored(elapsedMs: number): void;
-  /**
-   * Upper edge (ms) of the bucket that holds quantile `q` in (0, 1). Infinity when the quantile lies among the cut
-   * calls, null when nothing was recorded.
-   */
+  /** Upper edge (ms) of the bucket of quantile `q` in (0, 1). Infinity when it lies among the cut calls, null without records. */
   quantileMs(q: number): number | null;
   /** Samples now weighing in, censored ones included. */
   readonly samples: number;

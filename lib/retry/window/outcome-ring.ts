@@ -1,5 +1,5 @@
 /** Failures and slow calls among the last `size` results: the count-based window of a breaker. */
-export type OutcomeRing = {
+type OutcomeRing = {
   add(failed: boolean, slow: boolean): void;
   readonly calls: number;
   readonly failures: number;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { shouldTrip } from "@/lib/retry/breaker/trip";
-import { inFlightMax } from "@/lib/retry/budget/in-flight";
+import { inFlightMax } from "@/lib/retry/budget/strategies";
 import { leastAt, mostAt } from "@/lib/retry/window/share";
 
 describe("a share of a count", () => {

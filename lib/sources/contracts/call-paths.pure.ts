@@ -1,3 +1,5 @@
+import { sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+
 /** One target as a stage: how long its operation may take, and the sources and targets that wait for it. */
 export type Stage = { deadlineMs: number; marginMs: number; callers: readonly string[] };
 
@@ -61,4 +63,12 @@ function callersInOrder(name: string, stages: ReadonlyMap<string, Stage>): { ord
   };
   visit(name);
   return { order: postorder.reverse(), circle };
+}
+
+/** Names of lanes and of other targets of a source begin with the name of their source. */
+const sourceOfLane = (name: string) => name.replace(/\.slow$/, "");
+
+/** The callers of a contract that a viewer of some sources may see by name. */
+export function isSeenCaller(viewer: Viewer, caller: string): boolean {
+  return viewer.sources === "all" || sees(viewer, sourceOfLane(caller));
 }

@@ -72,7 +72,6 @@ export function contractTerms(
   return { maxAttempts, attemptTimeoutMs, worstMs, deadlineMs, marginMs, retryable, ratePerSecond };
 }
 
-/** What one worker reports of its sends to a target. */
 type EngineReport = {
   bulkhead: { permits: number };
   latency: { p95Ms: number | null; p99Ms: number | null };
@@ -118,7 +117,7 @@ export type ContractFacts = {
   sentPerSecond: number;
 };
 
-export type ContractInput = { contract: Contract; terms: ContractTerms; facts: ContractFacts | null };
+type ContractInput = { contract: Contract; terms: ContractTerms; facts: ContractFacts | null };
 
 /** Checks a contract against the policy, the target and what was measured. In the order in which a policy is designed. */
 export function contractReport(input: ContractInput): ContractReport {

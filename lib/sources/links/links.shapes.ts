@@ -13,7 +13,6 @@ const LABEL_MAX = 40;
 
 const kind = z.enum(LINK_KINDS, `must be ${LINK_KINDS.slice(0, -1).join(", ")} or ${LINK_KINDS.at(-1)}`);
 
-/** Templates of a source, as a request has them and as they are stored. */
 export const linkTemplatesSchema = z
   .array(z.strictObject({ label: boundedText(LABEL_MAX), kind, url: boundedText(LINK_CHARS_MAX) }), "must be a list")
   .check(z.maxLength(LINKS_MAX, `at most ${LINKS_MAX} links`));
@@ -21,7 +20,6 @@ export const linkTemplatesSchema = z
 /** A link of one event. `url` null: `lacks` says why there is none. */
 export const eventLinkSchema = z.object({ label: z.string(), kind, url: nullableText, lacks: nullableText });
 
-/** A link that a message has. */
 export const madeLinkSchema = z.object({ label: z.string(), kind, url: z.string() });
 
 /** Throws DomainError `invalid-config` for templates that make no address, each fault at its field. */

@@ -1,9 +1,6 @@
 import { visible } from "@/lib/platform/plain/format.pure";
 
-/**
- * Links from an event to where its service writes logs and traces. A source has templates: addresses with placeholders, each of
- * which stands for a value of the event.
- */
+/** Templates of addresses that lead from an event to the logs and traces of its service; placeholders stand for values of the event. */
 export const LINK_KINDS = ["logs", "traces", "other"] as const;
 export type LinkKind = (typeof LINK_KINDS)[number];
 
@@ -16,7 +13,6 @@ const MADE_CHARS_MAX = 8_000;
 /** Before and behind the moment of the failure: clocks differ, and a service logs before it fails. */
 const AROUND_MS = 300_000;
 
-/** The values of one event. */
 export type LinkFacts = {
   traceId: string | null;
   eventId: string;
@@ -29,7 +25,7 @@ export type LinkFacts = {
 };
 
 /** `url` null: `lacks` says which values the event does not have, or that they are too long. */
-export type EventLink = { label: string; kind: LinkKind; url: string | null; lacks: string | null };
+type EventLink = { label: string; kind: LinkKind; url: string | null; lacks: string | null };
 
 /** What a placeholder stands for; null = the event does not have it. */
 const VALUES: Record<string, { of: (facts: LinkFacts) => string | null; words: string }> = {
@@ -122,7 +118,7 @@ function encoded(text: string): string {
   );
 }
 
-export type MadeLink = { label: string; kind: LinkKind; url: string };
+type MadeLink = { label: string; kind: LinkKind; url: string };
 
 /** In a message of an alert: traces before logs before others. */
 const IN_MESSAGE_MAX = 3;

@@ -1,17 +1,14 @@
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Prisma } from "@/lib/platform/database/generated/client";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { validatePolicy } from "@/lib/retry/policy";
-import { insertPolicy, lockNewestPolicy } from "@/lib/sources/policies/policies.write";
 import type { PolicyRequest } from "@/lib/sources/targets/targets.shapes";
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
-/**
- * Stores a new version of a policy. Running redrives keep the version that they started with. Returns the version.
- * Throws DomainError `invalid-config` with every wrong field, its value and its bound.
- */
+/** Stores and returns a new version; running redrives keep theirs. Throws DomainError `invalid-config` with every wrong field and its bound. */
 export async function storePolicy(
   deps: LowRateDeps,
   input: { name: string; request: PolicyRequest },
@@ -59,4 +56,24 @@ function assertStorable(name: string, body: unknown): void {
       fields,
     },
   );
+}
+
+/** The newest version, with the name locked until the transaction ends: two editors get two versions. */
+async function lockNewestPolicy(
+  client: Prisma.TransactionClient,
+  name: string,
+): Promise<{ version: number; body: unknown } | null> {
+  await client.$executeRaw`select pg_advisory_xact_lock(hashtextextended('policy:' || ${name}, 0))`;
+  return client.policy.findFirst({
+    where: { name },
+    orderBy: { version: "desc" },
+    select: { version: true, body: true },
+  });
+}
+
+async function insertPolicy(
+  client: Prisma.TransactionClient,
+  policy: { id: string; name: string; version: number; body: unknown; reason: string; createdBy: string },
+): Promise<void> {
+  await client.policy.create({ data: { ...policy, body: policy.body as Prisma.InputJsonObject } });
 }

@@ -11,10 +11,7 @@ import { insertTarget } from "@/lib/sources/targets/targets.write";
 
 export type TargetDeps = LowRateDeps & { env: ConfigLimits };
 
-/**
- * Gives a source a further target, which begins with the pace of a slow lane. Throws DomainError `unknown-source`,
- * `invalid-config` or `name-taken`.
- */
+/** Adds a named target, at the pace of a slow lane. Throws DomainError `unknown-source`, `invalid-config` or `name-taken`. */
 export async function addTarget(
   deps: TargetDeps,
   { source: sourceName, request }: { source: string; request: TargetRequest },

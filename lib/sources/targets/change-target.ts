@@ -16,10 +16,7 @@ import {
   updateTarget,
 } from "@/lib/sources/targets/targets.write";
 
-/**
- * Changes a target; running redrives use the new values. Throws DomainError `unknown-target`, `unknown-policy`,
- * `invalid-config`, `name-taken`.
- */
+/** Running redrives use the new values. Throws DomainError `unknown-target`, `unknown-policy`, `invalid-config`, `name-taken`. */
 export async function changeTarget(
   deps: TargetDeps,
   input: { name: string; change: TargetChange },

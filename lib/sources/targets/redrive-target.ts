@@ -3,10 +3,7 @@ import type { Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { readTargets, type TargetRow } from "@/lib/sources/targets/targets.read";
 
-/**
- * The target that a redrive names; null = it names none. Throws DomainError `unknown-target`, or `forbidden` for a target
- * of a source that the viewer may not redrive to.
- */
+/** null = the redrive names none. Throws DomainError `unknown-target`, or `forbidden` for a source that the viewer may not redrive to. */
 export async function redriveTarget(
   db: Queryable,
   viewer: Viewer,

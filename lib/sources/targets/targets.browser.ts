@@ -28,7 +28,6 @@ export function useChangeTarget(name: string) {
   });
 }
 
-/** Gives a source a further target. */
 export function useAddTarget(source: string) {
   const client = useQueryClient();
   return useMutation<TargetOut, ApiError, TargetRequest>({
@@ -49,7 +48,6 @@ export function useRemoveTarget() {
 
 const policies = [...keys.targets, "policies"] as const;
 
-/** The version in force of each policy. */
 export function usePolicies() {
   return useQuery<{ items: PolicyOut[] }, ApiError>({
     queryKey: policies,

@@ -51,7 +51,6 @@ export const targetRequestSchema = named(
 );
 export type TargetRequest = z.infer<typeof targetRequestSchema>;
 
-/** DELETE /api/v1/targets/{name} */
 export const targetRemovalSchema = named(
   "TargetRemoval",
   z.strictObject({ reason: z._default(reasonSchema, "removed") }),
@@ -125,7 +124,6 @@ export const policySchema = named(
     reason: nullableText,
     createdBy: nullableText,
     createdAt: nullableTime,
-    /** Names of the targets that use it. */
     usedBy: z.array(z.string()),
     /** What it promises; null = the body cannot run. */
     bounds: z.nullable(policyBoundsSchema),

@@ -5,9 +5,9 @@ import { TextField, Tick } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { SelectField } from "@/components/ui/select";
 import { SEVERITIES } from "@/lib/observe/alerts/rules/alert-rule.pure";
-import { CHANNEL_KINDS, CHANNEL_NAMES, type ChannelKind } from "@/lib/observe/channels/channel.pure";
 import { useAddChannel, useChangeChannel } from "@/lib/observe/channels/channels.browser";
 import type { ChannelOut } from "@/lib/observe/channels/channels.shapes";
+import { CHANNEL_KINDS, CHANNEL_NAMES, type ChannelKind } from "@/lib/observe/channels/notices.pure";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import {
   type ChannelDraft,
@@ -61,7 +61,6 @@ export function ChannelDialog({ channel, onClose }: { channel: ChannelOut | null
   );
 }
 
-/** What the server refused, by field. */
 function refusalsOf(error: ApiError | null): ChannelErrors {
   const fields = error?.fields ?? [];
   return Object.fromEntries(fields.map(({ field, detail }) => [field.replace(/^config\./, ""), detail]));

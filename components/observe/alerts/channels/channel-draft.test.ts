@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { CHANNEL_KINDS } from "@/lib/observe/channels/channel.pure";
 import { channelRequestSchema } from "@/lib/observe/channels/channels.shapes";
+import { CHANNEL_KINDS } from "@/lib/observe/channels/notices.pure";
 import { type ChannelDraft, channelDraftOf, channelRequest, NEW_CHANNEL, SETTINGS_OF } from "./channel-draft";
 
 /** What the form suggests, typed as it is suggested. */

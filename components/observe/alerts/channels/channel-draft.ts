@@ -1,8 +1,7 @@
 import type { Severity } from "@/lib/observe/alerts/rules/alert-rule.pure";
-import type { ChannelKind } from "@/lib/observe/channels/channel.pure";
 import type { ChannelOut, ChannelRequest } from "@/lib/observe/channels/channels.shapes";
+import type { ChannelKind } from "@/lib/observe/channels/notices.pure";
 
-/** A channel as it is typed. */
 export type ChannelDraft = {
   name: string;
   enabled: boolean;
@@ -69,7 +68,7 @@ const list = (text: string) =>
     .map((part) => part.trim())
     .filter((part) => part !== "");
 
-export type ChannelResult = { ok: true; request: ChannelRequest } | { ok: false; errors: ChannelErrors };
+type ChannelResult = { ok: true; request: ChannelRequest } | { ok: false; errors: ChannelErrors };
 
 /** The request that a draft makes, or what it lacks, by field. */
 export function channelRequest(draft: ChannelDraft): ChannelResult {
@@ -95,7 +94,6 @@ export function channelRequest(draft: ChannelDraft): ChannelResult {
   return { ok: true, request };
 }
 
-/** A stored channel as a draft. */
 export function channelDraftOf({ name, enabled, severities, sources, config }: ChannelOut): ChannelDraft {
   const { kind, ...settings } = config;
   const texts = Object.entries(settings).map(([setting, value]) => [

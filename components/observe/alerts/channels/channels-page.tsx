@@ -13,7 +13,6 @@ import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { failureToast, showToast } from "@/components/ui/toast";
-import { CHANNEL_NAMES } from "@/lib/observe/channels/channel.pure";
 import {
   useChannels,
   useDeleteChannel,
@@ -22,6 +21,7 @@ import {
   useTestChannel,
 } from "@/lib/observe/channels/channels.browser";
 import type { ChannelOut } from "@/lib/observe/channels/channels.shapes";
+import { CHANNEL_NAMES } from "@/lib/observe/channels/notices.pure";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 import { AlertsNav } from "../alerts-nav";
 
@@ -29,7 +29,6 @@ const ChannelDialog = lazily(() => import("./channel-dialog"), "ChannelDialog");
 const MaintenanceDialog = lazily(() => import("./maintenance-dialog"), "MaintenanceDialog");
 const Deliveries = lazily(() => import("./deliveries"), "Deliveries");
 
-/** Who is told of alerts, and when nobody is. */
 export function ChannelsPage() {
   const channels = useChannels();
   const [editing, setEditing] = useState<{ channel: ChannelOut | null } | null>(null);
@@ -171,7 +170,6 @@ function DeleteDialog({ name, waiting, onClose }: { name: string; waiting: numbe
   );
 }
 
-/** The maintenance windows in force and to come. */
 function Maintenances() {
   const read = useMaintenances();
   const end = useEndMaintenance();

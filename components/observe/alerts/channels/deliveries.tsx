@@ -14,7 +14,6 @@ const LOOKS: Record<DeliveryOut["state"], { shape: ShapeName; colour: string; wo
   failed: { shape: "cross", colour: "text-danger", word: "given up" },
 };
 
-/** The delivery log of a channel, newest first. */
 export function Deliveries({ name }: { name: string }) {
   const read = useDeliveries(name);
   const items = read.data?.pages.flatMap((page) => page.items) ?? [];

@@ -33,7 +33,6 @@ const KIND_OPTIONS = ALERT_KINDS.map((kind) => ({ value: kind, label: KIND_WORDS
 const SEVERITY_OPTIONS = SEVERITIES.map((severity) => ({ value: severity, label: severity }));
 const WINDOW_OPTIONS = WINDOWS_MS.map((ms) => ({ value: String(ms), label: formatDuration(ms) }));
 
-/** Adds a rule, or changes one; beside the fields what it would have done. */
 export function RuleDialog({ rule, onClose }: { rule: AlertRuleOut | null; onClose: () => void }) {
   const [draft, setDraft] = useState<RuleDraft>(() => (rule === null ? NEW_RULE : draftOf(rule)));
   const save = useSaveAlertRule(rule?.id ?? null);

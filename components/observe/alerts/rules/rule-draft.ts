@@ -56,7 +56,7 @@ export const FIELDS_OF: Record<AlertKind, readonly RuleField[]> = {
   "redrive-still": ["sources"],
 };
 
-export type DraftResult = { ok: true; request: AlertRuleRequest } | { ok: false; errors: DraftErrors };
+type DraftResult = { ok: true; request: AlertRuleRequest } | { ok: false; errors: DraftErrors };
 
 const TIMES: readonly RuleField[] = ["forMinutes", "clearMinutes", "repeatMinutes"];
 const NUMBERS: readonly RuleField[] = [
@@ -118,7 +118,6 @@ function watchOf(draft: RuleDraft): AlertWatch {
   );
 }
 
-/** A stored rule as a draft. */
 export function draftOf({ name, severity, enabled, watch }: AlertRuleOut): RuleDraft {
   const has = <Value>(field: string): Value | undefined =>
     (watch as Record<string, unknown>)[field] as Value | undefined;

@@ -20,7 +20,6 @@ const SERIES = [
 
 const LISTED = 5;
 
-/** What the rule would have done in the last days, on the chart and in words, and what holds now. */
 export function TrialPanel({ watch }: { watch: AlertWatch | null }) {
   const trial = useAlertTrial(watch);
   if (watch === null) return <p className="text-muted">Tried against the past as soon as the rule is whole.</p>;

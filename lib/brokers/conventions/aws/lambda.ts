@@ -1,7 +1,6 @@
 import { movedBySqs, withoutOwned } from "@/lib/brokers/conventions/aws/sqs";
-import { type Convention, instantMs, type Reading } from "@/lib/brokers/conventions/convention";
+import { type Convention, instantMs, type PayloadState, type Reading } from "@/lib/brokers/conventions/convention";
 import { PayloadJson } from "@/lib/brokers/conventions/payload-json";
-import type { PayloadState } from "@/lib/brokers/conventions/reference-only";
 import type { Message } from "@/lib/brokers/message";
 import { membersOf, skipSpace } from "@/lib/platform/plain/raw-json.pure";
 

@@ -6,7 +6,7 @@ import type { Header } from "@/lib/intake/dead-letter.pure";
 import { membersOf, skipSpace } from "@/lib/platform/plain/raw-json.pure";
 
 /** What stands around the message of SNS in its envelope: a subscriber expects the envelope again. */
-export type Envelope = {
+type Envelope = {
   before: string;
   after: string;
   /** The JSON text between them, when it is not as JSON.stringify writes it. */
@@ -88,8 +88,5 @@ function read(message: Message): Reading | null {
   };
 }
 
-/**
- * A notification of SNS without raw delivery, of the subscription's own dead-letter queue or of that of the queue behind
- * it. The message inside is parked; a redrive writes the envelope around it again.
- */
+/** A notification of SNS without raw delivery: the message inside is parked, and a redrive writes the envelope around it again. */
 export const sns: Convention = { name: "sns", owns: () => false, read };

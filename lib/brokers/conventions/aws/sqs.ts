@@ -2,10 +2,7 @@ import type { Convention, Reading } from "@/lib/brokers/conventions/convention";
 import { consumerError } from "@/lib/brokers/conventions/generic";
 import { HeaderView, type Message } from "@/lib/brokers/message";
 
-/**
- * Deliveries before SQS moved the message to its dead-letter queue: SQS counts on over the move, and the delivery to
- * Parkade is one. null: SQS did not move it.
- */
+/** Deliveries before SQS moved the message: its count goes on after the move, and includes ours. null: SQS did not move it. */
 function deliveriesOf(message: Message): number | null {
   const count = Number(message.property("ApproximateReceiveCount") ?? "1");
   return message.property("DeadLetterQueueSourceArn") === null ? null : Math.max(count - 1, 0);
@@ -32,10 +29,7 @@ export function withoutOwned(message: Message, { owns }: Pick<Convention, "owns"
   return { ...message, headers: new HeaderView(view) };
 }
 
-/**
- * When a consumer received it first, and then did not delete it. null when Parkade is the first that received it: the time is
- * then that of its own delivery.
- */
+/** When a consumer first received it without deleting it. null: Parkade is the first receiver. */
 function firstFailedMs(message: Message): number | null {
   const at = Number(message.property("ApproximateFirstReceiveTimestamp") ?? Number.NaN);
   return Number.isSafeInteger(at) && (deliveriesOf(message) ?? 0) > 0 ? at : null;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { stripFailureHeaders } from "@/lib/brokers/conventions/detect";
 import { readMessage } from "@/lib/brokers/conventions/read-dead-letter";
-import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import { hex, record } from "@/lib/brokers/conventions/testing/records";
 
 // The bytes are those the sources of each framework write; where a test names no version, see the file it names.

@@ -17,10 +17,7 @@ function owns(headerName: string): boolean {
   return OWNED.test(headerName);
 }
 
-/**
- * Where the record was before its first failure. Spring appends a value at each hop by default: the first value is the
- * true origin.
- */
+/** Where the record was before its first failure. Spring appends a value at each hop, so the first one is the origin. */
 function originOf(headers: HeaderView, prefix: string): Origin {
   const topic = headers.text(`${prefix}topic`);
   const partition = int32Of(headers.value(`${prefix}partition`));

@@ -92,10 +92,7 @@ function convention(names: Names): Convention {
 
 const CONNECT = "__connect.errors.";
 
-/**
- * Sink connectors of Kafka Connect, when `errors.deadletterqueue.context.headers.enable` is on. A record that died twice
- * has every name twice.
- */
+/** Sink connectors of Kafka Connect with `errors.deadletterqueue.context.headers.enable`. After two deaths every name occurs twice. */
 export const kafkaConnect = convention({
   name: "kafka-connect",
   owned: [CONNECT],

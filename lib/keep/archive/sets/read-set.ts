@@ -3,15 +3,12 @@ import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /** An object as the store names it. */
-export type NamedObject = { key: string; sha256: string };
+type NamedObject = { key: string; sha256: string };
 
 /** `fault`: why the object is of no use, to be read after "its object". */
-export type Read<T> = { found: T } | { fault: string };
+type Read<T> = { found: T } | { fault: string };
 
-/**
- * The bytes of an object that the store names, which are those that were written. Throws DomainError `archive-unavailable`
- * when the archive does not answer.
- */
+/** Reads an object and compares its SHA-256. Throws DomainError `archive-unavailable` when the archive does not answer. */
 export async function readNamedObject(archive: ArchiveStore, { key, sha256 }: NamedObject): Promise<Read<Uint8Array>> {
   let bytes: Uint8Array | null;
   try {

@@ -6,12 +6,11 @@ const MANIFEST = ".manifest.json";
 /** Folder of all objects of the archive. */
 export const ARCHIVE_FOLDER = "events/";
 
-/** True for the object that has the lines of a set. */
 export function isLinesKey(key: string): boolean {
   return key.endsWith(LINES);
 }
 
-export type SetKeys = { lines: string; parquet: string; manifest: string };
+type SetKeys = { lines: string; parquet: string; manifest: string };
 
 export type SetName = {
   /** UTC day of its events, `2026-11-25`. */

@@ -10,7 +10,7 @@ import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /** `line`: of an export, with its end. */
-export type SetEvent = { line: string; columns: () => EventColumns };
+type SetEvent = { line: string; columns: () => EventColumns };
 
 /** Events of one day (`uuidv7Day`) and one source, at least one. */
 export type NewSet = SetName & { events: readonly SetEvent[]; atMs: number };

@@ -4,6 +4,7 @@ import type { S3Keys } from "@/lib/keep/archive/stores/s3-bucket";
 import { s3Store } from "@/lib/keep/archive/stores/s3-store";
 import { sealedStore } from "@/lib/keep/archive/stores/sealed-store";
 import type { Clock } from "@/lib/platform/clock";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /**
  * Where removed events lie, as objects that are written once. A key is a path such as `removed/2026-11-25/orders.zst`.
@@ -13,10 +14,7 @@ import type { Clock } from "@/lib/platform/clock";
 export type ArchiveStore = {
   /** Where objects lie, as a person names it; no secret in it. */
   readonly place: string;
-  /**
-   * Writes an object. Resolves when it is durable. Rejects with DomainError `archive-refused` when the key has an object,
-   * which stays as it is. After another rejection the object may be there or not, and is never there in part.
-   */
+  /** Resolves when durable. Rejects with DomainError `archive-refused` when the key is taken; after other errors it may exist, but never in part. */
   put(key: string, bytes: Uint8Array): Promise<void>;
   /** null = there is no such object. Rejects with DomainError `archive-unreadable` when it is sealed and does not open. */
   get(key: string): Promise<Uint8Array | null>;
@@ -27,7 +25,7 @@ export type ArchiveStore = {
   close(): Promise<void>;
 };
 
-export type ArchiveOptions = {
+type ArchiveOptions = {
   clock: Clock;
   /** null = S3 is asked with what the SDK of AWS finds: variables, files, the role of the machine. */
   keys?: S3Keys | null;
@@ -42,4 +40,15 @@ export function openArchiveStore(
 ): ArchiveStore {
   const store = location.kind === "folder" ? folderStore(location, clock) : s3Store(location, { clock, keys });
   return sealedStore(store, encryptionKeys);
+}
+
+export type ArchiveDeps = { archive: ArchiveStore | null };
+
+/** Throws DomainError `archive-unavailable` when none is configured. */
+export function archiveOf({ archive }: ArchiveDeps): ArchiveStore {
+  if (archive !== null) return archive;
+  throw new DomainError(
+    "archive-unavailable",
+    "No archive is configured: set PARKADE_ARCHIVE for web and worker to file:///folder or s3://bucket/prefix",
+  );
 }

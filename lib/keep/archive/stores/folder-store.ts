@@ -58,10 +58,7 @@ export function folderStore({ path: root }: Extract<ArchiveLocation, { kind: "fo
   };
 }
 
-/**
- * The bytes are durable under a name that nobody reads before the object has its own: a link to them, which fails when
- * the name is taken. A rename would replace what is there.
- */
+/** Links the object to bytes that are already durable: a link fails when the name is taken, where a rename would replace it. */
 async function writeOnce(root: string, key: string, bytes: Uint8Array): Promise<void> {
   await assertFolder(root);
   const path = join(root, key);

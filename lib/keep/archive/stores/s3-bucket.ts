@@ -46,10 +46,7 @@ export class ArchiveBucket {
     this.client = new S3Client(clientConfig(location, keys));
   }
 
-  /**
-   * Asks first whether the key is taken, for servers that do not know the condition: some answer 501, others overlook it. The
-   * condition decides between writers at the same time.
-   */
+  /** Checks the key first, because some servers answer 501 to the condition and others ignore it. The condition decides between concurrent writers. */
   async writeOnce(key: string, bytes: Uint8Array, abortSignal: AbortSignal): Promise<void> {
     const sha256 = createHash("sha256").update(bytes).digest("base64");
     const free = await this.isFree(key, abortSignal);

@@ -9,7 +9,6 @@ type S3Location = Extract<ArchiveLocation, { kind: "s3" }>;
 
 const CALL_MS_MAX = 20_000;
 
-/** Objects of a bucket of S3, or of a server that speaks its protocol. */
 export function s3Store(location: S3Location, { clock, keys }: { clock: Clock; keys: S3Keys | null }): ArchiveStore {
   const { bucket: name, prefix: below, endpoint } = location;
   const place = `s3://${name}${below === "" ? "" : `/${below}`}${endpoint === null ? "" : ` at ${endpoint}`}`;

@@ -22,10 +22,7 @@ function judge(error: Error): MessageResult {
   return { ok: false, error, outage: kind !== "permanent" || code === "UNKNOWN" };
 }
 
-/**
- * Adds to Redis Streams through a client of ioredis. A destination is a stream. Fields of an entry: `id`, `key`, `type`,
- * `payload`, and each header with a value as `h:<name>`.
- */
+/** For ioredis. A destination is a stream. Entry fields: `id`, `key`, `type`, `payload`, and each header with a value as `h:<name>`. */
 export function redisStreamsTransport(
   redis: { pipeline(): RedisPipeline },
   { maxLength }: RedisStreamsOptions = {},

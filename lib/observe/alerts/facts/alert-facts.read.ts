@@ -33,7 +33,7 @@ import { HEARTBEAT_LOST_S, type HeartbeatInfo } from "@/lib/sources/targets/targ
 export type WatchedGroup = { fingerprint: string; source: string; sinceMs: number; fires: boolean };
 
 /** What the rules ask for. */
-export type Needs = {
+type Needs = {
   bodies: readonly AlertRuleBody[];
   watched: readonly WatchedGroup[];
   /** Groups whose arrivals no alert of inflow counts. */

@@ -43,10 +43,7 @@ function flowOfWindows(windows: readonly { fromMs: number; toMs: number }[], gro
   return { sql: parts.join("\n union all "), values };
 }
 
-/**
- * Arrivals by source and error code in the last `windowMs`, and in as long a time of the same hours on each day before, the latest
- * first; without those of the muted groups.
- */
+/** Arrivals by source and error code in the last `windowMs`, and in the same hours of each previous day, without muted groups. */
 export async function readArrivalsOf(
   db: Queryable,
   windowMs: number,

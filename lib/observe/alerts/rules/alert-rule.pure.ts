@@ -73,10 +73,7 @@ export function sourcesOf(body: AlertRuleBody): readonly string[] | null {
   return "sources" in body && body.sources ? body.sources : null;
 }
 
-/**
- * A firing numeric alert stays until its value is this much better than its threshold: else a value at the threshold
- * would fire and resolve with each evaluation.
- */
+/** Share by which a firing alert's value must beat its threshold, so that a value at the threshold does not flap. */
 export const HYSTERESIS = 0.1;
 
 /** The runbook of each kind in this project's docs, by file name. */

@@ -5,8 +5,7 @@ import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
-/** A rule as an evaluation needs it. */
-export type RuleInForce = {
+type RuleInForce = {
   id: string;
   name: string;
   severity: Severity;
@@ -31,7 +30,6 @@ const COLUMNS = `r.id, r.name, r.severity, r.enabled, r.version, r.body as watch
       and ($1::text[] is null or a.source = any($1)))::int as firing,
   r.created_by as "createdBy", r.created_at as "createdAt", r.updated_by as "updatedBy", r.updated_at as "updatedAt"`;
 
-/** Rules of alerts, newest first. */
 export async function listAlertRules(db: Queryable, viewer: Viewer, query: IdPage): Promise<AlertRuleList> {
   const rows = await db.query<AlertRuleOut>(
     `select ${COLUMNS} from alert_rules r where ${SEEN} and ($2::uuid is null or r.id < $2) order by r.id desc limit $3`,

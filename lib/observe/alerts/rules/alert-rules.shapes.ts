@@ -120,7 +120,6 @@ const WATCH = {
   repeatMs: 14_400_000,
 } as const;
 
-/** POST /api/v1/alert-rules */
 export const alertRuleRequestSchema = named(
   "AlertRuleRequest",
   z.strictObject({
@@ -134,7 +133,6 @@ export const alertRuleRequestSchema = named(
 );
 export type AlertRuleRequest = z.infer<typeof alertRuleRequestSchema>;
 
-/** PATCH /api/v1/alert-rules/{id} */
 export const alertRuleChangeSchema = named(
   "AlertRuleChange",
   z.strictObject({
@@ -194,12 +192,10 @@ export type AlertRuleOut = z.infer<typeof alertRuleSchema>;
 export const alertRuleListSchema = pageOut(alertRuleSchema);
 export type AlertRuleList = z.infer<typeof alertRuleListSchema>;
 
-/** POST /api/v1/alert-rules/try */
 export const alertTrialRequestSchema = named("AlertTrialRequest", z.strictObject({ watch: alertWatchSchema }), {
   watch: WATCH,
 });
 
-/** What the rule would have done, in the days before and now. */
 export const alertTrialSchema = named(
   "AlertTrial",
   z.object({

@@ -6,16 +6,6 @@ import { BEGAN_MS } from "@/lib/observe/alerts/findings.pure";
 import { sourcesOf } from "@/lib/observe/alerts/rules/alert-rule.pure";
 import { unknownAlertRule } from "@/lib/observe/alerts/rules/alert-rules.read";
 import type { AlertRuleChange, AlertRuleRequest, AlertWatch } from "@/lib/observe/alerts/rules/alert-rules.shapes";
-import {
-  countAlertRules,
-  deleteAlertRule,
-  endAlertsOf,
-  insertAlertRule,
-  lockAlertRule,
-  type StoredAlertRule,
-  updateAlertRule,
-  waitForEvaluation,
-} from "@/lib/observe/alerts/rules/alert-rules.write";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { nameTaken } from "@/lib/platform/database/name-taken";
 import { uuidv7 } from "@/lib/platform/ids";
@@ -152,4 +142,62 @@ type Change = { action: string; reason: string | undefined; before: object | nul
 async function audit(tx: Tx, { id, actor, atMs }: Edit, { reason, ...change }: Change): Promise<void> {
   const entry = { actor, atMs, subjectKind: "alert-rule", subjectId: id, count: 1, reason: reason ?? null } as const;
   await appendAudit(tx, { ...entry, ...change });
+}
+
+type StoredAlertRule = Pick<AlertRuleRequest, "name" | "severity" | "enabled"> & {
+  version: number;
+  watch: AlertWatch;
+};
+
+/** An evaluation commits before the change or finds the rule changed: it holds the same lock. */
+async function waitForEvaluation(tx: Tx): Promise<void> {
+  await tx.run("select generation from alert_evaluation where id = 1 for update");
+}
+
+/** null = there is no such rule. */
+async function lockAlertRule(tx: Tx, id: string): Promise<StoredAlertRule | null> {
+  const [row] = await tx.query<StoredAlertRule>(
+    "select name, severity, enabled, version, body as watch from alert_rules where id = $1 for update",
+    [id],
+  );
+  return row ?? null;
+}
+
+async function countAlertRules(tx: Tx): Promise<number> {
+  const [row] = await tx.query<{ n: number }>("select count(*)::int as n from alert_rules");
+  return row!.n;
+}
+
+async function insertAlertRule(tx: Tx, rule: Omit<StoredAlertRule, "version">, edit: Edit): Promise<void> {
+  await tx.run(
+    `insert into alert_rules (id, name, severity, enabled, body, created_by, created_at, updated_by, updated_at)
+     values ($1, $2, $3, $4, $5::jsonb, $6, to_timestamp($7::float8 / 1000), $6, to_timestamp($7::float8 / 1000))`,
+    [edit.id, rule.name, rule.severity, rule.enabled, JSON.stringify(rule.watch), edit.actor, edit.atMs],
+  );
+}
+
+async function updateAlertRule(tx: Tx, rule: StoredAlertRule, edit: Edit): Promise<void> {
+  await tx.run(
+    `update alert_rules set name = $2, severity = $3, enabled = $4, body = $5::jsonb, version = version + 1, fault = null, updated_by = $6,
+            updated_at = to_timestamp($7::float8 / 1000)
+      where id = $1`,
+    [edit.id, rule.name, rule.severity, rule.enabled, JSON.stringify(rule.watch), edit.actor, edit.atMs],
+  );
+}
+
+async function deleteAlertRule(tx: Tx, id: string): Promise<void> {
+  await tx.run("delete from alert_rules where id = $1", [id]);
+}
+
+/** Ends the live alerts of a rule that does not watch the same any more; pending ones are forgotten. */
+async function endAlertsOf(
+  tx: Tx,
+  ruleId: string,
+  because: "rule-changed" | "rule-removed" | "rule-off",
+): Promise<void> {
+  await tx.run("delete from alerts where rule_id = $1 and state = 'pending'", [ruleId]);
+  await tx.run(
+    "update alerts set state = 'resolved', resolved_at = now(), resolved_because = $2 where rule_id = $1 and state = 'firing'",
+    [ruleId, because],
+  );
 }

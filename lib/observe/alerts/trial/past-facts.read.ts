@@ -14,7 +14,7 @@ const DAY_MS = 24 * HOUR_MS;
 const SOURCES_MAX = 20;
 
 /** How far back a rule is tried, and by which steps. */
-export type TrialSpan = { fromMs: number; toMs: number; stepMs: number };
+type TrialSpan = { fromMs: number; toMs: number; stepMs: number };
 
 /** The past of a week, for which minutes are kept. */
 export function trialSpan(watch: AlertRuleBody, nowMs: number): TrialSpan {

@@ -1,11 +1,8 @@
 import { type AlertMessage, closesRecord, textLines } from "@/lib/observe/channels/alert-message.pure";
-import { ALERTMANAGER_KEEP_MS } from "@/lib/observe/channels/channel.pure";
+import { ALERTMANAGER_KEEP_MS } from "@/lib/observe/channels/notices.pure";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 
-/**
- * The body of `POST /api/v2/alerts`: one alert for each rule, the same labels from its first message to its last.
- * https://github.com/prometheus/alertmanager/blob/main/api/v2/openapi.yaml
- */
+/** One alert per rule with constant labels. https://github.com/prometheus/alertmanager/blob/main/api/v2/openapi.yaml */
 export function alertmanagerBody(message: AlertMessage): object[] {
   const labels = {
     alertname: message.rule,

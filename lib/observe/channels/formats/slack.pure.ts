@@ -37,7 +37,6 @@ const link = (url: string, text: string) =>
 
 const section = (text: string) => ({ type: "section", text: { type: "mrkdwn", text: cutText(text, SECTION_MAX) } });
 
-/** The body of an incoming webhook. */
 export function slackBody(message: AlertMessage): object {
   const mark = closesRecord(message) ? ":white_check_mark:" : MARKS[message.severity];
   const alerts = listed(message).map((alert) => {

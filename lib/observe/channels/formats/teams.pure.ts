@@ -30,10 +30,7 @@ const block = (text: string, more: object = {}) => ({
 
 const link = (text: string, url: string) => `[${escaped(text)}](${url.replaceAll(")", "%29")})`;
 
-/**
- * The body for a webhook of Teams Workflows: an Adaptive Card.
- * https://learn.microsoft.com/en-us/connectors/teams/ "When a Teams webhook request is received"
- */
+/** An Adaptive Card for "When a Teams webhook request is received". https://learn.microsoft.com/en-us/connectors/teams/ */
 export function teamsBody(message: AlertMessage): object {
   const colour = closesRecord(message) ? "good" : COLOURS[message.severity];
   const lines = listed(message).flatMap((alert) => [

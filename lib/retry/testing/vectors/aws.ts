@@ -1,6 +1,6 @@
 import type { CostClass } from "@/lib/retry/budget/budget";
 import { quotaPool } from "@/lib/retry/budget/pools";
-import { quotaBudget } from "@/lib/retry/budget/quota";
+import { quotaBudget } from "@/lib/retry/budget/strategies";
 import type { Policy } from "@/lib/retry/policy";
 import { parseDelayMs } from "@/lib/retry/retry-after";
 import { BARE, httpError, quotaScript, runScript } from "@/lib/retry/testing/vectors/operation";

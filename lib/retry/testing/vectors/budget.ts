@@ -1,8 +1,7 @@
 import { expectedAttempts, loadFactor, successProbability } from "@/lib/retry/bounds";
 import { type Budget, type BudgetPolicy, createBudget } from "@/lib/retry/budget/budget";
-import { inFlightBudget, inFlightMax } from "@/lib/retry/budget/in-flight";
 import { leakyPool } from "@/lib/retry/budget/pools";
-import type { RatioBudget } from "@/lib/retry/budget/ratio";
+import { inFlightBudget, inFlightMax, type RatioBudget } from "@/lib/retry/budget/strategies";
 import { validatePolicy } from "@/lib/retry/policy";
 import { rejectionProbability } from "@/lib/retry/rate/overload";
 import { BARE } from "@/lib/retry/testing/vectors/operation";

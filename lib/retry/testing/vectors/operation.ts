@@ -1,5 +1,5 @@
 import type { Budget } from "@/lib/retry/budget/budget";
-import { quotaBudget } from "@/lib/retry/budget/quota";
+import { quotaBudget } from "@/lib/retry/budget/strategies";
 import type { Call, Outcome } from "@/lib/retry/call";
 import { createTargetState, execute, type TargetState } from "@/lib/retry/execute";
 import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";

@@ -1,0 +1,103 @@
+"use client";
+
+import { useState } from "react";
+import { Button } from "@/components/ui/button";
+import { CodeTextarea, Field, TextField } from "@/components/ui/input";
+
+/** How many events of one group are stored whole in a minute. */
+export function StormField(props: {
+  text: string;
+  error: string | undefined;
+  reads: boolean;
+  onText: (text: string) => void;
+}) {
+  const { text, error, reads, onText } = props;
+  return (
+    <TextField
+      label="Storm limit"
+      optional
+      hint={
+        reads
+          ? "Events of one group that are stored in a minute. Above it a queue is not read until the next minute; of a log a sample is stored and the rest only counted. Events of an aggregate are always stored. Empty: all are stored."
+          : "Events of one group that are stored in a minute. Above it a sample is stored, the rest is only counted and cannot be redriven. Events of an aggregate are always stored. Empty: all are stored."
+      }
+      error={error}
+      inputMode="numeric"
+      inputClassName="max-w-40"
+      placeholder="no limit"
+      value={text}
+      onValue={onText}
+    />
+  );
+}
+
+/** How long a repeat or a bounce of an event that has left the store is recognised. */
+export function KnownField(props: { text: string; error: string | undefined; onText: (text: string) => void }) {
+  const { text, error, onText } = props;
+  return (
+    <TextField
+      label="Known for, days"
+      optional
+      hint="When an event was removed or has expired, a repeat of it is recognised for this long, and a bounce brings it back. What arrives later is a new event. Choose more days than your broker or its senders may repeat a message. Empty: for good."
+      error={error}
+      inputMode="numeric"
+      inputClassName="max-w-40"
+      placeholder="for good"
+      value={text}
+      onValue={onText}
+    />
+  );
+}
+
+/** Folded while it is empty. */
+export function PayloadSchemaField(props: { text: string; error: string | undefined; onText: (text: string) => void }) {
+  const [open, setOpen] = useState(props.text !== "");
+  if (!open && props.error === undefined) {
+    return (
+      <Button variant="ghost" size="sm" className="justify-self-start" onClick={() => setOpen(true)}>
+        JSON Schema of payloads…
+      </Button>
+    );
+  }
+  return (
+    <Field
+      label="JSON Schema of payloads"
+      hint="The dry run refuses what does not match. Empty: a payload only has to parse."
+      error={props.error}
+      optional
+    >
+      {(control) => (
+        <CodeTextarea {...control} rows={4} value={props.text} onChange={(event) => props.onText(event.target.value)} />
+      )}
+    </Field>
+  );
+}
+
+/** Neither answer is chosen beforehand: a wrong "yes" makes an effect twice. */
+export function RepeatQuestion(props: {
+  answer: boolean | null;
+  missing: boolean;
+  onAnswer: (answer: boolean) => void;
+}) {
+  const { answer, missing, onAnswer } = props;
+  const options = [
+    { value: true, text: "Yes: it honours the Idempotency-Key, or does no harm twice" },
+    { value: false, text: "No: only a send that found no target is repeated" },
+  ];
+  return (
+    <fieldset className="grid gap-1">
+      <legend className="mb-1 font-medium">May a send be repeated automatically?</legend>
+      {options.map(({ value, text }) => (
+        <label key={text} className="flex items-center gap-2">
+          <input type="radio" name="retryable" checked={answer === value} onChange={() => onAnswer(value)} />
+          {text}
+        </label>
+      ))}
+      {missing ? (
+        <p role="alert" className="text-sm text-danger">
+          Choose one: nobody but its owner knows.
+        </p>
+      ) : null}
+    </fieldset>
+  );
+}
