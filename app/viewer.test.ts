@@ -62,7 +62,7 @@ test.each(pages)("%s reaches the store with a viewer only", (file) => {
 
 /** What makes a viewer of a session, a token or a link has none yet. */
 const BEFORE_A_VIEWER = ["hasAccounts", "lookAtLink", "makeSetupLink", "readLiveSession", "readNameKeys", "readToken"];
-BEFORE_A_VIEWER.push("startDeviceSignIn", "takeDeviceSignIn");
+BEFORE_A_VIEWER.push("startDeviceSignIn", "takeDeviceSignIn", "touchToken");
 
 test.each(["reads", "use cases"] as const)("what the web process calls of its %s takes a viewer", (layer) => {
   const imported = importedFrom(layer);
