@@ -70,14 +70,14 @@ const cooldownMs = async (eventId: string) =>
   )[0]!.ms;
 
 describe("an event that comes back", () => {
-  test("has failed: it cools down by the store's clock, longer each time", async () => {
+  test("has failed: it cools down by the store's clock, longer each time, and is ignored at the redrive limit", async () => {
     await changeSettings(
       world.deps,
-      { settings: { cooldownMs: 600_000, redriveLimit: 9 }, reason: "a test" },
+      { settings: { cooldownMs: 600_000, redriveLimit: 3 }, reason: "a test" },
       localViewer("ada"),
     );
     await world.park(1);
-    for (const [round, expectedMs] of [600_000, 1_200_000, 2_400_000].entries()) {
+    for (const [round, expectedMs] of [600_000, 1_200_000].entries()) {
       const id = await redrive(["event-0000"], DELIVERED);
       expect(await world.event("event-0000")).toMatchObject({ status: "REDRIVEN", failures: round });
       expect(await comesBack("event-0000", id)).toBe("bounced");
@@ -87,6 +87,8 @@ describe("an event that comes back", () => {
       expect(leftMs).toBeGreaterThan(expectedMs - 60_000);
       expect(await world.request()).toMatchObject({ refusedByReason: { cooling: 1 } });
     }
+    expect(await comesBack("event-0000", await redrive(["event-0000"], DELIVERED))).toBe("bounced");
+    expect(await world.event("event-0000")).toMatchObject({ status: "IGNORED", bounces: 3 });
   });
 
   test("before its delivery is committed has failed as well, once", async () => {
