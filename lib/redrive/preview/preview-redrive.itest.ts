@@ -137,7 +137,7 @@ const SITUATIONS: Record<string, Situation> = {
     goes: 3,
     refused: {},
   },
-  "a head outside of the selection, taken along, while another aggregate is further": {
+  "an outside head, taken along, while another aggregate is further": {
     events: times(3, (index) => version(index + 1, "order-9")),
     facts: [VERSION_1_PROCESSED.replace("'order-7', 1", "'order-8', 9")],
     select: [2],
