@@ -26,12 +26,11 @@ afterEach(async () => {
 });
 
 /** Versions of one aggregate: `event-0000` has version 0. */
-async function park(...versions: number[]): Promise<void> {
-  for (const version of versions) {
-    const eventId = `event-000${version}`;
-    await world.park(1, () => ({ eventId, aggregateId: "order-7", aggregateType: "order", version: BigInt(version) }));
-  }
-}
+const park = (...versions: number[]) =>
+  world.park(versions.length, (index) => ({
+    ...{ eventId: `event-000${versions[index]}`, aggregateId: "order-7", aggregateType: "order" },
+    version: BigInt(versions[index]!),
+  }));
 
 const idOf = async (version: number) => (await world.idsOf([`event-000${version}`]))[0]!;
 const skip = async (version: number, viewer = ada) =>

@@ -117,22 +117,6 @@ test("a bounce with other bytes is kept beside what somebody has mended meanwhil
   ]);
 });
 
-test("a bounce with other bytes is sent next, and one with the bytes that were sent changes nothing", async () => {
-  await park();
-  await world.worker();
-  const { id } = await redriven();
-  expect(await comeBack(id, '{"enriched":true}')).toEqual(["bounced"]);
-  const again = await redriven();
-  expect(again).toMatchObject({ delivered: 1 });
-  // What came back is compared with what was sent, not with what arrived first.
-  expect(await comeBack(again.id, '{"enriched":true}')).toEqual(["bounced"]);
-  expect(await world.event("event-0000")).toMatchObject({ revision: 2, bounces: 2, status: "PENDING" });
-  expect(sent()).toEqual([
-    ["orders:event-0000", BROKEN],
-    ["orders:event-0000:r2", '{"enriched":true}'],
-  ]);
-});
-
 test("each bounce keeps the error that it brought, and so does the first arrival", async () => {
   await park();
   await world.worker();
@@ -181,7 +165,7 @@ test("a bounce that overtakes the end of its own delivery brings its revision, a
   ]);
 });
 
-test("an event that was parked a year ago is edited, mended by a bounce and sent: its day has all tables", async () => {
+test("a bounce with other bytes is sent next, and one with the bytes that were sent changes nothing, also of an event that was parked a year ago", async () => {
   const YEAR_MS = 365 * 86_400_000;
   const clock = { ...world.deps.clock, wallMs: () => world.deps.clock.wallMs() - YEAR_MS };
   const letter = deadLetter({ eventId: "event-0000", aggregateId: null, version: null, payload: Buffer.from(BROKEN) });
@@ -190,7 +174,11 @@ test("an event that was parked a year ago is edited, mended by a bounce and sent
   await world.worker();
   const { id } = await redriven();
   expect(await comeBack(id, '{"enriched":true}')).toEqual(["bounced"]);
-  expect(await redriven()).toMatchObject({ delivered: 1 });
+  const again = await redriven();
+  expect(again).toMatchObject({ delivered: 1 });
+  // What came back is compared with what was sent, not with what arrived first.
+  expect(await comeBack(again.id, '{"enriched":true}')).toEqual(["bounced"]);
+  expect(await world.event("event-0000")).toMatchObject({ revision: 3, bounces: 2, status: "PENDING" });
   expect(sent()).toEqual([
     ["orders:event-0000:r2", MENDED],
     ["orders:event-0000:r3", '{"enriched":true}'],

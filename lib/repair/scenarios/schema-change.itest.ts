@@ -47,9 +47,9 @@ test("two running workers judge by a new version from their next claim on, and e
     [id],
   );
   for (const { state, finding } of rows) {
+    if (finding.detail.includes("takes longer")) continue;
     const version = state === "refused" ? 2 : 1;
     expect(finding.detail).toContain(`version ${version} of the schema of OrderCreated`);
-    if (state === "refused" && !finding.detail.includes("takes longer"))
-      expect(finding).toMatchObject({ pointer: "", fix: expect.stringContaining('"currency"') });
+    if (state === "refused") expect(finding).toMatchObject({ pointer: "", fix: expect.stringContaining('"currency"') });
   }
 });
