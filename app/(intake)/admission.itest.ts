@@ -183,13 +183,6 @@ describe("a message that a rule drops", () => {
     expect(rows).toHaveLength(1);
   });
 
-  test("is parked when it comes again after the rule was switched off", async () => {
-    const { id } = await create({ when: NOISE, do: { drop: true } });
-    expect(await park([{ eventId: "n", errorCode: "NOISE" }])).toEqual(["dropped"]);
-    await change(id, { enabled: false });
-    expect(await park([{ eventId: "n", errorCode: "NOISE" }])).toEqual(["parked"]);
-  });
-
   test("of an event that is stored is a duplicate, and a bounce is never dropped", async () => {
     await park([
       { eventId: "known", errorCode: "NOISE" },
@@ -224,15 +217,6 @@ describe("a message that a rule drops", () => {
     await worker.run(REDRIVEN, [sourceId, "e"]);
     expect(await comesBack("slow again")).toEqual(["bounced"]);
     expect(await stored()).toMatchObject([{ errorCode: "TIMEOUT", admission: null }]);
-  });
-
-  test("does not keep its neighbours away when the rule drops everything", async () => {
-    const { id, trial } = await create({ when: [{ field: "errorCode", is: "glob", value: "*" }], do: { drop: true } });
-    expect(trial).toMatchObject({ checked: 0 });
-    const outcomes = await park(Array.from({ length: 1_000 }, (_, index) => ({ eventId: `e-${index}` })));
-    expect(new Set(outcomes)).toEqual(new Set(["dropped"]));
-    expect(await stored()).toEqual([]);
-    expect(await detail(id)).toMatchObject({ lastHour: { dropped: 1_000 }, samples: [{ outcome: "dropped" }] });
   });
 
   test("is remembered for an hour, and samples stay few", async () => {

@@ -143,12 +143,6 @@ test("bytes that are no text are edited as base64", async () => {
   expect(row!.payload.equals(bytes)).toBe(true);
 });
 
-test("an event that is ignored is edited, and stays so", async () => {
-  await status("IGNORED");
-  expect(await mend()).toMatchObject({ status: 201 });
-  expect((await call(getEvent)).body).toMatchObject({ status: "IGNORED", revision: 2 });
-});
-
 test.each([
   ["without a reason", { reason: undefined }, 400, "invalid-request", "reason"],
   ["with an empty reason", { reason: " " }, 400, "invalid-request", "reason"],
@@ -191,12 +185,6 @@ test("a payload that no redrive would send is stored only when the request says 
   await parkade.deps.db.run("delete from payload_schemas");
 });
 
-test("a payload beyond the setting is refused, with its size and the setting", async () => {
-  const answer = await mend({ text: JSON.stringify({ text: "x".repeat(1_048_576) }) });
-  expect(answer).toMatchObject({ status: 413, body: { code: "payload-too-large" } });
-  expect(String(answer.body.detail)).toContain("payloadBytesMax");
-});
-
 test("the limits of a payload and of headers hold at their edge, and a refusal beyond them stores nothing", async () => {
   await parkade.deps.db.run("insert into settings (key, value, updated_by) values ('payloadBytesMax', '80', 'ada')");
   const headers = (count: number) => Array.from({ length: count }, (_, index) => [`x-${index}`, "v"]);
@@ -208,7 +196,11 @@ test("the limits of a payload and of headers hold at their edge, and a refusal b
   expect(await mend({ base: 2, text: "é".repeat(40) })).toMatchObject({ status: 201, body: { revision: 3 } });
   expect(await mend({ base: 3, text: `${"é".repeat(40)}x` })).toMatchObject({
     status: 413,
-    body: { code: "payload-too-large", errors: [{ field: "text" }] },
+    body: {
+      code: "payload-too-large",
+      detail: expect.stringContaining("payloadBytesMax"),
+      errors: [{ field: "text" }],
+    },
   });
   expect(await mend({ base: 3, text: undefined, headers: headers(headersMax) })).toMatchObject({ status: 201 });
   expect(await mend({ base: 4, text: undefined, headers: headers(headersMax + 1) })).toMatchObject({

@@ -5,7 +5,7 @@ import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { reviveKeys } from "@/lib/intake/event-keys.write";
 import { insertEvents, parkingOf } from "@/lib/intake/park.write";
 import { parkEvents } from "@/lib/intake/park-events";
-import { ensurePartitions, partitionDays } from "@/lib/intake/partitions.write";
+import { partitionDays } from "@/lib/intake/partitions.write";
 import { type Clock, systemClock } from "@/lib/platform/clock";
 import { createDb, type Db } from "@/lib/platform/database/db";
 import { uuidv7, uuidv7TimeMs } from "@/lib/platform/ids";
@@ -148,49 +148,21 @@ describe("parking", () => {
     });
   });
 
-  test("keeps payloads of any bytes and size", async () => {
+  test("keeps payloads of any bytes and size in the order of arrival, and shows what text cannot hold", async () => {
     const sizes = [0, 1, 16_383, 16_384, 65_536, 1_048_576];
     const payloads = sizes.map((size) => Buffer.from(Array.from({ length: size }, (_, i) => (i * 31) & 0xff)));
-    await park(letters(sizes.length, (index) => ({ payload: payloads[index]! })));
+    const error = { type: null, message: "bad \0 byte \ud800", stack: null };
+    await park(letters(sizes.length, (index) => ({ payload: payloads[index]!, error })));
     const rows = await db.query<{ payload: Buffer }>("select payload from dlq_event_bodies order by id");
     expect(rows.map((row, index) => row.payload.equals(payloads[index]!))).toEqual(sizes.map(() => true));
+    expect((await event()).last_error).toBe("bad \u2400 byte \ufffd");
   });
 
-  test("keeps the order of arrival within a batch", async () => {
-    await park(letters(500));
-    const rows = await db.query<{ event_id: string }>("select event_id from dlq_events order by id");
-    expect(rows.map((row) => row.event_id)).toEqual(letters(500).map(({ letter }) => letter.eventId));
-  });
-
-  test("makes the day's partition when the janitor has not", async () => {
+  test("makes the day's partition once when the janitor has not, and many need it at once", async () => {
     expect(await partitionDays(db)).toEqual([]);
-    await one();
-    expect(await partitionDays(db)).toHaveLength(1);
-  });
-
-  test("makes the day of a table that an earlier version did not know, beside those that are there", async () => {
-    await one();
-    const [day] = await partitionDays(db);
-    await db.run(`drop table event_revisions_${new Date(day!).toISOString().slice(0, 10).replaceAll("-", "")}`);
-    expect(await ensurePartitions(db, day!)).toEqual([day]);
-    expect(await partitionDays(db, "event_revisions")).toEqual([day]);
-    expect(await ensurePartitions(db, day!)).toEqual([]);
-  });
-
-  test("makes the day's partition once when many need it at once", async () => {
     const outcomes = await Promise.all(letters(6).map((arrival) => park([arrival])));
     expect(outcomes.flat()).toEqual(Array(6).fill("parked"));
     expect(await partitionDays(db)).toHaveLength(1);
-  });
-
-  test("refuses only what names a source that is not there", async () => {
-    const arrivals = [...letters(2), { source: "nowhere", letter: deadLetter() }];
-    expect(await park(arrivals)).toEqual(["parked", "parked", "unknown-source"]);
-  });
-
-  test("shows what text cannot hold instead of losing the batch", async () => {
-    expect(await one({ error: { type: null, message: "bad \0 byte \ud800", stack: null } })).toEqual(["parked"]);
-    expect((await event()).last_error).toBe("bad \u2400 byte \ufffd");
   });
 
   test("loses nothing of a batch that fails half-way", async () => {
@@ -208,7 +180,12 @@ describe("deduplication", () => {
     const twice = [...letters(3), ...letters(3)];
     expect(await park(twice)).toEqual(["parked", "parked", "parked", "duplicate", "duplicate", "duplicate"]);
     expect(await park(letters(4))).toEqual(["duplicate", "duplicate", "duplicate", "parked"]);
-    expect(await park([{ source: "billing", letter: deadLetter({ eventId: "event-0" }) }])).toEqual(["parked"]);
+    const elsewhere = ["billing", "nowhere"].map((source) => ({ source, letter: deadLetter({ eventId: "event-0" }) }));
+    expect(await park(elsewhere)).toEqual(["parked", "unknown-source"]);
+    const first = async () => (await db.query("select * from dlq_event_rows order by id limit 1"))[0];
+    const before = await first();
+    expect(await one({ eventId: "event-0", errorCode: "TIMEOUT", attempts: 9 })).toEqual(["duplicate"]);
+    expect(await first()).toEqual(before);
   });
 
   test("parks each event exactly once when eight batches race for the same", { retry: 0 }, async () => {
@@ -218,13 +195,6 @@ describe("deduplication", () => {
     expect(outcomes.flat().filter((outcome) => outcome === "duplicate")).toHaveLength(2_100);
     expect(await db.query("select id from dlq_events")).toHaveLength(300);
     expect(await db.query("select id from dlq_event_bodies")).toHaveLength(300);
-  });
-
-  test("leaves a parked event as it is when its letter comes again", async () => {
-    await one();
-    const before = await event();
-    expect(await one({ errorCode: "TIMEOUT", attempts: 9 })).toEqual(["duplicate"]);
-    expect(await event()).toEqual(before);
   });
 });
 
@@ -258,21 +228,8 @@ describe("a bounce", () => {
     expect((await event()).bounces).toBe(1);
   });
 
-  test("is known without our headers when the event was redriven", async () => {
-    await one();
-    const redriveId = await addRedrive();
-    await move("REDRIVEN", { redriveId, state: "delivered" });
-    expect(await one()).toEqual(["bounced"]);
-    expect(await event()).toMatchObject({ status: "PENDING", bounced_redrives: [redriveId] });
-  });
-
   test.each([
     ["topic", (offset: string) => ({ deadLetter: { topic: "orders.dlt", partition: 3, offset } })],
-    ["NATS stream", (sequence: string) => ({ deadLetter: { stream: "DEAD", subject: "dead.a", sequence } })],
-    [
-      "Redis stream, by a new group",
-      (id: string) => ({ deadLetter: { stream: "dead", group: `group-${Math.random()}`, id } }),
-    ],
     [
       "SQS queue",
       (MessageId: string) => ({ deadLetter: { queue: "dead" }, properties: { MessageId, SentTimestamp: "4" } }),
@@ -325,56 +282,28 @@ describe("a bounce", () => {
       await db.run("update redrive_items set sent_record = 'orders [3] offset 330'");
     });
 
-    test("is that of its event, once", async () => {
-      expect(await one(lost())).toEqual(["bounced"]);
-      expect(await event()).toMatchObject({ status: "PENDING", bounces: 1, bounced_redrives: [redriveId] });
-      expect(await one(lost())).toEqual(["duplicate"]);
-      expect(await db.query("select event_id from event_keys")).toEqual([{ event_id: "event-1" }]);
-    });
-
-    test.each<[string, Partial<DeadLetter>]>([
-      ["another record", { failedRecord: "orders [3] offset 331" }],
-      ["a record of these names that holds other bytes: its topic was made anew", { payload: Buffer.from('{"n":2}') }],
-      ["a record of these names under another key", { origin: { key: null } }],
-    ])("is none when it names %s", async (_, change) => {
-      expect(await one(lost(change))).toEqual(["parked"]);
-    });
-
-    test("is none of another source: it may read another cluster", async () => {
-      expect(await park([{ source: "billing", letter: deadLetter(lost()) }])).toEqual(["parked"]);
-    });
-
-    test("is none when it is stored as an event of its own", async () => {
+    test("is none when it names another record, source or event; is that of its event, once", async () => {
+      for (const [eventId, change, source] of [
+        ["another record", { failedRecord: "orders [3] offset 331" }, "orders"],
+        ["other bytes: its topic was made anew", { payload: Buffer.from('{"n":2}') }, "orders"],
+        ["another key", { origin: { key: null } }, "orders"],
+        ["another source: it may read another cluster", {}, "billing"],
+      ] as const) {
+        expect(await park([{ source, letter: deadLetter(lost({ ...change, eventId })) }]), eventId).toEqual(["parked"]);
+      }
+      // One that is stored as an event of its own.
       await db.run("update redrive_items set sent_record = null");
-      expect(await one(lost())).toEqual(["parked"]);
+      expect(await one(lost({ eventId: "own" }))).toEqual(["parked"]);
       await db.run("update redrive_items set sent_record = 'orders [3] offset 330'");
+      expect(await one(lost({ eventId: "own" }))).toEqual(["duplicate"]);
+
+      expect(await one(lost())).toEqual(["bounced"]);
+      const [back] = await db.query(
+        "select status, bounces, bounced_redrives from dlq_event_rows where event_id = 'event-1'",
+      );
+      expect(back).toEqual({ status: "PENDING", bounces: 1, bounced_redrives: [redriveId] });
       expect(await one(lost())).toEqual(["duplicate"]);
     });
-  });
-
-  test("is one when only a producer or a consumer says that it died before the send", async () => {
-    await one({ failedAtMs: 1_000 });
-    await move("REDRIVEN", { redriveId: await addRedrive(), state: "delivered", attempt: true });
-    expect(await one({ failedAtMs: 1_000 })).toEqual(["bounced"]);
-  });
-
-  test("that overtakes the finish leaves the event queued, and says which redrive came back", async () => {
-    await one();
-    const redriveId = await addRedrive();
-    await move("QUEUED", { redriveId, state: "open", attempt: true });
-    expect(await one({ redrive: { redriveId, attempt: 1 } })).toEqual(["bounced"]);
-    expect(await event()).toMatchObject({ status: "QUEUED", bounces: 1, bounced_redrives: [redriveId] });
-  });
-
-  test("is none while nothing was sent: the queue delivered the first letter twice", async () => {
-    await one();
-    await move("QUEUED", { redriveId: await addRedrive(), state: "open" });
-    expect(await one()).toEqual(["duplicate"]);
-  });
-
-  test("is none with a mark that this store never made", async () => {
-    await one();
-    expect(await one({ redrive: { redriveId: uuidv7(1), attempt: 1 } })).toEqual(["duplicate"]);
   });
 
   test("keeps what arrived first for ever: another payload that comes back is a revision, and the current one", async () => {
@@ -405,26 +334,6 @@ describe("a bounce", () => {
     expect(entries.map(({ after }) => (after as Row).revision)).toEqual([undefined, 2]);
   });
 
-  test("brings a revision that is not the current one when the event was revised after the send that came back", async () => {
-    await one();
-    const redriveId = await addRedrive();
-    await move("REDRIVEN", { redriveId, state: "delivered", attempt: true });
-    const { id } = await event();
-    await db.run(
-      `insert into event_revisions (id, revision, cause, base, actor, at, payload, content_type)
-       values ($1, 2, 'edit', 1, 'ada', now(), 'mended', 'text/plain')`,
-      [id],
-    );
-    await db.run("update dlq_events set revision = 2");
-    await one({ payload: Buffer.from("other"), redrive: { redriveId, attempt: 1 } });
-    expect(await event()).toMatchObject({ revision: 2, bounces: 1 });
-    expect(await db.query("select revision, cause, base from event_revisions order by 1")).toEqual([
-      { revision: 2, cause: "edit", base: 1 },
-      { revision: 3, cause: "bounce", base: 1 },
-    ]);
-    expect((await audits("event.bounced"))[0]!.after).toMatchObject({ revision: 3, current: false });
-  });
-
   test("keeps what it brought where the numbers of revisions end, and its neighbours are parked", async () => {
     await one();
     await move("REDRIVEN");
@@ -440,24 +349,6 @@ describe("a bounce", () => {
       { revision: 2_147_483_646, cause: "bounce" },
       { revision: 2_147_483_647, cause: "edit" },
     ]);
-  });
-
-  test("is compared with the bytes of the revision that was sent", async () => {
-    await one();
-    const { id } = await event();
-    await db.run(
-      `insert into event_revisions (id, revision, cause, base, actor, at, payload, content_type)
-       values ($1, 2, 'edit', 1, 'ada', now(), 'mended', 'text/plain')`,
-      [id],
-    );
-    await db.run("update dlq_events set revision = 2");
-    const redriveId = await addRedrive();
-    await move("REDRIVEN", { redriveId, state: "delivered", attempt: true });
-    await db.run("update redrive_attempts set revision = 2");
-    await one({ payload: Buffer.from("mended"), contentType: "text/plain", redrive: { redriveId, attempt: 1 } });
-    expect(await event()).toMatchObject({ revision: 2, bounces: 1 });
-    expect(await db.query("select revision from event_revisions")).toEqual([{ revision: 2 }]);
-    expect(await db.query("select sent from event_bounces")).toEqual([{ sent: 2 }]);
   });
 
   test("is counted once when the queue delivers it to two consumers at once", async () => {
@@ -490,30 +381,6 @@ describe("what arrives is counted", () => {
       ).map(({ kind, n }) => [kind, n]),
     );
 
-  /** Parks, and returns the names of the statements of the transaction. */
-  async function statementsOf(arrivals: { source: string; letter: DeadLetter }[]): Promise<string[]> {
-    const names: string[] = [];
-    const recorded = <T extends object>(real: T): T =>
-      new Proxy(real, {
-        get(target, property) {
-          const value = Reflect.get(target, property, target);
-          if (typeof value !== "function") return value;
-          return (...given: unknown[]) => {
-            if (property === "transaction") {
-              const [work, ...rest] = given as [(tx: object) => unknown, ...unknown[]];
-              return value.call(target, (tx: object) => work(recorded(tx)), ...rest);
-            }
-            if (["run", "query", "copyIn"].includes(String(property))) {
-              names.push((given[2] as { name?: string } | undefined)?.name ?? String(given[0]).slice(0, 20));
-            }
-            return value.apply(target, given);
-          };
-        },
-      });
-    await parkEvents({ db: recorded(db), clock: systemClock }, arrivals, localViewer("tester"));
-    return names;
-  }
-
   test("once, as what it became: new, repeated in its batch, and come again", async () => {
     await park([...letters(3), ...letters(1)]);
     expect(await flow()).toEqual({ parked: 3, duplicate: 1 });
@@ -522,22 +389,6 @@ describe("what arrives is counted", () => {
     expect(
       await db.query("select distinct kind from dlq_flow where error_code is null or fingerprint is null"),
     ).toEqual([]);
-  });
-
-  test("as rejected, when the store refuses a value, and nothing else of its batch", async () => {
-    await db.run("alter table dlq_events add constraint refuses check (event_id <> 'event-4')");
-    await park(letters(9));
-    expect(await flow()).toEqual({ parked: 8, rejected: 1 });
-  });
-
-  test("in no further statement when all is new, and in one when any number is known", async () => {
-    await park(letters(1, () => ({ eventId: "first" })));
-    const all = await statementsOf(letters(60));
-    expect(all.filter((name) => name.startsWith("count-"))).toEqual(["count-parked"]);
-    const few = await statementsOf(letters(2));
-    const many = await statementsOf(letters(60));
-    expect(many).toEqual(few);
-    expect(many.filter((name) => name.startsWith("count-"))).toEqual(["count-not-parked"]);
   });
 });
 

@@ -2,43 +2,17 @@ import { describe, expect, test } from "vitest";
 import { systemClock } from "@/lib/platform/clock";
 import { redisClusterInstalled, testRedisCluster } from "@/lib/testing/redis-cluster";
 import { redisPrefix } from "./connection";
-import { laneConformance } from "./lane.conformance";
 import type { QueueName } from "./port";
 import { createLaneQueue } from "./queue";
-import { clusterLane, connectionTo } from "./testing/cluster-lane";
+import { connectionTo } from "./testing/cluster-lane";
 import { openTokenBucket } from "./token-bucket";
-import { tokenBucketConformance } from "./token-bucket.conformance";
+import { startLaneWorker } from "./worker";
 
 const silent = () => {};
 
+/** The contracts of the lane and of the token bucket are kept by it, too: `redis-cluster.soak`. */
 describe.skipIf(!redisClusterInstalled)("on a Redis Cluster", () => {
-  describe("the contract of the lane", () => {
-    laneConformance(clusterLane, { faults: false });
-  });
-
-  describe("the contract of the token bucket", () => {
-    tokenBucketConformance(async () => {
-      const cluster = await testRedisCluster();
-      const connection = connectionTo(cluster.url);
-      return {
-        connect: () => openTokenBucket(connection, silent),
-        age: async (key, ms) => {
-          const bucket = `${redisPrefix(connection, `bucket:${key}`)}:bucket:${key}`;
-          const holder = await cluster.masterOf(bucket);
-          await cluster.onEachMaster(async (node) => {
-            if (node.options.port === cluster.masters[holder]!.port)
-              await node.hincrby(bucket, "at", -Math.round(ms * 1000));
-          });
-        },
-        wipe: async () => {
-          await cluster.onEachMaster((node) => node.flushall());
-        },
-        close: () => cluster.stop(),
-      };
-    });
-  });
-
-  test("buckets spread over the masters, and each queue has a slot of its own", async () => {
+  test("what is rung runs once; buckets spread over the masters, and each queue has a slot of its own", async () => {
     const cluster = await testRedisCluster();
     const connection = connectionTo(cluster.url);
     const open = await openTokenBucket(connection, silent);
@@ -52,6 +26,25 @@ describe.skipIf(!redisClusterInstalled)("on a Redis Cluster", () => {
 
     const tags = new Set((["main", "slow", "sets"] satisfies QueueName[]).map((name) => redisPrefix(connection, name)));
     expect(tags.size).toBe(3);
+
+    const started: unknown[] = [];
+    const worker = await startLaneWorker({
+      ...{ clock: systemClock, connection, lane: "main" as const, concurrency: 2, onError: silent },
+      run: async (job) => {
+        started.push(job);
+        return { kind: "done" };
+      },
+      log: { info: silent, warn: silent, error: silent },
+    });
+    const queue = createLaneQueue(connection, systemClock);
+    const redriveId = "01a1f89d-e8a2-770a-b22b-52ad71a3843c";
+    const slices = [0, 1, 2].map((slice) => ({ kind: "slice" as const, redriveId, slice }));
+    await queue.ring("main", slices);
+    await expect.poll(() => queue.jobs("main", ["waiting", "active"])).toEqual([]);
+    expect(started).toHaveLength(3);
+    expect(started).toEqual(expect.arrayContaining(slices));
+    await worker.stop(0);
+    await queue.close();
     await cluster.stop();
   });
 

@@ -6,6 +6,7 @@ import { laneConformance } from "./lane.conformance";
 import { createLaneQueue } from "./queue";
 import { clusterLane, connectionTo } from "./testing/cluster-lane";
 import { openTokenBucket } from "./token-bucket";
+import { tokenBucketConformance } from "./token-bucket.conformance";
 import { startLaneWorker } from "./worker";
 
 const silent = () => {};
@@ -30,6 +31,28 @@ const slice = (n: number) => ({ kind: "slice" as const, redriveId: "01a1f89d-e8a
 describe.skipIf(!redisClusterInstalled)("on a Redis Cluster", () => {
   describe("the contract of the lane", () => {
     laneConformance(clusterLane);
+  });
+
+  describe("the contract of the token bucket", () => {
+    tokenBucketConformance(async () => {
+      const cluster = await testRedisCluster();
+      const connection = connectionTo(cluster.url);
+      return {
+        connect: () => openTokenBucket(connection, silent),
+        age: async (key, ms) => {
+          const bucket = `${redisPrefix(connection, `bucket:${key}`)}:bucket:${key}`;
+          const holder = await cluster.masterOf(bucket);
+          await cluster.onEachMaster(async (node) => {
+            if (node.options.port === cluster.masters[holder]!.port)
+              await node.hincrby(bucket, "at", -Math.round(ms * 1000));
+          });
+        },
+        wipe: async () => {
+          await cluster.onEachMaster((node) => node.flushall());
+        },
+        close: () => cluster.stop(),
+      };
+    });
   });
 
   test("a replica takes over: rings and takes go on, and the bucket starts empty", async () => {

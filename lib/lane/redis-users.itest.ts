@@ -1,38 +1,43 @@
 import { Redis } from "ioredis";
 import { describe, expect, test } from "vitest";
+import { systemClock } from "@/lib/platform/clock";
 import { redisInstalled } from "@/lib/testing/redis";
-import { redisPrefix } from "./connection";
-import { laneConformance } from "./lane.conformance";
-import { guardedLane, guardedRedis } from "./testing/redis-users";
+import { createLaneQueue } from "./queue";
+import { guardedRedis } from "./testing/redis-users";
 import { openTokenBucket } from "./token-bucket";
-import { tokenBucketConformance } from "./token-bucket.conformance";
+import { startLaneWorker } from "./worker";
 
 const guarded = guardedRedis();
+const silent = () => {};
 
+/** The contracts of the lane and of the token bucket are kept by it, too: `redis-users.soak`. */
 describe.skipIf(!redisInstalled)("as the user of docs/redis-users.acl", () => {
-  describe("the contract of the lane", () => {
-    laneConformance(async () => guardedLane(await guarded()), { faults: false });
-  });
-
-  describe("the contract of the token bucket", () => {
-    tokenBucketConformance(async () => {
-      const { server, url, adminUrl } = await guarded();
-      const admin = new Redis(adminUrl);
-      const keyOf = (key: string) => `${redisPrefix({ kind: "redis", url }, "bucket")}:bucket:${key}`;
-      return {
-        connect: () => openTokenBucket({ kind: "redis", url }, () => {}),
-        age: async (key, ms) => {
-          await admin.hincrby(keyOf(key), "at", -Math.round(ms * 1000));
-        },
-        wipe: async () => {
-          await admin.flushall();
-        },
-        close: async () => {
-          admin.disconnect();
-          await server.stop();
-        },
-      };
+  test("a slice that is rung runs, and a token is taken", async () => {
+    const { server, url } = await guarded();
+    const connection = { kind: "redis", url } as const;
+    const started: unknown[] = [];
+    const worker = await startLaneWorker({
+      ...{ clock: systemClock, connection, lane: "main" as const, concurrency: 2, onError: silent },
+      run: async (job) => {
+        started.push(job);
+        return { kind: "done" };
+      },
+      log: { info: silent, warn: silent, error: silent },
     });
+    const queue = createLaneQueue(connection, systemClock);
+    const slice = { kind: "slice" as const, redriveId: "01a1f89d-e8a2-770a-b22b-52ad71a3843c", slice: 0 };
+    await queue.ring("main", [slice]);
+    await expect.poll(() => queue.jobs("main", ["waiting", "active"])).toEqual([]);
+    expect(started).toEqual([slice]);
+    await worker.stop(0);
+    await queue.close();
+
+    const open = await openTokenBucket(connection, silent);
+    const spec = { key: "target", ratePerSecond: 1_000, burst: 2 };
+    await expect.poll(async () => (await open.bucket.takeUpTo(spec, 2)).granted).toBe(2);
+    expect(await open.bucket.level(spec)).not.toBeNull();
+    await open.close();
+    await server.stop();
   });
 
   test("nothing else of the server can be read, changed or stopped, and without a password it answers PING alone", async () => {

@@ -9,7 +9,7 @@ import { BULK_NOW_MAX } from "@/lib/events/events.shapes";
 import { listAudit } from "@/lib/guard/audit/audit-list.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
-import { describeOnBothQueues, openWorld, type World } from "@/lib/testing/redrive-world";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
 import { CONCURRENCY } from "@/workers/lanes";
 
 /** Of three chunks. */
@@ -65,9 +65,9 @@ const AUDIT_ALL = {
   toMs: null,
 };
 
-describeOnBothQueues("a bulk operation with its queue on $backend", ({ redisUrl }) => {
+describe("a bulk operation", () => {
   beforeEach(async () => {
-    world = await openWorld({ redisUrl: redisUrl() });
+    world = await openWorld({ redisUrl: null });
   });
   afterEach(async () => {
     const broken = await world.broken();
@@ -86,17 +86,6 @@ describeOnBothQueues("a bulk operation with its queue on $backend", ({ redisUrl 
     await until(id, ({ state }) => state === "DONE");
     expect((await operation(id)).changed).toBe(TWO_CHUNKS);
     expect((await world.statuses()).QUEUED).toBeGreaterThan(sent / 2);
-  });
-});
-
-describe("a bulk operation", () => {
-  beforeEach(async () => {
-    world = await openWorld({ redisUrl: null });
-  });
-  afterEach(async () => {
-    const broken = await world.broken();
-    await world.close();
-    expect(broken).toEqual([]);
   });
 
   test("goes on where its worker was killed, to the exact count", async () => {
@@ -120,49 +109,27 @@ describe("a bulk operation", () => {
     await audited(id, EVENTS);
   });
 
-  test("that two workers are rung for is changed once", async () => {
+  test("that is asked for twice under one key, and walked by two at the same time, is one, of what had arrived at its request", async () => {
     await world.park(TWO_CHUNKS);
-    await world.worker();
-    await world.worker();
-    const id = await start();
-    await world.deps.lane.ring("sets", [{ kind: "bulk", operationId: id }]);
-    await until(id, ({ state }) => state === "DONE");
-    expect(await operation(id)).toMatchObject({ changed: TWO_CHUNKS, refused: 0 });
-    await audited(id, TWO_CHUNKS);
-  });
-
-  test("is worked by one of two that walk it at the same time", async () => {
-    await world.park(TWO_CHUNKS);
-    const id = await start();
+    const idempotency = { actor: "ada", key: "same", fingerprint: "same" };
+    const [id, again] = await Promise.all([start({ ...ALL, idempotency }), start({ ...ALL, idempotency })]);
+    expect(again).toBe(id);
+    await world.park(3, (index) => ({ eventId: `late-${index}` }));
     await Promise.all([work(id), work(id)]);
     expect(await operation(id)).toMatchObject({ state: "DONE", changed: TWO_CHUNKS, refused: 0 });
+    expect(await world.statuses()).toEqual({ IGNORED: TWO_CHUNKS, PENDING: 3 });
     await audited(id, TWO_CHUNKS);
-  });
-
-  test("stops at the next chunk when it is cancelled, and keeps what it has changed", async () => {
-    await world.park(EVENTS);
-    await slowChunks();
-    const id = await start();
-    const working = work(id);
-    await until(id, ({ changed }) => changed >= BULK_CHUNK);
-    await cancelBulkOperation(world.deps, { id, reason: "wrong filter" }, localViewer("grace"));
-    await cancelBulkOperation(world.deps, { id }, localViewer("grace"));
-    await working;
-    const cancelled = await operation(id);
-    expect(cancelled).toMatchObject({ state: "CANCELLED", cancelledBy: "grace", etaMs: null });
-    expect(cancelled.changed).toBeGreaterThanOrEqual(BULK_CHUNK);
-    expect(cancelled.changed).toBeLessThan(EVENTS);
-    expect(await world.statuses()).toEqual({ IGNORED: cancelled.changed, PENDING: EVENTS - cancelled.changed });
-    await audited(id, cancelled.changed);
-    const entries = await listAudit(world.db, localViewer(), { ...AUDIT_ALL, action: "operation.cancelled" });
-    expect(entries.items).toMatchObject([{ actor: "grace", reason: "wrong filter", subjectId: id }]);
   });
 
   test("begins no chunk after its cancel, not even one that a worker was about to begin", async () => {
     await world.park(TWO_CHUNKS);
     const [last] = await world.idsOf(["event-0000"]);
     const id = await start();
+    await cancelBulkOperation(world.deps, { id, reason: "wrong filter" }, localViewer("grace"));
     await cancelBulkOperation(world.deps, { id }, localViewer("grace"));
+    expect(await operation(id)).toMatchObject({ state: "CANCELLED", cancelledBy: "grace", changed: 0, etaMs: null });
+    const entries = await listAudit(world.db, localViewer(), { ...AUDIT_ALL, action: "operation.cancelled" });
+    expect(entries.items).toMatchObject([{ actor: "grace", reason: "wrong filter", subjectId: id }]);
     expect(await world.db.transaction((tx) => advanceBulkOperation(tx, id, null, last!))).toBe(false);
     await work(id);
     expect(await world.statuses()).toEqual({ PENDING: TWO_CHUNKS });
@@ -194,31 +161,6 @@ describe("a bulk operation", () => {
     expect(await world.statuses()).toEqual({ IGNORED: 1, PENDING: changed });
   });
 
-  test("goes on when the store has ended its connections", async () => {
-    await world.park(EVENTS);
-    await slowChunks();
-    await world.worker();
-    const id = await start();
-    for (const changed of [1, BULK_CHUNK + 1]) {
-      await until(id, (each) => each.changed >= changed);
-      await world.db.run(
-        "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
-      );
-    }
-    await until(id, ({ state }) => state === "DONE");
-    expect(await operation(id)).toMatchObject({ changed: EVENTS, refused: 0 });
-    await audited(id, EVENTS);
-  });
-
-  test("leaves out what arrives after the request", async () => {
-    await world.park(TWO_CHUNKS);
-    const id = await start();
-    await world.park(3, (index) => ({ eventId: `late-${index}` }));
-    await work(id);
-    expect(await world.statuses()).toEqual({ IGNORED: TWO_CHUNKS, PENDING: 3 });
-    expect(await operation(id)).toMatchObject({ changed: TWO_CHUNKS, expected: { value: TWO_CHUNKS, kind: "exact" } });
-  });
-
   test("changes the neighbours of an event whose change the store refuses", async () => {
     await world.park(TWO_CHUNKS);
     await world.db.run(
@@ -242,29 +184,6 @@ describe("a bulk operation", () => {
     const id = await start();
     await work(id);
     expect(await operation(id)).toMatchObject({ changed: 19, refusedByReason: { "store-refused": 1 } });
-  });
-
-  test("asked for twice under one key is one operation", async () => {
-    await world.park(TWO_CHUNKS);
-    const idempotency = { actor: "ada", key: "same", fingerprint: "same" };
-    const ids = await Promise.all([start({ ...ALL, idempotency }), start({ ...ALL, idempotency })]);
-    expect(ids[0]).toBe(ids[1]);
-    expect(await world.db.query("select id from bulk_operations")).toHaveLength(1);
-    await work(ids[0]!);
-  });
-
-  test("beats the queued items of a redrive (I11)", async () => {
-    await world.park(BULK_NOW_MAX + 400);
-    const ids = await world.idsOf();
-    const redrive = await world.request({ select: { ids: ids.slice(0, 1_000) } });
-    const id = await start();
-    await work(id);
-    expect(await operation(id)).toMatchObject({ changed: BULK_NOW_MAX + 400, refused: 0 });
-    expect(await world.redrive(redrive.id)).toMatchObject({
-      state: "DONE",
-      open: 0,
-      refusedByReason: { ignored: 1_000 },
-    });
   });
 
   test("confirms a set as one entry, and remembers it for the dry run", async () => {

@@ -1,9 +1,5 @@
-import { jetstreamManager } from "@nats-io/jetstream";
-import { connect, headers } from "@nats-io/transport-node";
 import { Redis } from "ioredis";
 import { describe, expect, test } from "vitest";
-import { describeWith } from "@/lib/testing/describe-with";
-import { natsMissing, testNats } from "@/lib/testing/nats";
 import { redisInstalled, testRedis } from "@/lib/testing/redis";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
@@ -16,73 +12,7 @@ const world = worldOfEachTest({
   },
 });
 
-type Log = {
-  kind: string;
-  config: object;
-  /** A consumer puts a message that has failed into the log, with the id of the event and nothing of Parkade's. */
-  fail(eventId: string): Promise<unknown>;
-  /** What Parkade had read is forgotten. */
-  forget(): Promise<unknown>;
-  /** Messages of the log that are read and acknowledged since. */
-  acknowledged(): Promise<number>;
-};
-
 const eventually = <T>(probe: () => Promise<T>) => expect.poll(probe, { interval: 50 });
-
-async function readsNoBounce(log: Log): Promise<void> {
-  const sourceId = await world.source("dead");
-  await world.db.run("update sources set kind = $2, config = $3::jsonb where id = $1", [
-    sourceId,
-    log.kind,
-    JSON.stringify(log.config),
-  ]);
-  const ids = ["event-1", "event-2", "event-3"];
-  for (const id of ids) await log.fail(id);
-  await world.worker();
-  await eventually(world.statuses).toEqual({ PENDING: 3 });
-  const redrive = async () => {
-    await world.db.run("update dlq_events set cooldown_until = null");
-    const { id } = await world.request({ select: { ids: await world.idsOf(ids) } });
-    await world.ended(id);
-  };
-  await redrive();
-  // One of them fails again, and is sent again: its log holds two letters of it.
-  await log.fail("event-1");
-  await eventually(world.statuses).toEqual({ PENDING: 1, REDRIVEN: 2 });
-  await redrive();
-  expect(await world.statuses()).toEqual({ REDRIVEN: 3 });
-  await log.forget();
-  await eventually(log.acknowledged).toBe(4);
-  expect(await world.statuses()).toEqual({ REDRIVEN: 3 });
-  // It still is one when an event does come back.
-  await log.fail("event-2");
-  await eventually(world.statuses).toEqual({ PENDING: 1, REDRIVEN: 2 });
-  expect(await world.event("event-2")).toMatchObject({ status: "PENDING", bounces: 1 });
-}
-
-describeWith(natsMissing, "a NATS consumer that was deleted", () => {
-  test("is made anew, and reads its stream from the start: nothing that was redriven comes back", async () => {
-    const nats = await testNats();
-    closing.push(() => nats.stop());
-    const connection = await connect({ servers: nats.address });
-    closing.push(() => connection.close());
-    const jsm = await jetstreamManager(connection);
-    await jsm.streams.add({ name: "DEAD", subjects: ["dead"] });
-    await jsm.streams.add({ name: "SENT", subjects: ["sent"] });
-    await readsNoBounce({
-      kind: "nats",
-      config: { servers: [nats.address], stream: "DEAD", consumer: "parkade", redriveTo: { subject: "sent" } },
-      fail: async (eventId) => {
-        const named = headers();
-        named.set("event-id", eventId);
-        await connection.request("dead", "{}", { headers: named, timeout: 10_000 });
-      },
-      forget: () => jsm.consumers.delete("DEAD", "parkade"),
-      acknowledged: async () =>
-        (await jsm.consumers.info("DEAD", "parkade").catch(() => null))?.ack_floor.stream_seq ?? 0,
-    });
-  });
-});
 
 describe.skipIf(!redisInstalled)("a group of a Redis stream that is gone", () => {
   test("is made anew, and reads its stream from the start: nothing that was redriven comes back", async () => {
@@ -91,25 +21,45 @@ describe.skipIf(!redisInstalled)("a group of a Redis stream that is gone", () =>
     const redis = new Redis(server.url);
     closing.push(() => redis.quit());
     await redis.xadd("sent", "*", "payload", "{}");
-    await readsNoBounce({
-      kind: "redis-stream",
-      config: {
-        url: server.url,
-        stream: "dead",
-        read: "stream",
-        group: "parkade",
-        deliveryLimit: 5,
-        minIdleMs: 60_000,
+    /** A consumer puts a message that has failed into the log, with the id of the event and nothing of Parkade's. */
+    const fail = (eventId: string) => redis.xadd("dead", "*", "event-id", eventId, "payload", "{}");
+    /** Messages of the log that are read and acknowledged since the group was made. */
+    const acknowledged = async () => {
+      const groups = (await redis.xinfo("GROUPS", "dead")) as unknown[][];
+      const facts = groups[0] ?? [];
+      const fact = (name: string) => Number(facts[facts.indexOf(name) + 1] ?? 0);
+      return facts.length === 0 || fact("pending") > 0 ? 0 : fact("entries-read");
+    };
+    const sourceId = await world.source("dead");
+    await world.db.run("update sources set kind = 'redis-stream', config = $2::jsonb where id = $1", [
+      sourceId,
+      JSON.stringify({
+        ...{ url: server.url, stream: "dead", read: "stream", group: "parkade", deliveryLimit: 5, minIdleMs: 60_000 },
         redriveTo: { stream: "sent" },
-      },
-      fail: (eventId) => redis.xadd("dead", "*", "event-id", eventId, "payload", "{}"),
-      forget: () => redis.xgroup("DESTROY", "dead", "parkade"),
-      acknowledged: async () => {
-        const groups = (await redis.xinfo("GROUPS", "dead")) as unknown[][];
-        const facts = groups[0] ?? [];
-        const fact = (name: string) => Number(facts[facts.indexOf(name) + 1] ?? 0);
-        return facts.length === 0 || fact("pending") > 0 ? 0 : fact("entries-read");
-      },
-    });
+      }),
+    ]);
+    const ids = ["event-1", "event-2", "event-3"];
+    for (const id of ids) await fail(id);
+    await world.worker();
+    await eventually(world.statuses).toEqual({ PENDING: 3 });
+    const redrive = async () => {
+      await world.db.run("update dlq_events set cooldown_until = null");
+      const { id } = await world.request({ select: { ids: await world.idsOf(ids) } });
+      await world.ended(id);
+    };
+    await redrive();
+    // One of them fails again, and is sent again: its log holds two letters of it.
+    await fail("event-1");
+    await eventually(world.statuses).toEqual({ PENDING: 1, REDRIVEN: 2 });
+    await redrive();
+    expect(await world.statuses()).toEqual({ REDRIVEN: 3 });
+    // What Parkade had read is forgotten.
+    await redis.xgroup("DESTROY", "dead", "parkade");
+    await eventually(acknowledged).toBe(4);
+    expect(await world.statuses()).toEqual({ REDRIVEN: 3 });
+    // It still is one when an event does come back.
+    await fail("event-2");
+    await eventually(world.statuses).toEqual({ PENDING: 1, REDRIVEN: 2 });
+    expect(await world.event("event-2")).toMatchObject({ status: "PENDING", bounces: 1 });
   });
 });

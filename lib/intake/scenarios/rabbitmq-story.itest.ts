@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import type { BasicProperties } from "@/lib/brokers/rabbitmq/basic-properties";
 import { readEventDetail } from "@/lib/events/detail/event-detail.read";
 import { countEvents } from "@/lib/events/list/event-count.read";
@@ -11,11 +11,9 @@ import { statsQueryFrom } from "@/lib/observe/stats/stats-query.shapes";
 import { DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import { systemClock } from "@/lib/platform/clock";
 import { createLowRateStore } from "@/lib/platform/database/prisma";
-import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { listRedriveItems } from "@/lib/redrive/list/redrive-items.read";
 import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
 import { createSource } from "@/lib/sources/create-source";
-import { addTarget } from "@/lib/sources/targets/add-target";
 import { describeWith } from "@/lib/testing/describe-with";
 import { rabbitmqMissing, type TestRabbitmq, testRabbitmq } from "@/lib/testing/rabbitmq";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
@@ -89,19 +87,11 @@ describeWith(rabbitmqMissing, "dead letters of a real RabbitMQ", () => {
     await rabbit?.stop();
   });
 
-  describe("from rejected to done", () =>
-    story(
-      () => rabbit,
-      () => null,
-    ));
-});
-
-function story(rabbit: () => TestRabbitmq, redisUrl: () => string | null) {
-  const world = worldOfEachTest({ redisUrl });
+  const world = worldOfEachTest();
   let work: WorkQueue;
 
   beforeEach(async () => {
-    work = await openWorkQueue(rabbit(), `payments-${randomBytes(4).toString("hex")}`);
+    work = await openWorkQueue(rabbit, `payments-${randomBytes(4).toString("hex")}`);
   });
   afterEach(() => work.close());
 
@@ -125,7 +115,7 @@ function story(rabbit: () => TestRabbitmq, redisUrl: () => string | null) {
     const lowRate = createLowRateStore(world.url);
     const schemas = createSchemaCheck(systemClock);
     try {
-      const config = { url: rabbit().url, queue: work.dlq };
+      const config = { url: rabbit.url, queue: work.dlq };
       const source = { name: SOURCE, kind: "rabbitmq", config, payloadSchema: SCHEMA, enabled: true };
       await createSource(
         {
@@ -148,7 +138,7 @@ function story(rabbit: () => TestRabbitmq, redisUrl: () => string | null) {
   const success = () => readRedriveSuccess(world.db, localViewer(), stats(), Date.now());
 
   const atRest = async () => {
-    const queues = await Promise.all([work.queue, work.dlq].map((name) => rabbit().messages(name)));
+    const queues = await Promise.all([work.queue, work.dlq].map((name) => rabbit.messages(name)));
     return queues.reduce((sum, { ready, unacknowledged }) => sum + ready + unacknowledged, 0) === 0;
   };
 
@@ -264,101 +254,7 @@ function story(rabbit: () => TestRabbitmq, redisUrl: () => string | null) {
     expect(await size()).toBe(1);
     expect(await success()).toMatchObject({ delivered: GOOD + 1, confirmed: GOOD, bounced: 1 });
   });
-
-  test("a canary that its consumer rejects stops after ten, however fast the broker takes them", async () => {
-    const body = '{ "amount": 7.5 }';
-    const ids = Array.from({ length: 40 }, (_, index) => `payment-c${index}-v1`);
-    work.handles = () => false;
-    await work.publish(ids.map((id) => payment(id, { aggregate: `canary-${id}`, version: 1, body })));
-    await makeSource();
-    await world.worker();
-    await expect.poll(() => count("PENDING")).toEqual(exactly(ids.length));
-    const before = work.consumed.length;
-
-    const canary = { steps: [1, 5, 20], stopAtFailureRatio: 0.2, window: 50, quietMs: 20_000 };
-    const { id } = await world.request({ select: { filter }, canary });
-    await expect.poll(async () => (await world.redrive(id)).state).toBe("PAUSED");
-    const paused = await world.redrive(id);
-    expect(paused).toMatchObject({ delivered: 10, failed: 0, canary: { released: 1 } });
-    // The tenth is an outcome as soon as the broker has it; it may come back before that or after.
-    expect(paused.pauseReason).toMatch(/^brake: 0 failed and (9|10) bounced of the last 10 \(\d+ %, limit 20 %\)$/);
-    await expect.poll(async () => (await world.redrive(id)).bounced).toBe(10);
-    expect(new Set(work.consumed.slice(before).map(({ messageId }) => messageId)).size).toBe(10);
-    await changeRedrive(world.deps, { id, change: { action: "cancel" } }, localViewer("ada"));
-    await world.ended(id);
-  });
-
-  test("what goes to a named target arrives in its queue, and comes back from there as a bounce", async () => {
-    const other = await openWorkQueue(rabbit(), `${work.queue}-audit`, work.queue);
-    work.handles = () => false;
-    other.handles = ({ messageId }) => messageId !== STUBBORN;
-    await work.publish(payments().filter(({ properties }) => properties.messageId !== BROKEN));
-    await makeSource();
-    await addTarget(
-      world.deps,
-      {
-        source: SOURCE,
-        request: { name: "audit", destination: { redriveTo: { queue: other.queue } }, reason: "they read it, too" },
-      },
-      localViewer("ada"),
-    );
-    await world.worker();
-    await expect.poll(() => count("PENDING")).toEqual(exactly(GOOD));
-    const before = work.consumed.length;
-
-    const { id } = await world.request({ select: { filter }, target: "audit", lane: "slow" });
-    expect(await world.ended(id)).toMatchObject({ delivered: GOOD, refused: 0, target: "audit" });
-    await expect.poll(() => count("BOUNCED")).toEqual(exactly(1));
-    expect(await world.event(STUBBORN)).toMatchObject({ status: "PENDING", bounces: 1, redrives: 1 });
-    expect(await world.redrive(id)).toMatchObject({ bounced: 1 });
-    expect(work.consumed).toHaveLength(before);
-    for (let aggregate = 0; aggregate < AGGREGATES; aggregate++) {
-      const order = other.consumed
-        .map(({ messageId }) => messageId)
-        .filter((one) => one.startsWith(`payment-${aggregate}-`));
-      expect([...new Set(order)]).toEqual([1, 2, 3].map((version) => `payment-${aggregate}-v${version}`));
-    }
-    await other.close();
-  });
-
-  test("what its consumer rejects again and again cools down, and its aggregate is blacklisted", async () => {
-    const event = "payment-0-v1";
-    work.handles = () => false;
-    await work.publish(payments().filter(({ properties }) => properties.messageId === event));
-    await makeSource();
-    await changeSettings(
-      world.deps,
-      { settings: { redriveLimit: 9, cooldownMs: 300_000 }, reason: "a short story" },
-      localViewer("ada"),
-    );
-    await world.worker();
-    await expect.poll(() => count("PENDING")).toEqual(exactly(1));
-
-    for (const round of [1, 2, 3]) {
-      const { id } = await world.request({ select: { filter } });
-      expect(await world.ended(id)).toMatchObject({ delivered: 1 });
-      await expect
-        .poll(async () => (await world.event(event)).status + String((await world.event(event)).bounces))
-        .toBe(`PENDING${round}`);
-      expect(await world.event(event)).toMatchObject({ failures: round, redrives: round });
-      const [cooling] = await world.db.query<{ ms: number }>(
-        "select (extract(epoch from cooldown_until - now()) * 1000)::float8 as ms from dlq_events where event_id = $1",
-        [event],
-      );
-      expect(cooling!.ms).toBeGreaterThan(300_000 * 2 ** (round - 1) - 60_000);
-      expect(await world.request({ select: { filter } })).toMatchObject({
-        refusedByReason: round < 3 ? { cooling: 1 } : { blacklisted: 1 },
-      });
-      // A person looks away: only the time that passes is made shorter.
-      await world.db.run("update dlq_events set cooldown_until = null where event_id = $1", [event]);
-    }
-    const aggregates = await world.db.query(
-      "select aggregate_id, consecutive_failures, blacklist_id is not null as blacklisted from aggregates",
-    );
-    expect(aggregates).toEqual([{ aggregate_id: "account-0", consecutive_failures: 3, blacklisted: true }]);
-    expect(await world.request({ select: { filter } })).toMatchObject({ refusedByReason: { blacklisted: 1 } });
-  });
-}
+});
 
 function bodyOf(sent: readonly Message[], eventId: string): Buffer {
   return sent.find(({ properties }) => properties.messageId === eventId)!.body;

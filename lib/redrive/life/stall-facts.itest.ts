@@ -29,13 +29,17 @@ async function stuck(): Promise<string> {
 }
 const stalled = async (id: string) => (await world.redrive(id)).stalled;
 
-test("no worker, then a worker that reports nothing in the way", async () => {
+test("no worker, then a worker that reports nothing in the way, then the person who paused it and why", async () => {
   const id = await stuck();
   expect(await stalled(id)).toMatchObject({ code: "no-worker" });
   await beat();
   expect(await stalled(id)).toMatchObject({ code: "unknown" });
   await world.db.run("update redrive_items set claimed_until = now() + interval '20 s' where redrive_id = $1", [id]);
   expect(await stalled(id)).toMatchObject({ code: "in-hand", text: expect.stringContaining("3 events are") });
+  const pause = { action: "pause", reason: "stock is down again" } as const;
+  await changeRedrive(world.deps, { id, change: pause }, localViewer("maria"));
+  const text = expect.stringContaining("Paused by maria: stock is down again");
+  expect(await stalled(id)).toMatchObject({ code: "paused", text });
 });
 
 test("what was refused when it was frozen is no movement", async () => {
@@ -80,26 +84,6 @@ test("items that wait for a time, a canary that is used up, another redrive that
   await world.park(1, () => ({ eventId: "earlier", aggregateId: "order-2", version: 0n }));
   const first = await world.request({ select: { filter: { eventId: ["earlier"] } } });
   expect(await stalled(id)).toMatchObject({ code: "blocked", redriveId: first.id });
-});
-
-test("the person who paused it and why", async () => {
-  const id = await stuck();
-  await beat();
-  await changeRedrive(
-    world.deps,
-    { id, change: { action: "pause", reason: "stock is down again" } },
-    localViewer("maria"),
-  );
-  expect(await stalled(id)).toMatchObject({
-    code: "paused",
-    text: expect.stringContaining("Paused by maria: stock is down again"),
-  });
-});
-
-test("its lane's rate is the sum over its own sources, not that of the fastest target", async () => {
-  await world.source("billing", { rate: 900 });
-  const id = await stuck();
-  expect(await world.redrive(id)).toMatchObject({ laneRatePerSecond: 20, effectiveRatePerSecond: 20 });
 });
 
 test("one source that is stopped stops no redrive that sends those of another, however the slices lie", async () => {

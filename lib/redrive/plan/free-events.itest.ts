@@ -81,14 +81,11 @@ async function parted(earlier: Earlier) {
   return freeIds.map((id) => number.get(id)!).sort((a, b) => a - b);
 }
 
-test.each<[Earlier, number[]]>([
-  ["hold", [0, 1, 2, 3, 17, 18]],
-  ["include", [0, 1, 2, 3, 17, 18]],
-  ["pass", [0, 1, 2, 3, 5, 7, 9, 15, 17, 18]],
-])("with %s, only events about which nothing is to be decided are frozen unread", async (earlier, free) => {
+test("only events about which nothing is to be decided are frozen unread", async () => {
   await world.park(PARKED.length, (index) => PARKED[index]!);
   for (const fact of FACTS) await world.db.run(fact);
-  expect(await parted(earlier)).toEqual(free);
+  for (const earlier of ["hold", "include"] as const) expect(await parted(earlier)).toEqual([0, 1, 2, 3, 17, 18]);
+  expect(await parted("pass")).toEqual([0, 1, 2, 3, 5, 7, 9, 15, 17, 18]);
 });
 
 test("an aggregate is never split over slices, and slices are even", async () => {

@@ -137,6 +137,14 @@ const SITUATIONS: Record<string, Situation> = {
     goes: 3,
     refused: {},
   },
+  "an outside head, taken along, while another aggregate is further": {
+    events: times(3, (index) => version(index + 1, "order-9")),
+    facts: [VERSION_1_PROCESSED.replace("'order-7', 1", "'order-8', 9")],
+    select: [2],
+    request: { earlier: "include" },
+    goes: 3,
+    refused: {},
+  },
   "a cooling head outside of the selection, taken along": {
     events: times(3, (index) => version(index + 1)),
     facts: [cooling(0)],
@@ -320,22 +328,6 @@ test("a sample of many holds the heads: of each aggregate its first event, with 
   const taken = await ask({ select: { ids: rows.map(({ id }) => id) }, earlier: "include" } as Partial<RedriveRequest>);
   expect(taken).toMatchObject({ total: 2_100, sample: { whole: false, wouldGo: 0, checked: 50 } });
   expect(taken.sample!.refused["schema-mismatch"]).toBeGreaterThan(0);
-});
-
-test("of fewer aggregates than a sample has places it holds each one's first events", async () => {
-  const events = times(90, (index) => ({
-    ...version(1 + Math.floor(index / 30), `order-${index % 30}`),
-    ...payload(index % 30 === 7 && index < 30 ? {} : { amount: 1 }),
-  }));
-  const select = await arrange("first", { events, schema: NEEDS_AMOUNT, goes: 0, refused: {} });
-  const { sample, eligible } = await ask({ select } as Partial<RedriveRequest>);
-  expect({ eligible, checked: sample!.checked, whole: sample!.whole }).toEqual({
-    eligible: 90,
-    checked: 50,
-    whole: false,
-  });
-  expect(sample!.refused["schema-mismatch"]).toBe(1);
-  expect(sample!.samples[0]).toMatchObject({ eventId: "event-0007", version: 1, refusal: "schema-mismatch" });
 });
 
 describe("the controls that refuse events", () => {

@@ -114,32 +114,24 @@ describe("the finish of an item", () => {
     expect(await entries("event.redriven")).toBe(0);
   });
 
-  test("leaves the event to the person who asked for the redrive", async () => {
+  test("leaves the event to the person who asked for the redrive, and keeps what a target said, also words that are no Postgres text", async () => {
     await world.park(2);
     const { id } = await world.request();
     const [first, second] = await claim(id);
-    const failed: ItemOutcome = { kind: "failed", code: "HTTP 422", detail: "no such order" };
+    const failed: ItemOutcome = { kind: "failed", code: "HTTP 400", detail: "no\u0000 such \ud800 order" };
     await finishItems(world.deps, id, [
       finish(first!),
       finish(second!, failed, { ...REDRIVEN, status: "PENDING", failures: 1 }),
     ]);
     expect(await world.db.query("select distinct last_operator from dlq_events")).toEqual([{ last_operator: "ada" }]);
+    const [row] = await world.db.query("select result, detail from redrive_items where state = 'failed'");
+    expect(row).toEqual({ result: "HTTP 400", detail: "no\u2400 such \ufffd order" });
   });
 
-  test("that hands back leaves item and event as they were, for the next claim", async () => {
-    await world.park(1);
-    const { id } = await world.request();
-    const [item] = await claim(id);
-    const won = await finishItems(world.deps, id, [finish(item!, { kind: "back" }, null)]);
-    expect(won.size).toBe(1);
-    expect(await world.statuses()).toEqual({ QUEUED: 1 });
-    expect(await world.redrive(id)).toMatchObject({ delivered: 0, open: 1 });
-    expect((await claim(id))[0]).toMatchObject({ id: item!.id, fence: item!.fence + 1n });
-  });
-
-  test("that the store refuses is set aside by name, and its neighbours commit once", async () => {
+  test("that the store refuses is set aside by name, and its neighbours commit once; a count of attempts stops at the end of its column", async () => {
     await world.park(9, (index) => ({ aggregateId: `order-${index}`, version: 1n }));
     const { id } = await world.request();
+    await world.db.run("update dlq_events set attempts = 2147483647 where event_id = 'event-0001'");
     const claimed = await claim(id);
     await world.db.run(
       `alter table dlq_events add constraint refuses check (event_id <> 'event-0005' or status <> 'REDRIVEN')`,
@@ -164,39 +156,30 @@ describe("the finish of an item", () => {
       detail: expect.stringMatching(/^the send ended as delivered, but the store refused to record it: .*"refuses"/),
     });
     expect(await world.event("event-0005")).toMatchObject({ status: "PENDING", failures: 1, redrives: 1 });
+    expect(await world.event("event-0001")).toMatchObject({ status: "REDRIVEN", attempts: 2_147_483_647 });
     expect(await entries("event.redriven")).toBeGreaterThan(0);
   });
 
-  test.each([
-    [
-      "ends",
-      (id: string, item: ClaimedItem) =>
-        finishItems(world.deps, id, [{ ...finish(item), attempts: item.attempts + 1 }]),
-      3,
-    ],
-    [
-      "is cancelled",
+  test("counts all sends of a redrive when its item ends, also those of an earlier claim, and so do a cancel and an ignore", async () => {
+    await world.park(3, () => ({ attempts: 4 }));
+    const events = await world.idsOf();
+    const ends = [
+      async (id: string) => finishItems(world.deps, id, [{ ...finish((await claim(id))[0]!), attempts: 3 }]),
       (id: string) => changeRedrive(world.deps, { id, change: { action: "cancel" } }, localViewer("ada")),
-      2,
-    ],
-    [
-      "is ignored",
-      () => ignoreEvents(world.deps, { select: { filter: {} }, reason: "test data" }, localViewer("ada")),
-      2,
-    ],
-  ] as const)(
-    "all sends of a redrive count when its item %s, also those of an earlier claim",
-    async (what, end, sends) => {
-      await world.park(1, () => ({ attempts: 4 }));
-      const { id } = await world.request();
+      () => ignoreEvents(world.deps, { select: { ids: [events[2]!] }, reason: "test data" }, localViewer("ada")),
+    ];
+    for (const [place, end] of ends.entries()) {
+      const { id } = await world.request({ select: { ids: [events[place]!] } });
       const [first] = await claim(id);
-      await finishItems(world.deps, id, [{ ...finish(first!, { kind: "back" }, null), attempts: 2 }]);
-      expect(await world.event("event-0000")).toMatchObject({ attempts: 4 });
-      const [again] = what === "ends" ? await claim(id) : [first];
-      await end(id, again!);
-      expect(await world.event("event-0000")).toMatchObject({ attempts: 4 + sends });
-    },
-  );
+      // It is handed back: item and event stay as they were, for the next claim.
+      const back = { ...finish(first!, { kind: "back" }, null), attempts: 2 };
+      expect((await finishItems(world.deps, id, [back])).size).toBe(1);
+      expect(await world.redrive(id)).toMatchObject({ delivered: 0, open: 1 });
+      expect(await world.event(first!.eventId)).toMatchObject({ status: "QUEUED", attempts: 4 });
+      await end(id);
+      expect(await world.event(first!.eventId)).toMatchObject({ attempts: 4 + (place === 0 ? 3 : 2) });
+    }
+  });
 
   test("of an item that was ignored meanwhile changes nothing: the lease of its aggregate ended with it", async () => {
     await world.park(2, (index) => ({ aggregateId: "order-1", version: BigInt(index + 1) }));
@@ -208,29 +191,6 @@ describe("the finish of an item", () => {
     expect(await claim(other.id)).toHaveLength(1);
     const won = await finishItems(world.deps, id, [finish(item!, { kind: "back" }, null)]);
     expect(won.size).toBe(0);
-  });
-
-  test("stops an event's count of attempts at the largest number of its column", async () => {
-    await world.park(2);
-    const { id } = await world.request();
-    await world.db.run("update dlq_events set attempts = 2147483647 where event_id = 'event-0001'");
-    await finishItems(
-      world.deps,
-      id,
-      (await claim(id)).map((item) => finish(item)),
-    );
-    expect(await world.event("event-0001")).toMatchObject({ status: "REDRIVEN", attempts: 2_147_483_647 });
-    expect(await world.redrive(id)).toMatchObject({ delivered: 2, failed: 0 });
-  });
-
-  test("keeps what a target said, also words that are no Postgres text", async () => {
-    await world.park(1);
-    const { id } = await world.request();
-    const [item] = await claim(id);
-    const failed: ItemOutcome = { kind: "failed", code: "HTTP 400", detail: "no\u0000 such \ud800 order" };
-    await finishItems(world.deps, id, [finish(item!, failed, { ...REDRIVEN, status: "PENDING", failures: 1 })]);
-    const [row] = await world.db.query("select state, result, detail from redrive_items");
-    expect(row).toEqual({ state: "failed", result: "HTTP 400", detail: "no\u2400 such \ufffd order" });
   });
 
   test("is all or nothing: without its audit entry nothing of it is kept (I12)", async () => {
@@ -341,43 +301,21 @@ describe("a confirmation that crosses the end of its own send counts at once", (
     expect((await world.event(items[0]!.eventId)).cooldown_until).toBeNull();
   });
 
-  test("when the redrive is cancelled", async () => {
+  test("when the redrive is cancelled; but no word from before the redrive, when nothing was delivered", async () => {
     await world.park(1);
+    const cancel = async (id: string) => {
+      await changeRedrive(world.deps, { id, change: { action: "cancel" } }, localViewer("ada"));
+      expect(await world.redrive(id)).toMatchObject({ cancelled: 1 });
+    };
     const { id } = await world.request();
     expect(await confirm(world.deps)).toMatchObject({ changed: 0, recorded: 1 });
-    await changeRedrive(world.deps, { id, change: { action: "cancel" } }, localViewer("ada"));
-    expect(await world.redrive(id)).toMatchObject({ cancelled: 1 });
+    await cancel(id);
     expect(await confirmed()).toBe(true);
-  });
-
-  test("but no word from before the redrive, when nothing was delivered", async () => {
-    await world.park(1);
-    await confirm(world.deps);
     // It came back since, and its consumer has said nothing new.
     await world.db.run("update dlq_events set status = 'PENDING', confirmed_at = null, confirmed_redrive = null");
     tampered = true;
-    const { id } = await world.request({ mode: "verify" });
-    await changeRedrive(world.deps, { id, change: { action: "cancel" } }, localViewer("ada"));
-    expect(await world.redrive(id)).toMatchObject({ cancelled: 1 });
+    await cancel((await world.request({ mode: "verify" })).id);
     expect(await confirmed()).toBe(false);
-  });
-
-  test("200 of 200 that race it", async () => {
-    await world.park(200);
-    const { id } = await world.request();
-    const answered: Promise<unknown>[] = [];
-    for (;;) {
-      const items = await claimItems(world.db, { redriveId: id, slices: [0, 99], limit: 50, leaseMs: 30_000 });
-      if (items.length === 0) break;
-      const finisher = createFinisher(world.deps, id);
-      for (const item of items) {
-        const end = finisher.push(finish(item));
-        const word = { source: "orders", eventIds: [item.eventId], consumer: "billing" };
-        answered.push(end, confirmEvents(world.deps, word, localViewer("ada")));
-      }
-      await Promise.all(answered.splice(0));
-    }
-    expect(await world.redrive(id)).toMatchObject({ delivered: 200, confirmed: 200, unknown: 0 });
   });
 });
 

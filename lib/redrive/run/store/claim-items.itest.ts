@@ -75,7 +75,7 @@ describe("a claim", () => {
     expect(claims.flat().every((item) => item.fence === 1n)).toBe(true);
   });
 
-  test("that expired is taken over under a higher fence, and the old holder can neither renew nor send", async () => {
+  test("that expired is taken over under a higher fence, and the old holder can neither renew nor send, also in one call with the new one", async () => {
     await world.park(1);
     const { id } = await world.request();
     const [stale] = await claim(id);
@@ -87,24 +87,21 @@ describe("a claim", () => {
     expect(await renewClaims(world.db, [stale!], 30_000)).toEqual(new Set());
     expect(await renewClaims(world.db, [fresh!], 30_000)).toEqual(new Set([fresh!.id]));
     expect(await openAttempts(world.db, [intentOf(stale!)])).toEqual(new Set());
-    expect(await openAttempts(world.db, [intentOf(fresh!)])).toEqual(new Set([attemptKey(intentOf(fresh!))]));
+    const both = [intentOf(stale!), intentOf(fresh!)];
+    expect(await openAttempts(world.db, both)).toEqual(new Set([attemptKey(both[1]!)]));
   });
 
-  test("that a worker has made again denies the intent of its old claim, also in one call with the new one", async () => {
+  test("is empty while the redrive does not run, is held or waits for its time, by the database's clock", async () => {
     await world.park(1);
-    const { id } = await world.request();
-    const [stale] = await claim(id);
-    await letClaimsExpire();
-    const [fresh] = await claim(id);
-    const intents = [intentOf(stale!), intentOf(fresh!)];
-    expect(await openAttempts(world.db, intents)).toEqual(new Set([attemptKey(intents[1]!)]));
-  });
-
-  test("is empty while the redrive does not run", async () => {
-    await world.park(1);
-    const { id } = await world.request();
-    await world.db.run("update redrives set state = 'PAUSED' where id = $1", [id]);
+    const { id } = await world.request({ holdMs: 60_000 });
+    const set = (change: string) => world.db.run(`update redrives set ${change} where id = $1`, [id]);
     expect(await claim(id)).toEqual([]);
+    await set("hold_until = now(), start_at = now() + interval '1 hour'");
+    expect(await claim(id)).toEqual([]);
+    await set("start_at = now(), state = 'PAUSED'");
+    expect(await claim(id)).toEqual([]);
+    await set("state = 'RUNNING'");
+    expect(await claim(id)).toHaveLength(1);
   });
 });
 
@@ -129,21 +126,15 @@ describe("an event", () => {
 });
 
 describe("the order of an aggregate", () => {
-  test("is held by an item in hand: nothing behind it is claimed", async () => {
-    await world.park(3, (index) => ({ aggregateId: "order-1", version: BigInt(index + 1) }));
-    const { id } = await world.request();
-    expect(eventIds(await claim(id, 1))).toEqual(["event-0000"]);
-    expect(await claim(id)).toEqual([]);
-  });
-
-  test("is held by a deferred item", async () => {
-    await world.park(3, (index) => ({ aggregateId: "order-1", version: BigInt(index + 1) }));
+  test("is held by an item in hand, and by a deferred one: nothing behind it is claimed", async () => {
+    await world.park(4, (index) => ({ aggregateId: `order-${index >> 1}`, version: BigInt(index + 1) }));
     const { id } = await world.request();
     await world.db.run(
       `update redrive_items i set not_before = now() + interval '1 minute'
-         from dlq_events e where e.id = i.id and e.event_id = 'event-0001'`,
+         from dlq_events e where e.id = i.id and e.event_id = 'event-0002'`,
     );
-    expect(eventIds(await claim(id))).toEqual(["event-0000"]);
+    expect(eventIds(await claim(id, 1))).toEqual(["event-0000"]);
+    expect(await claim(id)).toEqual([]);
   });
 
   test("is held across redrives: an earlier open item of another one blocks what comes behind it", async () => {
@@ -155,17 +146,7 @@ describe("the order of an aggregate", () => {
     expect(eventIds(await claim(second))).toEqual(["event-0000", "event-0003"]);
   });
 
-  test("has one holder: an earlier event frozen while a later one is being sent waits for it", async () => {
-    await world.park(2, (index) => ({ aggregateId: "order-1", version: BigInt(index + 1) }));
-    const later = await freeze(["event-0001"], "pass");
-    expect(eventIds(await claim(later))).toEqual(["event-0001"]);
-    const earlier = await freeze(["event-0000"]);
-    expect(await claim(earlier)).toEqual([]);
-    await world.db.run("update aggregates set lease_until = now() - interval '1 second'");
-    expect(eventIds(await claim(earlier))).toEqual(["event-0000"]);
-  });
-
-  test("is free for another redrive as soon as a claim is given back, and stays with one whose claim goes on", async () => {
+  test("has one holder, which another redrive waits for until its claim is given back, or its lease is over", async () => {
     await world.park(3, (index) => ({ aggregateId: index < 2 ? "order-1" : "order-2", version: BigInt(index + 1) }));
     const later = await freeze(["event-0001"], "pass");
     const other = await freeze(["event-0002"]);
@@ -182,6 +163,14 @@ describe("the order of an aggregate", () => {
       { id: "order-1", by: earlier },
       { id: "order-2", by: other },
     ]);
+    await letClaimsExpire();
+    expect(await claim(earlier)).toHaveLength(1);
+    await letClaimsExpire();
+    expect(await claim(later)).toEqual([]);
+    await world.db.run("update redrive_items set state = 'delivered' where redrive_id = $1", [earlier]);
+    expect(await claim(later)).toEqual([]);
+    await world.db.run("update aggregates set lease_until = now() - interval '1 second'");
+    expect(eventIds(await claim(later))).toEqual(["event-0001"]);
   });
 
   test("is of the source, the type and the id together: what shares an id holds nobody", async () => {
@@ -241,38 +230,26 @@ describe("the order of an aggregate", () => {
 });
 
 describe("an intent", () => {
-  test("that nobody closed is ambiguous to the next holder, who goes on counting", async () => {
+  test("that nobody closed is ambiguous to the next holder alone, who goes on counting, and is not closed by the one that lost it", async () => {
     await world.park(1);
     const { id } = await world.request();
     const [dead] = await claim(id);
     await openAttempts(world.db, [intentOf(dead!)]);
+    await markAmbiguous(world.db, id, [dead!]);
+    const attempts = () => world.db.query("select state, code from redrive_attempts order by attempt");
+    expect(await attempts()).toEqual([{ state: "open", code: null }]);
     await letClaimsExpire();
     const [next] = await claim(id);
     expect(await markAmbiguous(world.db, id, [next!])).toEqual(
       new Map([[next!.id, { attempt: 1, delivered: null, unreached: 0 }]]),
     );
-    expect(await world.db.query("select state, code from redrive_attempts")).toEqual([
-      { state: "ambiguous", code: "WORKER_LOST" },
-    ]);
-    expect(await openAttempts(world.db, [intentOf(next!, 1)])).toEqual(new Set());
-    expect(await openAttempts(world.db, [intentOf(next!, 2)])).toEqual(new Set([attemptKey(intentOf(next!, 2))]));
-  });
-
-  test("that the next holder has marked ambiguous is not closed by the one that lost it", async () => {
-    await world.park(1);
-    const { id } = await world.request();
-    const [stale] = await claim(id);
-    await openAttempts(world.db, [intentOf(stale!)]);
-    await letClaimsExpire();
-    const [next] = await claim(id);
-    await markAmbiguous(world.db, id, [next!]);
     const end = { state: "failed" as const, latencyMs: 9, code: "HTTP 503", detail: null, decision: null };
     await world.db.transaction((tx) =>
-      closeAttempts(tx, [{ id: stale!.id, redriveId: id, attempt: 1, fence: stale!.fence, ...end }]),
+      closeAttempts(tx, [{ id: dead!.id, redriveId: id, attempt: 1, fence: dead!.fence, ...end }]),
     );
-    expect(await world.db.query("select state, code from redrive_attempts")).toEqual([
-      { state: "ambiguous", code: "WORKER_LOST" },
-    ]);
+    expect(await attempts()).toEqual([{ state: "ambiguous", code: "WORKER_LOST" }]);
+    expect(await openAttempts(world.db, [intentOf(next!, 1)])).toEqual(new Set());
+    expect(await openAttempts(world.db, [intentOf(next!, 2)])).toEqual(new Set([attemptKey(intentOf(next!, 2))]));
   });
 
   test("that is on record as delivered, by a holder that lost the item before it closed it, is told to the next one", async () => {
@@ -291,68 +268,65 @@ describe("an intent", () => {
     );
   });
 
-  test("of the holder itself is not ambiguous", async () => {
-    await world.park(1);
-    const { id } = await world.request();
-    const [mine] = await claim(id);
-    await openAttempts(world.db, [intentOf(mine!)]);
-    await markAmbiguous(world.db, id, [mine!]);
-    expect(await world.db.query("select state from redrive_attempts")).toEqual([{ state: "open" }]);
-  });
-
-  test.each(["PAUSED", "CANCELLED"])("is denied once the redrive is %s", async (state) => {
+  test("is denied once the redrive is paused, cancelled or held", async () => {
     await world.park(1);
     const { id } = await world.request();
     const [item] = await claim(id);
-    await world.db.run("update redrives set state = $2 where id = $1", [id, state]);
-    expect(await openAttempts(world.db, [intentOf(item!)])).toEqual(new Set());
+    for (const change of [
+      "state = 'PAUSED'",
+      "state = 'CANCELLED'",
+      "state = 'RUNNING', hold_until = now() + interval '1 h'",
+    ]) {
+      await world.db.run(`update redrives set ${change} where id = $1`, [id]);
+      expect(await openAttempts(world.db, [intentOf(item!)])).toEqual(new Set());
+    }
+    await world.db.run("update redrives set hold_until = null where id = $1", [id]);
+    expect((await openAttempts(world.db, [intentOf(item!)])).size).toBe(1);
   });
 
-  test.each([
-    ["eventId", "event-0000"],
-    ["aggregateId", "order-1"],
-    ["errorCode", "TIMEOUT"],
-    ["source", "orders"],
-  ])("is denied by a blacklist over its %s, and not by one that was lifted or has ended", async (scope, value) => {
-    await world.park(1, () => ({ aggregateId: "order-1", errorCode: "TIMEOUT" }));
-    const { id } = await world.request();
-    const [item] = await claim(id);
-    await world.db.run(
-      `insert into controls (id, kind, scope, value, reason, origin, created_by)
-       values (gen_random_uuid(), 'blacklist', $1, $2, 'broken producer', 'person', 'ada')`,
-      [scope, value],
-    );
-    const whitelisted = { ...intentOf(item!), whitelisted: true };
-    expect(await openAttempts(world.db, [whitelisted])).toEqual(new Set());
-    // One that Parkade imposed yields to a whitelist, a person's never.
-    await world.db.run("update controls set origin = 'automatic'");
-    expect(await openAttempts(world.db, [intentOf(item!)])).toEqual(new Set());
-    expect((await openAttempts(world.db, [whitelisted])).size).toBe(1);
-    await world.db.run("update controls set origin = 'person', expires_at = now() - interval '1 second'");
-    expect((await openAttempts(world.db, [intentOf(item!, 2)])).size).toBe(1);
-    await world.db.run("update controls set expires_at = null, lifted_at = now()");
-    expect((await openAttempts(world.db, [intentOf(item!, 3)])).size).toBe(1);
-  });
-
-  test.each([
-    ["eventId", "event-0000", {}],
-    ["aggregateId", "42", {}],
-    ["aggregateId", "42", { aggregate_type: "order" }],
-    ["errorCode", "TIMEOUT", {}],
-  ])("is denied by a blacklist over its %s %s %o of its source, not of another one", async (scope, value, narrowed) => {
+  test("is denied by a blacklist over its event, aggregate, code or source, and by no other: of another source or type, lifted or over", async () => {
     await world.park(1, () => ({ aggregateId: "42", errorCode: "TIMEOUT" }));
     const { id } = await world.request();
     const [item] = await claim(id);
-    await world.db.run(
-      `insert into controls (id, kind, scope, value, source, aggregate_type, reason, origin, created_by)
-       values (gen_random_uuid(), 'blacklist', $1, $2, 'orders', $3, 'broken producer', 'person', 'ada')`,
-      [scope, value, "aggregate_type" in narrowed ? narrowed.aggregate_type : null],
-    );
-    expect(await openAttempts(world.db, [intentOf(item!)])).toEqual(new Set());
-    await world.db.run("update controls set source = 'billing'");
-    expect((await openAttempts(world.db, [intentOf(item!)])).size).toBe(1);
-    await world.db.run("update controls set source = 'orders', aggregate_type = 'customer'");
-    expect((await openAttempts(world.db, [intentOf(item!, 2)])).size).toBe(1);
+    let attempt = 1;
+    /** Whether the next attempt may begin, `true` as long as no control speaks against it. */
+    const opens = async (whitelisted = false) => {
+      const opened = (await openAttempts(world.db, [{ ...intentOf(item!, attempt), whitelisted }])).size === 1;
+      if (opened) attempt++;
+      return opened;
+    };
+    const set = (change: string) => world.db.run(`update controls set ${change}`);
+    for (const [scope, value, source, type] of [
+      ["eventId", "event-0000", null, null],
+      ["aggregateId", "42", null, null],
+      ["errorCode", "TIMEOUT", null, null],
+      ["source", "orders", null, null],
+      ["eventId", "event-0000", "orders", null],
+      ["aggregateId", "42", "orders", null],
+      ["aggregateId", "42", "orders", "order"],
+      ["errorCode", "TIMEOUT", "orders", null],
+    ]) {
+      await world.db.run("delete from controls");
+      await world.db.run(
+        `insert into controls (id, kind, scope, value, source, aggregate_type, reason, origin, created_by)
+         values (gen_random_uuid(), 'blacklist', $1, $2, $3, $4, 'broken producer', 'person', 'ada')`,
+        [scope, value, source, type],
+      );
+      const about = [scope, source, type].join(" ");
+      // One that Parkade imposed yields to a whitelist, a person's never.
+      expect(await opens(true), about).toBe(false);
+      await set("origin = 'automatic'");
+      expect([await opens(), await opens(true)], about).toEqual([false, true]);
+      await set("origin = 'person', expires_at = now() - interval '1 second'");
+      expect(await opens(), about).toBe(true);
+      await set("expires_at = null, lifted_at = now()");
+      expect(await opens(), about).toBe(true);
+      if (source === null) continue;
+      await set("lifted_at = null, source = 'billing'");
+      expect(await opens(), about).toBe(true);
+      await set("source = 'orders', aggregate_type = 'customer'");
+      expect(await opens(), about).toBe(true);
+    }
   });
 
   test("is denied once Parkade blacklists its aggregate, unless a whitelist covers it", async () => {
