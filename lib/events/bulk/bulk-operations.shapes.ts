@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { BULK_KINDS, BULK_STATES, type BulkState } from "@/lib/events/bulk/bulk-operation.pure";
 import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import { approvalSchema } from "@/lib/guard/approvals/approvals.shapes";
-import { tellSchema } from "@/lib/observe/channels/channels.shapes";
+import { tellSchema } from "@/lib/observe/channels/tell.shapes";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import { thenRead } from "@/lib/platform/api/query.shapes";
 import {

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { eventFilterSchema } from "@/lib/events/filter/event-filter.shapes";
 import { SELECTED_IDS_MAX } from "@/lib/events/selection/selected-ids.shapes";
-import { tellSchema } from "@/lib/observe/channels/channels.shapes";
+import { tellSchema } from "@/lib/observe/channels/tell.shapes";
 import { named, uuidText } from "@/lib/platform/api/schemas.shapes";
 import { ITEM_OUTCOMES } from "@/lib/redrive/states/item-state.pure";
 

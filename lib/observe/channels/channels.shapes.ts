@@ -271,13 +271,3 @@ export const deliveriesQuery = idPageQuery({});
 export const channelTestSchema = named("ChannelTest", z.object({ id: z.string() }), {
   id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b32",
 });
-
-const TELL_MAX = 20;
-
-/** Names of channels that are told when an operation ends or stands still. */
-export const tellSchema = z
-  .array(
-    z.string("must be the name of a channel").check(z.minLength(1), z.maxLength(200)),
-    "must be a list of channels",
-  )
-  .check(z.maxLength(TELL_MAX, `names at most ${TELL_MAX} channels`));

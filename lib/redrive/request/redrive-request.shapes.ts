@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { reasonSchema, selectionSchema } from "@/lib/events/selection/selection.shapes";
-import { tellSchema } from "@/lib/observe/channels/channels.shapes";
+import { tellSchema } from "@/lib/observe/channels/tell.shapes";
 import { EARLIER_CHOICES } from "@/lib/order/order-gate.pure";
 import { countOut, countsOut, idOut, named, nullableTime } from "@/lib/platform/api/schemas.shapes";
 import { CONFIRMABLE_REFUSALS } from "@/lib/redrive/gate/refusal.pure";

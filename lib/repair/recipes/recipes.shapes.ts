@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { EVENT_STATUSES } from "@/lib/events/event-state.pure";
 import { bulkAnswerSchema } from "@/lib/events/events.shapes";
 import { reasonSchema, selectionSchema } from "@/lib/events/selection/selection.shapes";
-import { tellSchema } from "@/lib/observe/channels/channels.shapes";
+import { tellSchema } from "@/lib/observe/channels/tell.shapes";
 import {
   countsOut,
   described,
