@@ -47,7 +47,7 @@ describeWith(redisInstalled ? null : "redis-server is not installed", "the examp
   });
 
   test("type-check", async () => {
-    expect(EXAMPLES).toHaveLength(11);
+    expect(EXAMPLES).toHaveLength(10);
     const files = EXAMPLES.map(({ name }) => name);
     const compilerOptions = { incremental: false, paths: { "@/*": ["../../*"] } };
     writeFileSync(
