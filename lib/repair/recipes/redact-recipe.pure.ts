@@ -42,5 +42,14 @@ function parsed(text: string): unknown {
 
 function isSecretPlace(text: string, set: MaskSet): boolean {
   if (text.startsWith("header:")) return ruleOfName(set, text.slice("header:".length)) !== null;
-  return text.startsWith("/") && ruleOfPlace(set, segmentsOf(text)) !== null;
+  if (text !== "" && !text.startsWith("/")) return false;
+  const path = segmentsOf(text);
+  return ruleOfPlace(set, path) !== null || isAround(path, set);
+}
+
+/** A value of this place may hold what a pointer masks. */
+function isAround(path: readonly string[], { pointers }: MaskSet): boolean {
+  return pointers.some(
+    (pointer) => pointer.length > path.length && path.every((name, at) => pointer[at] === "*" || pointer[at] === name),
+  );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { DEFAULT_MASKS } from "@/lib/guard/masking/mask-rule.pure";
+import { DEFAULT_MASKS, masksOf } from "@/lib/guard/masking/mask-rule.pure";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { redactRecipe } from "./redact-recipe.pure";
 
@@ -56,6 +56,14 @@ test.each<[string, object]>([
   ["a patch", patch('[{"op":"add","path":"/status","value":12345678901234567890}]')],
 ])("shows %s without anything masked as it was written", (_, recipe) => {
   expect(redactRecipe(recipe, SET)).toEqual(recipe);
+});
+
+test("shows no value for a place around what a pointer masks", () => {
+  const rules = masksOf([{ source: null, kind: "pointer", pattern: "/customers/*/name", enabled: true }]).of(null);
+  for (const at of ["", "/customers", "/customers/0", "/customers/0/name"])
+    expect(JSON.stringify(redactRecipe(set(at, { name: "Ada" }), rules))).not.toContain("Ada");
+  for (const at of ["/customers/0/city", "/orders"])
+    expect(redactRecipe(set(at, "Ada"), rules)).toEqual(set(at, "Ada"));
 });
 
 test("shows nothing of what is nested without end, or is no JSON", () => {
