@@ -38,8 +38,9 @@ type Revising = Pick<Deps, "db" | "clock">;
 
 /**
  * Adds a revision to one event, which becomes the current one. Bytes are stored exactly as they were sent: of an event with
- * masked values the request holds the revealed ones. Throws DomainError `unknown-event`, `forbidden`, `event-queued`, `illegal-transition`, `stale-revision`, `unknown-revision`, `same-bytes`,
- * `masked-value`, `payload-broken`, `payload-too-large`, `too-many-headers`, `invalid-request`, `idempotency-key-reused`.
+ * masked values the request holds the revealed ones. Throws DomainError `unknown-event`, `forbidden`, `event-queued`,
+ * `illegal-transition`, `stale-revision`, `unknown-revision`, `same-bytes`, `masked-value`, `payload-broken`,
+ * `payload-too-large`, `too-many-headers`, `invalid-request`, `idempotency-key-reused`.
  */
 export async function editEvent(
   deps: Revising & { checkPayloads: PayloadChecker },
