@@ -91,7 +91,9 @@ const leaks = (text: string) =>
 test("no answer to any GET shows personal data, whoever asks, nor does a preview, an alert or the log", async () => {
   const { fingerprint } = await detail();
   const edit = { base: 1, contentType: "text/plain", reason: "as text" };
-  expect((await ask(NO_REVEAL, "POST /api/v1/events/{id}/revisions", { params: { id }, body: edit })).status).toBe(201);
+  const revise = (viewer: Viewer) => ask(viewer, "POST /api/v1/events/{id}/revisions", { params: { id }, body: edit });
+  expect(await revise(NO_REVEAL)).toMatchObject({ status: 403, body: { code: "forbidden" } });
+  expect((await revise(ADMIN)).status).toBe(201);
   const values: Record<string, string> = { id, name: "orders", fingerprint, revision: "2" };
   const queries: Record<string, string> = {
     "/api/v1/events/{id}/revisions/compare": "?from=1&to=2",
@@ -142,7 +144,7 @@ test("no answer to any GET shows personal data, whoever asks, nor does a preview
   expect(leaks(evidence)).toEqual([]);
   expect(lines.length).toBeGreaterThan(60);
   expect(leaks(lines.join("\n"))).toEqual([]);
-  // The revision has the bytes that arrived: a content type unmasks nothing, and an edit keeps what it does not show.
+  // The revision has the bytes that arrived: a content type unmasks nothing.
   const stored = await web.deps.db.query("select convert_from(payload, 'utf8') as text from event_revisions");
   expect(stored).toEqual([{ text: JSON.stringify(payload) }]);
 });

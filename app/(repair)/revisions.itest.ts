@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { GET as getPayload } from "@/app/(events)/api/v1/events/[id]/payload/route";
 import { GET as getEvent } from "@/app/(events)/api/v1/events/[id]/route";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
@@ -88,21 +88,22 @@ test("an edit is a revision that holds the very bytes that were sent, and what a
   expect(revisions.items[0]!.patch).toEqual({ changed: ["payload"] });
 });
 
-test("headers and content type are edited alone, a masked credential keeps its value", async () => {
+test("headers and content type are edited alone, and are masked as those that arrived", async () => {
   const headers = [
     ["x-tenant", "south"],
-    ["authorization", REDACTED],
+    ["authorization", "Bearer def"],
     ["x-bytes", "AQI=", "bytes"],
   ];
   expect(await mend({ text: undefined, contentType: "application/vnd.order+json", headers })).toMatchObject({
     status: 201,
   });
   const { body } = await call<RevisionDetail>(getRevision, { params: { revision: "2" } });
-  expect(body).toMatchObject({ contentType: "application/vnd.order+json", headers, body: { text: FIRST } });
+  const shown = headers.with(1, ["authorization", REDACTED]);
+  expect(body).toMatchObject({ contentType: "application/vnd.order+json", headers: shown, body: { text: FIRST } });
   const [row] = await parkade.deps.db.query<{ headers: unknown }>("select headers from event_revisions where id = $1", [
     id,
   ]);
-  expect(row!.headers).toEqual([headers[0], ["authorization", "Bearer abc"], headers[2]]);
+  expect(row!.headers).toEqual(headers);
 });
 
 test("any two are compared, whichever is current, and one of them is restored without a copy", async () => {
@@ -153,7 +154,9 @@ test.each([
   ["with a header without a name", { headers: [["", "x"]] }, 400, "invalid-request", "headers[0]"],
   ["with bytes in a header that are none", { headers: [["x", "?", "bytes"]] }, 400, "invalid-request", "headers[0]"],
   ["with a NUL in a header", { headers: [["x", "a\0b"]] }, 400, "invalid-request", "headers[0][1]"],
-  ["with a mask as a value", { headers: [["cookie", REDACTED]] }, 422, "masked-value", "headers[0]"],
+  ["with a mask as a header", { headers: [["cookie", REDACTED]] }, 422, "masked-value", "headers"],
+  ["with a mask in the payload", { text: `{"a":"${REDACTED}"}` }, 422, "masked-value", "text"],
+  ["with an escaped mask", { text: `{"a":"${"\\u2022".repeat(6)}"}` }, 422, "masked-value", "text"],
 ])("an edit %s is refused, and names the field", async (_, change, httpStatus, code, field) => {
   const answer = await mend(change);
   expect(answer).toMatchObject({ status: httpStatus, body: { code } });
@@ -237,23 +240,65 @@ test("an event in a redrive is not revised, and the refusal names the redrive", 
   await status("PENDING");
 });
 
-test("who may not reveal edits around the masks; who may not edit, edits nothing; a foreign event is unknown", async () => {
+describe("an edit of what is masked", () => {
   const secret = '{"password":"s3cret","field":1}';
-  await mend({ text: secret });
-  const as = (actions: readonly Action[], sources: "all" | string[], text: string) =>
+  const as = (actions: readonly Action[], change: object, sources: "all" | string[] = "all") =>
     editEvent(
       parkade.deps,
-      { id, base: 2, text, reason: "mend", headersMax: 10 },
+      { id, base: 2, reason: "mend", headersMax: 10, ...change },
       { name: "bob", means: "token", sources, actions },
     );
-  const shown = `{"password":"${REDACTED}","field":1}`;
-  await expect(as(["view", "edit"], "all", shown.replace(REDACTED, "mine"))).rejects.toMatchObject({
-    code: "masked-value",
+  const EDITOR: readonly Action[] = ["view", "edit"];
+
+  test("is refused without the right to reveal, in every part, and names the right and who gives it", async () => {
+    await mend({ text: secret, headers: [] });
+    const shown = `{"password":"${REDACTED}","field":2}`;
+    for (const change of [
+      { text: shown },
+      { text: "{}" },
+      { base64: "AQ==" },
+      { headers: [] },
+      { contentType: "a/b" },
+    ]) {
+      const refused = as(EDITOR, change);
+      await expect(refused).rejects.toMatchObject({
+        code: "forbidden",
+        message: expect.stringMatching(/bob may not reveal them: ask an administrator for the right "reveal"/),
+        fields: [{ field: "action", detail: "reveal" }],
+      });
+      await expect(refused).rejects.not.toThrow(/s3cret/);
+    }
+    await expect(as(["view"], { text: shown })).rejects.toMatchObject({ code: "forbidden" });
+    await expect(as(EDITOR, { text: shown }, ["billing"])).rejects.toMatchObject({ code: "unknown-event" });
+    expect((await call<RevisionList>(list)).body.total).toBe(2);
   });
-  await expect(as(["view"], "all", shown)).rejects.toMatchObject({ code: "forbidden" });
-  await expect(as(["view", "edit"], ["billing"], shown)).rejects.toMatchObject({ code: "unknown-event" });
-  expect(await as(["view", "edit"], ["orders"], shown.replace("1", "2"))).toEqual({ id, revision: 3, problems: [] });
-  expect((await call(getPayload, { query: "?reason=test" })).text).toBe(secret.replace("1", "2"));
+
+  test.each([
+    ["a header", { text: "{}" }],
+    ["what is no JSON", { text: "a s3cret", contentType: "text/plain", headers: [], breaking: true }],
+    ["bytes that are no text", { text: undefined, base64: "/wA=", headers: [], breaking: true }],
+  ])("is refused for %s as well", async (_, change) => {
+    expect((await mend(change)).status).toBe(201);
+    await expect(as(EDITOR, { contentType: "a/b" })).rejects.toMatchObject({ code: "forbidden" });
+  });
+
+  test("takes the values themselves of who may reveal, and no mask; an event that is shown whole needs no such right", async () => {
+    await mend({ text: secret, headers: [] });
+    const changed = secret.replace("1", "2");
+    expect(await mend({ base: 2, text: changed.replace("s3cret", REDACTED) })).toMatchObject({
+      status: 422,
+      body: { code: "masked-value" },
+    });
+    expect((await mend({ base: 2, text: changed })).status).toBe(201);
+    expect((await call(getPayload, { query: "?reason=test" })).text).toBe(changed);
+    // A mask that a producer has sent is its own value.
+    expect((await mend({ base: 3, text: "{}" })).status).toBe(201);
+    await parkade.deps.db.run("update event_revisions set payload = $2 where id = $1 and revision = 4", [
+      id,
+      Buffer.from(`{"a":"${REDACTED}"}`),
+    ]);
+    expect(await as(EDITOR, { base: 4, text: `{"b":"${REDACTED}"}` })).toMatchObject({ revision: 5 });
+  });
 });
 
 test("an edit or a restore whose answer was lost is answered again, and done once", async () => {

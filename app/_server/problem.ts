@@ -61,7 +61,7 @@ export const PROBLEMS: Record<ProblemCode, readonly [status: number, title: stri
   "stale-revision": [409, "The event has another revision by now"],
   "stale-settings": [409, "The settings were changed meanwhile"],
   "same-bytes": [422, "Nothing would change"],
-  "masked-value": [422, "A masked value cannot be changed"],
+  "masked-value": [422, "A mask cannot be stored"],
   "payload-broken": [422, "The payload would not be sent"],
   "not-tried": [409, "The rule was not tried as it is"],
   "approval-outdated": [409, "What was to be approved has changed"],

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { AppliedControl, EventDetail } from "@/lib/events/events.shapes";
-import { lastRedrive, whyNotEdit, whyNotRedrive, whyNotRemove } from "./action-rules";
+import { REDACTED } from "@/lib/guard/redaction/redact.pure";
+import { lastRedrive, whyNotEdit, whyNotRedrive, whyNotRemove, whyNotRevise } from "./action-rules";
 import { stateOf } from "./event-state";
 
 const NOW = Date.parse("2026-11-20T12:00:00Z");
@@ -87,16 +88,21 @@ describe("the state an event shows", () => {
 
 describe("why an event cannot be edited", () => {
   const body = (masked: boolean) => ({ masked }) as EventDetail["body"];
+  const headers: EventDetail["headers"] = [["x-tenant", "north"]];
 
   it("is nothing for a parked event that is shown whole", () => {
-    for (const status of ["PENDING", "IGNORED"] as const) expect(whyNotEdit({ status, body: body(false) })).toBeNull();
+    for (const status of ["PENDING", "IGNORED"] as const)
+      expect(whyNotEdit({ status, headers, body: body(false) })).toBeNull();
   });
   it("is the redrive that has it, or that it was sent", () => {
-    expect(whyNotEdit({ status: "QUEUED", body: body(false) })).toMatch(/queued in a redrive/);
-    expect(whyNotEdit({ status: "REDRIVEN", body: body(false) })).toMatch(/was redriven/);
+    expect(whyNotEdit({ status: "QUEUED", headers, body: body(false) })).toMatch(/queued in a redrive/);
+    expect(whyNotEdit({ status: "REDRIVEN", headers, body: body(false) })).toMatch(/was redriven/);
   });
-  it("is a payload that the viewer sees masked", () => {
-    expect(whyNotEdit({ status: "PENDING", body: body(true) })).toMatch(/may not/);
+  it("is a masked value of its payload or headers, with the right that shows it, and does not stand against a restore", () => {
+    expect(whyNotEdit({ status: "PENDING", headers, body: body(true) })).toMatch(/reveal it first.*right “reveal”/);
+    const masked: EventDetail["headers"] = [["authorization", REDACTED]];
+    expect(whyNotEdit({ status: "PENDING", headers: masked, body: body(false) })).toMatch(/reveal it first/);
+    expect(whyNotRevise({ status: "PENDING" })).toBeNull();
   });
   it("names the last redrive of the history", () => {
     const entry = (redriveId: string | null) => ({ redriveId }) as EventDetail["history"][number];

@@ -1,4 +1,5 @@
 import type { EventDetail, ListedEvent } from "@/lib/events/events.shapes";
+import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { whyKept } from "@/lib/keep/removal/removal.pure";
 import { controlCause } from "@/lib/order/controls/control.pure";
 import { REFUSAL_TEXT } from "@/lib/redrive/gate/refusal.pure";
@@ -24,8 +25,17 @@ export function whyNotRedrive(event: Facts, nowMs: number): string | null {
   return cooling ? `It ${REFUSAL_TEXT.cooling}.` : null;
 }
 
-/** Why the event cannot be edited now, as a sentence; null = it can. */
-export function whyNotEdit({ status, body }: Pick<EventDetail, "status" | "body">): string | null {
+/** Why the event cannot be edited now, as a sentence; null = it can. `event`: as it is shown, masked or revealed. */
+export function whyNotEdit(event: Pick<EventDetail, "status" | "body" | "headers">): string | null {
+  const masked = event.body.masked || event.headers.some(([, value]) => value?.includes(REDACTED));
+  return whyNotRevise(event) ?? (masked ? MASKED : null);
+}
+
+const MASKED =
+  "Values of it are masked, and an edit needs all of them: reveal it first. Without the right “reveal”, ask an administrator for it.";
+
+/** Why no other revision of the event can become the current one, as a sentence; null = one can. */
+export function whyNotRevise({ status }: Pick<EventDetail, "status">): string | null {
   switch (status) {
     case "QUEUED":
       return "It is queued in a redrive, which sends the revision that it has frozen: cancel that redrive, or wait for its end.";
@@ -33,7 +43,7 @@ export function whyNotEdit({ status, body }: Pick<EventDetail, "status" | "body"
       return "It was redriven and has not come back: what was sent cannot be changed any more.";
     case "PENDING":
     case "IGNORED":
-      return body.masked ? "You may not see this payload whole, so you may not edit it: ask an administrator." : null;
+      return null;
   }
 }
 

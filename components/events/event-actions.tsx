@@ -12,7 +12,7 @@ import type { EventDetail } from "@/lib/events/events.shapes";
 import { useMe, useRefusal } from "@/lib/guard/viewer/me.browser";
 import { useNow } from "@/lib/platform/browser/clock-zone.browser";
 import { useHotkeys } from "@/lib/platform/browser/hotkeys.browser";
-import { whyNotEdit, whyNotRedrive, whyNotRemove } from "./action-rules";
+import { whyNotEdit, whyNotRedrive, whyNotRemove, whyNotRevise } from "./action-rules";
 import { curlRead, curlRedrive, curlReplay } from "./curl";
 import { isBehind } from "./event-state";
 
@@ -35,7 +35,9 @@ function useEventActions(event: EventDetail, keyboard: boolean) {
   const refusal = whyNotRedrive(event, now);
   const mayNotEdit = useRefusal("edit");
   const mayNotRedrive = useRefusal("redrive");
-  const noEdit = mayNotEdit ?? whyNotEdit(event);
+  const mayNotReveal = useRefusal("reveal");
+  // Who may reveal does so beside the editor.
+  const noEdit = mayNotEdit ?? (mayNotReveal === null ? whyNotRevise(event) : whyNotEdit(event));
   const ignoring = event.status === "IGNORED" ? "release" : "ignore";
 
   const send = async (mode: "deliver" | "verify") => {

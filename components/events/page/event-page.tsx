@@ -112,7 +112,8 @@ function EditorOf(props: {
   onSaved: (saved: EditedAnswer) => void;
 }) {
   const why = whyNotEdit(props.event);
-  const [begun] = useState(why === null);
+  const [begun, setBegun] = useState(why === null);
+  if (why === null && !begun) setBegun(true);
   // The server knows nothing of an unsaved edit that this tab keeps.
   const inBrowser = useSyncExternalStore(
     () => () => undefined,

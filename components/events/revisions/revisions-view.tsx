@@ -2,7 +2,7 @@
 
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { whyNotEdit } from "@/components/events/action-rules";
+import { whyNotRevise } from "@/components/events/action-rules";
 import { HeadersView } from "@/components/events/page/headers-view";
 import { PayloadView } from "@/components/events/payload/payload-view";
 import { RevealButton, useRevealRevisions } from "@/components/guard/masking/reveal";
@@ -127,7 +127,7 @@ function RestoreButton({ event, onRestore }: { event: EventDetail; onRestore: ()
     <ActionButton
       needs="edit"
       size="sm"
-      refusal={whyNotEdit(event)}
+      refusal={whyNotRevise(event)}
       data-tip="Make it the current one again"
       onClick={onRestore}
     >

@@ -72,7 +72,7 @@ function isMasked({ body, headers, origin, tags, lastError, errorDetail, history
   return body.masked || JSON.stringify([headers, origin, tags, lastError, errorDetail, history]).includes(REDACTED);
 }
 
-/** What is masked of an event, and the way to see it. `editing`: the text that is edited stays as it was opened. */
+/** What is masked of an event, and the way to see it. `editing`: what is edited stays revealed. */
 export function RevealNote(props: { event: EventDetail; state: ReturnType<typeof useReveal>; editing?: boolean }) {
   const { event, state, editing = false } = props;
   const { revealed, hide, reveal } = state;
@@ -82,18 +82,17 @@ export function RevealNote(props: { event: EventDetail; state: ReturnType<typeof
     <div className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line px-3 py-1 text-muted">
       <Icon size={13} aria-hidden className="shrink-0" />
       <span className="min-w-0">
-        {revealed === null ? maskedWords(event) : "Nothing is masked here now: the audit says that you looked."}
-        {editing && revealed === null ? " A mask that stays where it is keeps the stored value." : null}{" "}
+        {revealed === null ? maskedWords(event) : "Nothing is masked here now: the audit says that you looked."}{" "}
         <TextLink href="/masking" className="underline">
           Rules
         </TextLink>
       </span>
       <span className="ml-auto" />
-      {editing ? null : revealed === null ? (
+      {revealed === null ? (
         <Button size="sm" needs="reveal" busy={reveal.busy} onClick={reveal.start}>
           Reveal…
         </Button>
-      ) : (
+      ) : editing ? null : (
         <Button size="sm" onClick={hide}>
           Mask again
         </Button>

@@ -1,4 +1,3 @@
-import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import type { Header } from "@/lib/intake/dead-letter.pure";
 import { headerFault, httpName } from "@/lib/intake/header-fault.pure";
 
@@ -7,11 +6,6 @@ export type HeaderRow = { key: number; header: Header };
 
 export function rowsOf(headers: readonly Header[]): HeaderRow[] {
   return headers.map((header, key) => ({ key, header }));
-}
-
-/** The value is masked, and stored and sent as it is: the row can be moved or removed. */
-export function isHidden([name, value]: Header, arrived: readonly Header[]): boolean {
-  return value?.includes(REDACTED) === true && arrived.some(([other, shown]) => other === name && shown === value);
 }
 
 /** What a person should know of the row; `fault`: the headers cannot be saved like this. */

@@ -6,14 +6,14 @@ import { MoveButtons, onMoveKey } from "@/components/repair/move-buttons";
 import { Button, IconButton } from "@/components/ui/button";
 import { Input } from "@/components/ui/input";
 import type { Header } from "@/lib/intake/dead-letter.pure";
-import { addRow, type HeaderRow, isHidden, moveRow, noteOf, rowsOf, typed } from "./header-rows";
+import { addRow, type HeaderRow, moveRow, noteOf, rowsOf, typed } from "./header-rows";
 
 const ENCODINGS = { text: null, bytes: "base64", amqp: "AMQP value" } as const;
 
 type Props = {
   /** At first; the table keeps its own from then on. */
   headers: readonly Header[];
-  /** As they were before the edit: hidden values are known by it. */
+  /** As they were before the edit. */
   arrived: readonly Header[];
   onChange: (headers: Header[]) => void;
 };
@@ -57,8 +57,7 @@ export function HeadersEditor(props: Props) {
   return (
     <div className="grid gap-2 px-3 py-2">
       <p id={help} className="text-sm text-faint">
-        In their order; a name may repeat. Alt ↑ and Alt ↓ move a header. Values that are credentials are not shown:
-        they stay as they are, or are removed.
+        In their order; a name may repeat. Alt ↑ and Alt ↓ move a header.
       </p>
       {rows.length === 0 ? <p className="text-muted">There are no headers.</p> : null}
       <ol ref={table.list} aria-label="Headers" className="grid gap-1.5">
@@ -83,7 +82,6 @@ function Row({
   help,
 }: Pick<Props, "arrived"> & { row: HeaderRow; at: number; table: ReturnType<typeof useRows>; help: string }) {
   const [name, value, encoding = "text"] = header;
-  const hidden = isHidden(header, arrived);
   // A row that was added just now has no name yet: that is no mistake.
   const note = name === "" && value === "" ? null : noteOf(header, arrived);
   const ofRow = note === null ? help : `${help} ${help}-${key}`;
@@ -100,7 +98,6 @@ function Row({
         aria-label={`Name of header ${at + 1}`}
         aria-describedby={ofRow}
         aria-invalid={note?.fault ? true : undefined}
-        disabled={hidden}
         value={name}
         onChange={(event) => change(key, { name: event.target.value })}
         className="font-mono text-sm"
@@ -110,7 +107,6 @@ function Row({
           data-value
           aria-label={`Value of ${which}`}
           aria-describedby={note === null ? undefined : `${help}-${key}`}
-          disabled={hidden}
           value={value ?? ""}
           placeholder={value === null ? "no value" : "empty"}
           onChange={(event) => change(key, { value: event.target.value })}

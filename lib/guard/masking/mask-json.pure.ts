@@ -26,24 +26,15 @@ const TOO_DEEP = { shown: MASK, by: "nested too deeply" };
 
 /** The masked places of a JSON text, in their order; null = the text is not JSON. Every occurrence of a name counts. */
 export function maskedPlaces(text: string, set: MaskSet, path: Path = []): MaskedPlace[] | null {
-  return placesOf(text, { set, outer: placeAt(path), nested: 0, isMarked: () => false });
+  return placesOf(text, { set, outer: placeAt(path), nested: 0 });
 }
 
-/**
- * The places of an edited text that stand for masked values: those whose name or path a rule masks, and strings that hold a mask.
- * What the detectors would find in what was typed anew is none of them.
- */
-export function markedPlaces(text: string, set: MaskSet): MaskedPlace[] | null {
-  const detectors = new Set([...set.detectors].filter((detector) => detector === "secret-names"));
-  return placesOf(text, { set: { ...set, detectors }, outer: null, nested: 0, isMarked: holdsMask });
-}
+/** The mask, plain or as a JSON writer may escape it. */
+const ANY_MASK = /(?:\u2022|\\u2022){6}/gi;
 
-/** The mask as a JSON writer may escape it. */
-const ESCAPED_MASK = /(?:\\u2022){6}/i;
-
-/** Whether a text holds the mask, plain or as JSON may escape it. */
-export function holdsMask(text: string): boolean {
-  return text.includes(REDACTED) || ESCAPED_MASK.test(text);
+/** How often a text holds the mask. */
+export function countMasks(text: string): number {
+  return text.match(ANY_MASK)?.length ?? 0;
 }
 
 type ScanOptions = {
@@ -51,8 +42,6 @@ type ScanOptions = {
   /** Where the document stands: in a string of another, or in a larger one. */
   outer: Place | null;
   nested: number;
-  /** A string that is a place whatever the rules say. */
-  isMarked: (value: string) => boolean;
 };
 
 function placesOf(text: string, options: ScanOptions): MaskedPlace[] | null {
@@ -151,7 +140,7 @@ class Scan {
 
   #string(word: string, start: number, name: string | null): void {
     const value = textOf(word);
-    const masked = this.options.isMarked(value) ? { shown: value, by: "mask" } : this.#masked(value);
+    const masked = this.#masked(value);
     if (masked === null) return;
     const { shown, by } = masked;
     this.#add({ name, start, end: start + word.length, shown: JSON.stringify(shown), by });
@@ -162,7 +151,7 @@ class Scan {
     const { set, nested } = this.options;
     if (/^\s{0,100}[{["]/.test(value)) {
       if (nested >= NESTED_MAX) return { shown: REDACTED, by: TOO_DEEP.by };
-      const inner = placesOf(value, { set, outer: this.#place(), nested: nested + 1, isMarked: () => false });
+      const inner = placesOf(value, { set, outer: this.#place(), nested: nested + 1 });
       if (inner !== null) return inner.length === 0 ? null : { shown: maskPlaces(value, inner), by: inner[0]!.by };
     }
     const found = findInText(value, set);

@@ -46,7 +46,7 @@ export function maskPointer(pointer: string, set: MaskSet): string {
 }
 
 /** The same of a place, cut as a person reads it. */
-export function maskPlace(place: Place | null, set: MaskSet): string {
+function maskPlace(place: Place | null, set: MaskSet): string {
   return shownPointer(placeAt(maskPath(pathTo(place), set)));
 }
 
@@ -100,6 +100,22 @@ export function maskHeaders(headers: readonly Header[], set: MaskSet): Header[] 
       encoding === "bytes" && ruleOfName(set, name) === null ? maskBytes(value, set) : maskValue(name, value, set);
     return shown === value ? header : [name, shown];
   });
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Whether the rules mask anything of a message. Bytes that are no text are masked as a whole. */
+export function holdsMasked(
+  { payload, headers }: { payload: Uint8Array; headers: readonly Header[] },
+  set: MaskSet,
+): boolean {
+  const shown = maskHeaders(headers, set);
+  if (headers.some(([, value], index) => value !== shown[index]![1])) return true;
+  try {
+    return maskBody(utf8.decode(payload), set).count !== 0;
+  } catch {
+    return true;
+  }
 }
 
 /** A header's bytes in base64 are shown only when they hold nothing that is masked. */

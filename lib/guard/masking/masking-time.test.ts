@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { REDACTED, secretValues } from "@/lib/guard/redaction/redact.pure";
-import { unmaskText } from "@/lib/repair/revisions/masked-edit.pure";
 import { BODY_CHARS_MAX, maskBody } from "./mask.pure";
+import { countMasks } from "./mask-json.pure";
 import { type MaskRule, masksOf, NOTHING_MASKED } from "./mask-rule.pure";
 import { maskText, redactText, SEARCHED_MAX } from "./mask-text.pure";
 
@@ -130,9 +130,7 @@ describe("time in proportion to the text", () => {
     expectLinear(make, (text) => {
       for (const set of [DEFAULTS, RULES]) maskBody(text, set);
       secretValues(text);
-      const shown = maskBody(text, DEFAULTS).text;
-      unmaskText(text, shown, { set: DEFAULTS, mayReveal: true });
-      unmaskText(text, shown.replace("1", "2"), { set: DEFAULTS, mayReveal: true });
+      countMasks(text);
     });
   });
 });

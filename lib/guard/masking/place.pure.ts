@@ -49,20 +49,3 @@ export function shownPointer(place: Place | null): string {
 function cut(text: string, max: number): string {
   return text.length > max ? `${text.slice(0, max).toWellFormed()}…` : text;
 }
-
-/** Numbers places: two places, of two documents too, have the same number if their paths are the same. `nameOf`: as names compare. */
-export function placeNumbers(nameOf: (name: string) => string): (place: Place | null) => number {
-  const numbers = new Map<string, number>();
-  const known = new Map<Place | null, number>([[null, 0]]);
-  return (place) => {
-    const open: Place[] = [];
-    for (let at = place; at !== null && !known.has(at); at = at.around) open.push(at);
-    for (const at of open.reverse()) {
-      const key = `${known.get(at.around)!}/${nameOf(String(at.segment))}`;
-      const number = numbers.get(key) ?? numbers.size + 1;
-      numbers.set(key, number);
-      known.set(at, number);
-    }
-    return known.get(place)!;
-  };
-}

@@ -1,5 +1,6 @@
 /**
- * What a recipe does to an event. `refused`: its state does not allow a revision, whatever the recipe does.
+ * What a recipe does to an event. `refused`: its state does not allow a revision, or it has masked values and the author of the
+ * mend may not reveal them; whatever the recipe does.
  * `breaks-schema`: it would change to what its JSON Schema refuses.
  */
 export const MEND_OUTCOMES = ["changed", "unchanged", "breaks-schema", "failed", "refused"] as const;
@@ -22,9 +23,6 @@ export const MEND_FAILURES = {
   "not-a-header":
     "the value cannot be a header: only text, numbers and booleans of one line and at most 65,536 characters can",
   "into-itself": "a value cannot be moved into itself",
-  masked: "the recipe reads or changes a masked field, which you may not reveal",
-  "shows-masked":
-    "the recipe puts a masked value where everybody would see it: leave the value where it is, or add a rule that masks the new place",
   "invalid-recipe": "this version of Parkade refuses the recipe: a preview says why",
   "too-deep": "its payload is nested too deeply",
   "too-large": "the payload would be larger than the limit",
@@ -34,6 +32,9 @@ export type MendFailure = keyof typeof MEND_FAILURES;
 /** Why a mend of an event is not undone, beside the reasons of `RevisionRefusal`. */
 export const SENT_SINCE = "sent-since";
 
+/** Why an event is left alone by users who may not reveal. */
+export const MASKED = "masked";
+
 /** Why a changed event counts as breaking its schema that did not judge it. */
 export const SCHEMA_TIMEOUT = "schema-timeout";
 
@@ -42,6 +43,7 @@ export const MEND_REASONS = {
   unchanged: "not changed by the recipe",
   "breaks-schema": "would break their JSON Schema",
   [SCHEMA_TIMEOUT]: "not judged by their JSON Schema in its time",
+  [MASKED]: "with masked values, which needs the right “reveal”: ask an administrator for it",
   "event-queued": "QUEUED in a redrive",
   "already-redriven": "redriven and not come back",
   "stale-revision": "revised meanwhile",

@@ -197,11 +197,8 @@ async function openPreview<P extends MendPlace>(
   const asOfMs = place?.asOfMs ?? deps.clock.wallMs();
   if ("operation" in selection && place === null) await assertEnded(deps.db, selection.operation);
   const { payloadBytesMax } = await readSettings(deps.db);
-  const mend = compileRecipe(deps, request.recipe, {
-    payloadBytesMax,
-    masks: may(viewer, "reveal") ? null : masks.of(null),
-  });
-  const mending = { mend, masks, recipe: request.recipe };
+  const mend = compileRecipe(deps, request.recipe, payloadBytesMax);
+  const mending = { mend, masks, mayReveal: may(viewer, "reveal") };
   return { mending, place, page: { selection, asOfMs, cutoff: place?.cutoff ?? cutoffOf(selection, asOfMs) } };
 }
 

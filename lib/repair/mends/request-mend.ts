@@ -20,10 +20,12 @@ import { uuidv7 } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { examineMend, type Mending, type MendingDeps } from "@/lib/repair/mends/examine-mend";
+import { MASKED } from "@/lib/repair/mends/mending.pure";
 import { freezeMend, nameSources } from "@/lib/repair/mends/mends.write";
 import { readFrozen } from "@/lib/repair/mends/work-mend";
 import { compileRecipe } from "@/lib/repair/recipes/apply-recipe";
 import type { MendRequest, UndoMendRequest } from "@/lib/repair/recipes/recipes.shapes";
+import { maskedRefusal } from "@/lib/repair/revisions/revision.pure";
 
 /** Events of one mend: they are frozen in the transaction of the request. */
 const MEND_EVENTS_MAX = 500_000;
@@ -52,16 +54,16 @@ export async function requestMend(
   viewer: Viewer,
 ): Promise<BulkAnswer> {
   const selection = await readScopedSelection(deps.db, viewer, "edit", select);
-  const rules = await readMasks(deps.db);
-  const masks = may(viewer, "reveal") ? null : rules.of(null);
+  const masks = await readMasks(deps.db);
+  const mayReveal = may(viewer, "reveal");
   const { payloadBytesMax } = await readSettings(deps.db);
-  const mend = compileRecipe(deps, recipe, { payloadBytesMax, masks });
+  const mend = compileRecipe(deps, recipe, payloadBytesMax);
   const asOfMs = deps.clock.wallMs();
   const page = { selection, asOfMs, cutoff: cutoffOf(selection, asOfMs) };
   return begin(deps, idempotency, asOfMs, async (tx) => {
     const first = await selectEvents(tx, page, 1);
     const id = uuidv7(asOfMs);
-    const options = { recipe, breaking, masks: masks !== null };
+    const options = { recipe, breaking, masks: !mayReveal };
     const facts = {
       id,
       kind: "mend" as const,
@@ -79,7 +81,7 @@ export async function requestMend(
     }
     await tx.run("update bulk_operations set expected = $2 where id = $1", [id, frozen + first.missing]);
     if (!("filter" in selection) && selection.sources === undefined) await nameSources(tx, id);
-    await assertChanges(deps, tx, { mend, recipe, masks: rules }, { id, breaking });
+    await assertChanges(deps, tx, { mend, masks, mayReveal }, { id, breaking, viewer });
     if (tell.length > 0) await setOperationTells(tx, id, tell, { viewer, atMs: asOfMs });
     await askForMend(tx, { id, options, reason, createdBy: viewer.name }, frozen, asOfMs);
     return { id, state: BULK_BEGINS, changed: 0, refused: missingOf(first.missing), ids: null, underWay: 0 };
@@ -174,12 +176,12 @@ function shownSelection(selection: ScopedSelection): object {
   return "ids" in selection ? { ids: selection.ids.length } : selection;
 }
 
-/** Looks at the frozen events until one would change. Throws `would-change-nothing` when none does. */
+/** Looks at the frozen events until one would change. Throws `would-change-nothing` when none does, `forbidden` when all are masked. */
 async function assertChanges(
   deps: MendingDeps,
   tx: Tx,
   mending: Mending,
-  { id, breaking }: { id: string; breaking: boolean },
+  { id, breaking, viewer }: { id: string; breaking: boolean; viewer: Viewer },
 ): Promise<void> {
   await tx.run(`set local idle_in_transaction_session_timeout = ${IDLE_MS_MAX}`);
   const started = deps.clock.nowMs();
@@ -189,6 +191,7 @@ async function assertChanges(
     const atThisPace = looked === 0 ? LOOK_FIRST : Math.ceil((looked / Math.max(passedMs, 1)) * LOOK_MS);
     const page = await readFrozen(tx, { operationId: id, after, limit: Math.min(atThisPace, LOOK_CHUNK) });
     if (page.length === 0) {
+      if (Object.keys(found).join() === MASKED) throw maskedRefusal(viewer, "All selected events have");
       const reasons = Object.entries(found).map(([reason, count]) => `${reason}: ${count}`);
       throw wouldChangeNothing("The recipe would change none of the selected events", reasons.join(", "));
     }

@@ -94,17 +94,16 @@ export async function workMend(
  */
 async function compileStored(deps: Deps & MendingDeps, { id, options }: BulkOperationRow): Promise<Mending> {
   const { payloadBytesMax } = await readSettings(deps.db);
-  const rules = await readMasks(deps.db);
-  const masks = (options.masks ?? true) ? rules.of(null) : null;
-  const recipe = options.recipe!;
+  const masks = await readMasks(deps.db);
+  const mayReveal = options.masks === false;
   try {
-    return { mend: compileRecipe(deps, recipe, { payloadBytesMax, masks }), recipe, masks: rules };
+    return { mend: compileRecipe(deps, options.recipe!, payloadBytesMax), masks, mayReveal };
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     deps.log.error({ operationId: id, err: error }, "the stored recipe of a mend is refused");
     const { message: detail } = error;
     const mend: Mender = async (messages) => messages.map(() => ({ kind: "failed", code: "invalid-recipe", detail }));
-    return { mend, recipe, masks: rules };
+    return { mend, masks, mayReveal };
   }
 }
 

@@ -1,5 +1,4 @@
-import { holdsMask } from "@/lib/guard/masking/mask-json.pure";
-import type { MaskSet } from "@/lib/guard/masking/mask-rule.pure";
+import { countMasks } from "@/lib/guard/masking/mask-json.pure";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import type { Clock } from "@/lib/platform/clock";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
@@ -17,12 +16,6 @@ export type Mended =
   | { kind: "unchanged" }
   | { kind: "failed"; code: MendFailure; detail: string | null };
 
-export type MendLimits = {
-  payloadBytesMax: number;
-  /** The viewer may not reveal: whatever reads or changes what these rules mask fails. null = the viewer may. */
-  masks: MaskSet | null;
-};
-
 /** Applies one recipe to any number of messages, in turns with other work. */
 export type Mender = (messages: readonly Message[]) => Promise<Mended[]>;
 
@@ -32,9 +25,9 @@ const GROWTH = 4;
 const PLACES_MAX = 100;
 
 /** Throws DomainError `invalid-recipe` for a recipe that cannot be applied to anything, or that means two things. */
-export function compileRecipe(deps: { clock: Clock }, recipe: Recipe, limits: MendLimits): Mender {
+export function compileRecipe(deps: { clock: Clock }, recipe: Recipe, payloadBytesMax: number): Mender {
   // A patch may be JSON as text, whose escapes are escaped once more here.
-  if (holdsMask(JSON.stringify(recipe).replaceAll("\\\\", "\\"))) {
+  if (countMasks(JSON.stringify(recipe).replaceAll("\\\\", "\\")) > 0) {
     throw invalidRecipe(
       "recipe",
       `holds the mask ${REDACTED}, which would be stored as a value: give the value itself`,
@@ -42,7 +35,7 @@ export function compileRecipe(deps: { clock: Clock }, recipe: Recipe, limits: Me
   }
   try {
     const edit = compileEdit(recipe);
-    const apply = (message: Message) => mended(message, limits, edit);
+    const apply = (message: Message) => mended(message, payloadBytesMax, edit);
     return (messages) => inTurns(deps.clock, messages, apply);
   } catch (error) {
     if (error instanceof RecipeFault) throw invalidRecipe(error.field, error.message);
@@ -84,8 +77,8 @@ async function inTurns(
   return results;
 }
 
-function mended(message: Message, { masks, payloadBytesMax }: MendLimits, edit: Edit): Mended {
-  const made = new MendedMessage(message, masks, GROWTH * payloadBytesMax + message.payload.byteLength);
+function mended(message: Message, payloadBytesMax: number, edit: Edit): Mended {
+  const made = new MendedMessage(message, GROWTH * payloadBytesMax + message.payload.byteLength);
   try {
     edit(made);
     const result = made.result();

@@ -1,12 +1,12 @@
-import { maskPointer, maskValue } from "@/lib/guard/masking/mask.pure";
-import { MASK, type MaskedPlace, maskedPlaces, maskPlaces } from "@/lib/guard/masking/mask-json.pure";
+import { maskHeaders, maskPointer, maskValue } from "@/lib/guard/masking/mask.pure";
+import { MASK, maskedPlaces, maskPlaces } from "@/lib/guard/masking/mask-json.pure";
 import { type MaskSet, ruleOfPlace } from "@/lib/guard/masking/mask-rule.pure";
+import { type Path, pathTo } from "@/lib/guard/masking/place.pure";
 import { isSecretHeader, REDACTED } from "@/lib/guard/redaction/redact.pure";
 import type { Difference } from "@/lib/repair/recipes/recipes.shapes";
 import { MendedMessage, type Message, pointerOf } from "./document";
 import { MendFault } from "./fault";
 import { type Entry, type JsonValue, sameValue } from "./json-value";
-import { indexTexts, replaceLongestMatches } from "./longest-match.pure";
 
 /** Differences of one event that are shown, and characters of each value. */
 const SHOWN_MAX = 50;
@@ -22,18 +22,28 @@ export function differencesOf(
   set: MaskSet,
 ): { differences: Difference[]; more: boolean } {
   const found: Difference[] = [];
-  const hides = hidingOf(before, set);
-  const add = (path: readonly (string | number)[], from: JsonValue | null, to: JsonValue | null) => {
+  const secrets = secretsOf(before, set);
+  const hides = (text: string) => secrets.has(text) || leavesOf(text).some((leaf) => secrets.has(leaf));
+  const place = (path: Path, isNew: boolean) => {
+    const name = path.at(-1);
+    // The members of a masked value may be new members of another.
+    const shown = isNew && typeof name === "string" && hides(JSON.stringify(name)) ? path.with(-1, REDACTED) : path;
+    return maskPointer(pointerOf(shown), set);
+  };
+  const add: Add = (path, from, to) => {
     if (found.length > SHOWN_MAX) return;
     const hidden = ruleOfPlace(set, path) !== null;
-    const shown = (value: JsonValue | null, hide: (text: string) => string) =>
-      value === null ? null : hidden ? REDACTED : hide(maskedText(value.print(), set, path));
-    const place = (path: readonly (string | number)[]) => maskPointer(pointerOf(path), set);
-    found.push({ at: place(path), before: shown(from, cut), after: shown(to, hides) });
+    const shown = (text: string | undefined) =>
+      text === undefined ? null : hidden ? REDACTED : cut(maskedText(text, set, path));
+    found.push({
+      at: place(path, from === null),
+      before: shown(from?.print()),
+      after: shown(to?.print().replace(LEAF, (leaf) => (hides(leaf) ? MASK : leaf))),
+    });
   };
   if (before.payload !== after.payload) {
     try {
-      compare(new MendedMessage(before, null).root(), new MendedMessage(after, null).root(), [], add);
+      compare(new MendedMessage(before).root(), new MendedMessage(after).root(), [], add);
     } catch (error) {
       // Nested too deeply to compare: the whole payload differs.
       if (!(error instanceof RangeError || error instanceof MendFault)) throw error;
@@ -53,38 +63,42 @@ function cut(text: string): string {
   return text.length > CHARS_MAX ? `${text.slice(0, CHARS_MAX)}…` : text;
 }
 
-/** Shorter ones are in many texts that say nothing. */
-const SECRET_CHARS_MIN = 3;
-const LEAF = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
+const LEAF = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*|true|false/g;
 
-/** The payload's text and its masked places; none when it is no JSON. */
-function masksOfText(message: Message, set: MaskSet): { text: string; places: MaskedPlace[] } {
+/** Strings, names, numbers and booleans of a JSON text, those of JSON in its strings included. */
+function leavesOf(text: string): string[] {
+  return (text.match(LEAF) ?? []).flatMap((leaf) => {
+    if (!leaf.startsWith('"')) return leaf;
+    const value = stringIn(leaf);
+    return /^\s*[{["]/.test(value) ? [value, ...leavesOf(value)] : value;
+  });
+}
+
+/** A text that is no JSON, as a header may be, holds what only looks like a string. */
+function stringIn(leaf: string): string {
   try {
-    const text = new MendedMessage(message, null).text();
-    return { text, places: maskedPlaces(text, set) ?? [] };
+    return JSON.parse(leaf) as string;
   } catch {
-    return { text: "", places: [] };
+    return leaf.slice(1, -1);
   }
 }
 
-/** Takes the masked values of a message out of a text, and cuts it as it is shown. */
-function hidingOf(before: Message, set: MaskSet): (text: string) => string {
-  const { text, places } = masksOfText(before, set);
-  const secrets = places
-    .filter(({ shown }) => shown === MASK)
-    .flatMap(({ start, end }) => text.slice(start, end).match(LEAF) ?? [])
-    .flatMap((leaf) => (leaf.startsWith('"') ? formsOf(leaf) : [leaf]))
-    .filter(({ length }) => length >= SECRET_CHARS_MIN);
-  const hidden = indexTexts(secrets);
-  return (shown) => cut(replaceLongestMatches(shown, hidden, { by: REDACTED, charsMax: CHARS_MAX }));
+/** The masked leaves of a message. A recipe moves values as a whole, so each of them stays a leaf wherever it goes. */
+function secretsOf({ payload, headers }: Message, set: MaskSet): Set<string> {
+  const shown = maskHeaders(headers, set);
+  return new Set([
+    ...secretsIn(new TextDecoder().decode(payload), set),
+    ...headers.flatMap(([, value], index) =>
+      value === null || value === shown[index]![1] ? [] : [value, ...leavesOf(value)],
+    ),
+  ]);
 }
 
-/** How a string of JSON may be written elsewhere: as it is there, in a header, and escaped anew. */
-function formsOf(leaf: string): string[] {
-  const raw = leaf.slice(1, -1);
-  if (!raw.includes("\\")) return [raw];
-  const value = JSON.parse(leaf) as string;
-  return [raw, value, JSON.stringify(value).slice(1, -1)];
+function secretsIn(text: string, set: MaskSet, path: Path = []): string[] {
+  return (maskedPlaces(text, set, path) ?? []).flatMap(({ place, start, end, shown }) => {
+    const raw = text.slice(start, end);
+    return shown === MASK ? leavesOf(raw) : secretsIn(JSON.parse(raw) as string, set, pathTo(place));
+  });
 }
 
 type Add = (path: readonly (string | number)[], from: JsonValue | null, to: JsonValue | null) => void;
@@ -131,7 +145,7 @@ function compareMembers(
   for (const [name, entries] of left) for (const { value } of entries) add([...path, name], null, value);
 }
 
-type Sides = { before: Message; after: Message; set: MaskSet; hides: (text: string) => string };
+type Sides = { before: Message; after: Message; set: MaskSet; hides: (text: string) => boolean };
 
 function addHeaders(found: Difference[], { before, after, set, hides }: Sides): void {
   if (before.headers === after.headers) return;
@@ -145,8 +159,8 @@ function addHeaders(found: Difference[], { before, after, set, hides }: Sides): 
         .join(", ") ?? null;
     const [was, is] = [text(old), text(made)];
     if (was === is) continue;
-    const shown = (value: string | null, hide: (text: string) => string) =>
-      value !== null && isSecretHeader(name) ? REDACTED : value && hide(maskValue(name, value, set));
-    found.push({ at: `header:${name}`, before: shown(was, cut), after: shown(is, hides) });
+    const shown = (value: string | null) =>
+      value !== null && isSecretHeader(name) ? REDACTED : value && cut(maskValue(name, value, set));
+    found.push({ at: `header:${name}`, before: shown(was), after: is !== null && hides(is) ? REDACTED : shown(is) });
   }
 }

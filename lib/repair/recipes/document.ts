@@ -1,8 +1,4 @@
 import { isDeepStrictEqual } from "node:util";
-import { maskedPlaces } from "@/lib/guard/masking/mask-json.pure";
-import { type MaskSet, ruleOfName, ruleOfPlace } from "@/lib/guard/masking/mask-rule.pure";
-import { maskText } from "@/lib/guard/masking/mask-text.pure";
-import { shownPointer } from "@/lib/guard/masking/place.pure";
 import { type Header, headerText } from "@/lib/intake/dead-letter.pure";
 import { MendFault } from "./fault";
 import { type Entry, JsonValue } from "./json-value";
@@ -34,13 +30,9 @@ export type Message = { payload: Uint8Array; contentType: string; headers: reado
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
 
-/**
- * A payload and its headers under change. `masks`: the viewer may not reveal, so whatever reads or changes what
- * these rules mask fails; null = the viewer may. Its methods throw MendFault.
- */
+/** A payload and its headers under change. Its methods throw MendFault. */
 export class MendedMessage {
   readonly #message: Message;
-  readonly #masks: MaskSet | null;
   #root: JsonValue | null = null;
   /** White space and byte order mark around the document. */
   #lead = "";
@@ -53,9 +45,8 @@ export class MendedMessage {
   readonly #growthMax: number;
 
   /** `growthMax`: characters by which the document may grow on the way to its result. */
-  constructor(message: Message, masks: MaskSet | null, growthMax = Number.POSITIVE_INFINITY) {
+  constructor(message: Message, growthMax = Number.POSITIVE_INFINITY) {
     this.#message = message;
-    this.#masks = masks;
     this.#growthMax = growthMax;
   }
 
@@ -117,7 +108,6 @@ export class MendedMessage {
 
   /** The value at a path; null = there is none. */
   find(path: readonly string[]): JsonValue | null {
-    this.assertShown(path);
     let value = this.root();
     for (const segment of path) {
       const entry = entryOf(value, segment);
@@ -127,30 +117,10 @@ export class MendedMessage {
     return value;
   }
 
-  /** The same for a value that is read, changed or removed as a whole. */
-  take(path: readonly string[]): JsonValue | null {
-    const value = this.find(path);
-    if (value !== null) this.assertPlain(value, path);
-    return value;
-  }
-
   /** The object or array around a path; null = there is none. The path must not be empty. */
   around(path: readonly string[]): JsonValue | null {
     const holder = this.find(path.slice(0, -1));
-    this.assertShown(path);
     return holder && (holder.type === "object" || holder.type === "array") ? holder : null;
-  }
-
-  /** Throws `masked` when the path leads to a masked field. */
-  assertShown(path: readonly string[]): void {
-    if (this.#masks && ruleOfPlace(this.#masks, path) !== null) throw new MendFault("masked", pointerOf(path));
-  }
-
-  /** Throws `masked` when the value at this path is masked, or holds what is. */
-  assertPlain(value: JsonValue, path: readonly string[] = []): void {
-    if (this.#masks === null) return;
-    const [place] = maskedPlaces(value.print(), this.#masks, path) ?? [];
-    if (place !== undefined) throw new MendFault("masked", shownPointer(place.place));
   }
 
   // --- headers ------------------------------------------------------------------------------------------------------
@@ -161,13 +131,9 @@ export class MendedMessage {
 
   /** The place of a header in the list; -1 = there is none. Names are compared without case. */
   headerIndex(name: string): number {
-    if (this.#masks && ruleOfName(this.#masks, name) !== null) throw new MendFault("masked", `header:${name}`);
     const lower = name.toLowerCase();
     const found = this.headers().flatMap(([other], index) => (other.toLowerCase() === lower ? [index] : []));
     if (found.length > 1) throw new MendFault("duplicate-name", `header:${name}`);
-    const value = found.length === 0 ? null : this.headers()[found[0]!]![1];
-    if (this.#masks && value !== null && maskText(value, this.#masks) !== value)
-      throw new MendFault("masked", `header:${name}`);
     return found[0] ?? -1;
   }
 

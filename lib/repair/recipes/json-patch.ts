@@ -82,7 +82,7 @@ function compileOperation(operation: JsonValue, field: string): Edit {
 }
 
 function taken(message: MendedMessage, path: readonly string[]): JsonValue {
-  const value = message.take(path);
+  const value = message.find(path);
   if (value === null) throw new MendFault("no-such-place", pointerOf(path));
   return value;
 }

@@ -17,8 +17,8 @@ export async function saveRecipe(
   viewer: Viewer,
 ): Promise<SavedRecipe> {
   assertMay(viewer, "edit", source === null ? "all" : [source]);
-  // The size of payloads and the masks are those of its use.
-  compileRecipe(deps, recipe, { payloadBytesMax: 0, masks: null });
+  // The size of payloads is that of its use.
+  compileRecipe(deps, recipe, 0);
   const nowMs = deps.clock.wallMs();
   return takingName("recipe", name, () =>
     deps.lowRate.write(async ({ prisma, audit }) => {

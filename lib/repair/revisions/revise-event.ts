@@ -1,7 +1,10 @@
 import { unknownEvent, unknownRevision } from "@/lib/events/detail/event-detail.read";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { holdsMasked } from "@/lib/guard/masking/mask.pure";
+import { countMasks } from "@/lib/guard/masking/mask-json.pure";
 import { setFor } from "@/lib/guard/masking/mask-rule.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
+import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { assertMay, may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { decodeBase64 } from "@/lib/intake/arrival.shapes";
@@ -18,8 +21,8 @@ import {
   readRevisionBytes,
   type StoredRevision,
 } from "@/lib/repair/revisions/event-revisions.read";
-import { type Masking, unmaskHeaders, unmaskText } from "@/lib/repair/revisions/masked-edit.pure";
 import { type Revised, reviseEvents, setRevisions } from "@/lib/repair/revisions/revise-events.write";
+import { maskedRefusal } from "@/lib/repair/revisions/revision.pure";
 import type {
   EditedAnswer,
   EditRequest,
@@ -34,9 +37,10 @@ type Revise = { id: string; idempotency?: IdempotentRequest | null };
 type Revising = Pick<Deps, "db" | "clock">;
 
 /**
- * Adds a revision to one event, which becomes the current one. Bytes are stored exactly as they were sent. Throws
- * DomainError `unknown-event`, `event-queued`, `illegal-transition`, `stale-revision`, `unknown-revision`, `same-bytes`,
- * `masked-value`, `payload-broken`, `payload-too-large`, `too-many-headers`, `invalid-request`, `idempotency-key-reused`.
+ * Adds a revision to one event, which becomes the current one. Bytes are stored exactly as they were sent: of an event with
+ * masked values the request holds the revealed ones. Throws DomainError `unknown-event`, `forbidden`, `event-queued`,
+ * `illegal-transition`, `stale-revision`, `unknown-revision`, `same-bytes`, `masked-value`, `payload-broken`,
+ * `payload-too-large`, `too-many-headers`, `invalid-request`, `idempotency-key-reused`.
  */
 export async function editEvent(
   deps: Revising & { checkPayloads: PayloadChecker },
@@ -48,9 +52,9 @@ export async function editEvent(
     assertMay(viewer, "edit", [source]);
     const base = await readRevisionBytes(tx, id, request.base);
     if (base === null) throw unknownRevision(id, request.base);
-    const mayReveal = may(viewer, "reveal");
-    const set = setFor((await readMasks(tx)).of(source), mayReveal);
-    const edited = editedBytes(base, request, { set, mayReveal, headersMax });
+    if (!may(viewer, "reveal") && holdsMasked(base, setFor((await readMasks(tx)).of(source), false)))
+      throw maskedRefusal(viewer, "The event has");
+    const edited = editedBytes(base, request, headersMax);
     const changed = changedParts(base, edited);
     // Who edits what is no longer current must hear that first.
     if (changed.length === 0 && request.base === current) {
@@ -132,15 +136,11 @@ async function reviseOnce<Answer extends RevisedAnswer>(
 
 type EditedBytes = { payload: Uint8Array; contentType: string; headers: Header[] };
 
-function editedBytes(
-  base: StoredRevision,
-  request: EditRequest,
-  { headersMax, ...masking }: Masking & { headersMax: number },
-): EditedBytes {
+function editedBytes(base: StoredRevision, request: EditRequest, headersMax: number): EditedBytes {
   return {
-    payload: editedPayload(base, request, masking),
+    payload: editedPayload(base, request),
     contentType: request.contentType ?? base.contentType,
-    headers: editedHeaders(base, request.headers, { ...masking, headersMax }),
+    headers: editedHeaders(base, request.headers, headersMax),
   };
 }
 
@@ -148,9 +148,9 @@ function payloadField({ text }: EditRequest): "text" | "base64" {
   return text === undefined ? "base64" : "text";
 }
 
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const decoder = new TextDecoder();
 
-function editedPayload(base: StoredRevision, request: EditRequest, masking: Masking): Uint8Array {
+function editedPayload(base: StoredRevision, request: EditRequest): Uint8Array {
   const { text, base64 } = request;
   if (text !== undefined && base64 !== undefined) {
     throw invalid("base64", "and text are both given: give one");
@@ -158,32 +158,18 @@ function editedPayload(base: StoredRevision, request: EditRequest, masking: Mask
   if (text === undefined && base64 === undefined) return base.payload;
   const sent = text === undefined ? decodeBase64(base64!) : Buffer.from(text, "utf8");
   if (sent === null) throw invalid("base64", "must be base64 text");
-  const [baseText, sentText] = [textOf(base.payload), textOf(sent)];
-  if (baseText === null || sentText === null) {
-    if (masking.mayReveal) return sent;
-    throw masked({
-      fault: "is no text: ask somebody who may reveal payloads to edit it",
-      field: payloadField(request),
-    });
-  }
-  const unmasked = unmaskText(baseText, sentText, masking);
-  if (unmasked.fault !== null) throw masked({ ...unmasked, field: payloadField(request) });
-  return Buffer.from(unmasked.value, "utf8");
+  assertNoMask(decoder.decode(base.payload), decoder.decode(sent), payloadField(request));
+  return sent;
 }
 
-function textOf(bytes: Uint8Array): string | null {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    return null;
-  }
+/** A mask that the request adds was read from a masked answer, and would be stored in the place of the value. */
+function assertNoMask(before: string, after: string, field: string): void {
+  if (countMasks(after) <= countMasks(before)) return;
+  const detail = `holds the mask ${REDACTED}, which would be stored as a value: reveal the event, and send its values`;
+  throw new DomainError("masked-value", `${field} ${detail}`, { fields: [{ field, detail }] });
 }
 
-function editedHeaders(
-  base: StoredRevision,
-  headers: Header[] | undefined,
-  { headersMax, ...masking }: Masking & { headersMax: number },
-): Header[] {
+function editedHeaders(base: StoredRevision, headers: Header[] | undefined, headersMax: number): Header[] {
   if (headers === undefined) return base.headers;
   // A broker may have brought more.
   const most = Math.max(headersMax, base.headers.length);
@@ -196,9 +182,8 @@ function editedHeaders(
     const fault = headerFault(header);
     if (fault !== null) throw invalid(`headers[${index}]`, fault);
   }
-  const unmasked = unmaskHeaders(base.headers, headers, masking);
-  if (unmasked.fault !== null) throw masked(unmasked);
-  return unmasked.value;
+  assertNoMask(JSON.stringify(base.headers), JSON.stringify(headers), "headers");
+  return headers;
 }
 
 function changedParts(base: StoredRevision, { payload, contentType, headers }: EditedBytes): string[] {
@@ -275,8 +260,4 @@ async function refusalError(
 
 function invalid(field: string, detail: string): DomainError {
   return new DomainError("invalid-request", `${field} ${detail}`, { fields: [{ field, detail }] });
-}
-
-function masked({ fault, field }: { fault: string; field: string }): DomainError {
-  return new DomainError("masked-value", `${field} ${fault}`, { fields: [{ field, detail: fault }] });
 }

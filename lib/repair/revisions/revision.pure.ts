@@ -1,4 +1,6 @@
 import type { EventStatus } from "@/lib/events/event-state.pure";
+import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /**
  * The states of an event's bytes, by number. Revision 1 is what arrived first. A bounce that brings other bytes, an edit
@@ -18,4 +20,13 @@ export type RevisionRefusal = "event-queued" | "already-redriven" | "stale-revis
 /** Is the revision that a bounce brings the current one? Not when somebody chose another one after the send. */
 export function bounceBecomesCurrent({ sent, current }: { sent: number; current: number }): boolean {
   return sent === current;
+}
+
+/** An edit replaces bytes as a whole, so users who may not reveal change no event of which they see a part alone. */
+export function maskedRefusal({ name }: Pick<Viewer, "name">, subject: string): DomainError {
+  return new DomainError(
+    "forbidden",
+    `${subject} masked values, and ${name} may not reveal them: ask an administrator for the right "reveal", or a user who has it for the change`,
+    { fields: [{ field: "action", detail: "reveal" }] },
+  );
 }

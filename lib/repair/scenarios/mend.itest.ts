@@ -6,6 +6,7 @@ import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { addMaskRule } from "@/lib/guard/masking/change-mask-rule";
+import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { countMend, previewMend } from "@/lib/repair/mends/preview-mend";
 import { requestMend, requestUndoMend } from "@/lib/repair/mends/request-mend";
@@ -494,47 +495,45 @@ describe("a preview", () => {
     expect(await world.db.query("select 1 from event_revisions union all select 1 from bulk_operations")).toEqual([]);
   });
 
-  test("shows masked values to nobody who may not reveal, and patches none for them", async () => {
+  test("is of no event with masked values for users who may not reveal: preview, request and work leave it alone", async () => {
     await world.park(1, () => ({ eventId: "secret", payload: bytes('{"password":"hunter2","a":1}') }));
-    const [id] = await world.idsOf(["secret"]);
+    await world.park(1, () => ({ eventId: "open", payload: bytes('{"a":1}') }));
     const limited: Viewer = { name: "eve", means: "session", sources: "all", actions: ["view", "edit"] };
-    const select = { ids: [id!] };
-    const step = (recipe: Recipe) => preview({ select, recipe }, limited);
-    const copied = await step({ kind: "form", steps: [{ op: "copy", from: "/password", to: "/b" }] });
-    expect(copied.items).toMatchObject([{ outcome: "failed", reason: "masked", differences: [] }]);
-    expect((await step(add("/a", 2))).items).toMatchObject([{ outcome: "changed" }]);
-    await expect(request({ select, recipe: add("/password", "x"), viewer: limited })).rejects.toMatchObject({
-      code: "would-change-nothing",
-      fields: [{ detail: "masked: 1" }],
-    });
+    const select = { ids: await world.idsOf(["secret"]) };
+    const recipes: Recipe[] = [
+      add("/a", 2),
+      add("/password", "x"),
+      { kind: "form", steps: [{ op: "copy", from: "/password", to: "/b" }] },
+      { kind: "form", steps: [{ op: "set", at: "/hit", value: 1, when: { at: "/password", equals: "hunter2" } }] },
+    ];
+    for (const recipe of recipes) {
+      const { items } = await preview({ select, recipe }, limited);
+      expect(items).toMatchObject([{ outcome: "refused", reason: "masked", differences: [] }]);
+      await expect(request({ select, recipe, viewer: limited })).rejects.toMatchObject({
+        code: "forbidden",
+        message: expect.stringMatching(/eve may not reveal them: ask an administrator for the right "reveal"/),
+      });
+    }
+    const both = { filter: { eventId: ["secret", "open"] } };
+    const id = await request({ select: both, recipe: add("/a", 2), viewer: limited });
+    await work(id);
+    expect(await operation(id)).toMatchObject({ changed: 1, refusedByReason: { masked: 1 } });
     await expect(request({ select, viewer: { ...limited, actions: ["view"] } })).rejects.toMatchObject({
       code: "forbidden",
     });
   });
 });
 
-test("masked values are shown by no mend, also of somebody who may reveal: preview, request and work refuse the event", async () => {
-  const rule = (pattern: string) => addMaskRule(world.deps, { kind: "pointer", pattern, enabled: true }, ada);
-  await rule("/customer/name");
-  const payload = (name: string) => bytes(JSON.stringify({ customer: { name }, n: 1 }));
-  await world.park(1, () => ({ eventId: "named", payload: payload("Ada Lovelace") }));
-  await world.park(1, () => ({ eventId: "empty", payload: bytes('{"customer":{"name":null}}') }));
-  const copy: Recipe = { kind: "form", steps: [{ op: "copy", from: "/customer/name", to: "/note" }] };
-  const ask = mendPreviewSchema.parse({ select: { filter: { eventId: ["named"] } }, recipe: copy });
-  const { items } = await previewMend(world.deps, ask, ada);
-  expect(items).toMatchObject([{ outcome: "failed", reason: "shows-masked", differences: [] }]);
-  expect(JSON.stringify(items)).not.toContain("Lovelace");
-  await expect(request({ select: { filter: { eventId: ["named"] } }, recipe: copy })).rejects.toMatchObject({
-    code: "would-change-nothing",
-    fields: [{ detail: "shows-masked: 1" }],
-  });
-  const id = await request({ recipe: copy });
-  await work(id);
-  expect(await operation(id)).toMatchObject({ changed: 1, refusedByReason: { "shows-masked": 1 } });
-  await rule("/note");
-  const masked = await request({ select: { filter: { eventId: ["named"] } }, recipe: copy });
-  await work(masked);
-  expect(await operation(masked)).toMatchObject({ changed: 1 });
+test("what a recipe of somebody who may reveal does with a masked value is previewed without the value", async () => {
+  await addMaskRule(world.deps, { kind: "pointer", pattern: "/customer/name", enabled: true }, ada);
+  const payload = bytes(JSON.stringify({ customer: { name: "Ada Lovelace" }, n: 1 }));
+  await world.park(1, () => ({ eventId: "named", payload }));
+  const select = { filter: { eventId: ["named"] } };
+  const recipe: Recipe = { kind: "form", steps: [{ op: "copy", from: "/customer/name", to: "/note" }] };
+  const { items } = await previewMend(world.deps, mendPreviewSchema.parse({ select, recipe }), ada);
+  expect(items).toMatchObject([
+    { outcome: "changed", differences: [{ at: "/note", before: null, after: `"${REDACTED}"` }] },
+  ]);
 });
 
 test("a recipe is saved in versions, seen by those who see its source, and deleted with all of them", async () => {
