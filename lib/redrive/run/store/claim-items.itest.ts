@@ -255,7 +255,7 @@ describe("an intent", () => {
     ]);
   });
 
-  test("that is on record as delivered, by a holder that lost the item before it closed it, is told to the next one", async () => {
+  test("that is on record as delivered, by a holder that lost the item before it closed it, is told to the next one, who does not send it again", async () => {
     await world.park(1);
     const { id } = await world.request();
     const [stale] = await claim(id);
@@ -269,6 +269,10 @@ describe("an intent", () => {
     expect(await markAmbiguous(world.db, id, [next!])).toEqual(
       new Map([[next!.id, { attempt: 1, delivered: "OK", unreached: 0 }]]),
     );
+    await letClaimsExpire();
+    await world.worker();
+    expect(await world.ended(id)).toMatchObject({ delivered: 1 });
+    expect(world.sink.arrived).toEqual([]);
   });
 
   test("is denied once the redrive is paused, cancelled or held", async () => {
