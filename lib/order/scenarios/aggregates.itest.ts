@@ -5,6 +5,7 @@ import { readMetrics } from "@/lib/observe/metrics/metrics.read";
 import { listControls } from "@/lib/order/controls/control-list.read";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import { liftControl } from "@/lib/order/controls/lift-control";
+import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
 import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
@@ -29,15 +30,15 @@ describe("aggregates that share an id", () => {
     readEventDetail(world.db, localViewer(), (await world.idsOf([eventId]))[0]!, world.deps.clock.wallMs());
 
   test("order 42 and customer 42 of one source, and order 42 of another: no version of one concerns another", async () => {
-    await world.park(1, () => ({ eventId: "order", aggregateType: "order", aggregateId: "42", version: 7n }));
+    const order = { aggregateType: "order", aggregateId: "42" };
+    await world.park(2, (index) => ({ ...order, eventId: `order-${6 + index}`, version: BigInt(6 + index) }));
     await world.park(1, () => ({ eventId: "customer", aggregateType: "customer", aggregateId: "42", version: 3n }));
-    await world.park(
-      1,
-      () => ({ eventId: "there", aggregateType: "order", aggregateId: "42", version: 3n }),
-      "billing",
-    );
+    await world.park(1, () => ({ ...order, eventId: "there", version: 3n }), "billing");
     await world.worker();
-    for (const eventId of ["order", "customer", "there"]) {
+    const both = await world.request({ select: { ids: await world.idsOf(["order-7"]) }, earlier: "include" });
+    expect(await world.ended(both.id)).toMatchObject({ total: 2, delivered: 2 });
+    await confirmEvents(world.deps, { source: "orders", eventIds: ["order-6", "order-7"] }, localViewer("consumer"));
+    for (const eventId of ["customer", "there"]) {
       const { id } = await world.request({ select: { ids: await world.idsOf([eventId]) } });
       expect(await world.ended(id)).toMatchObject({ delivered: 1, refusedByReason: {} });
     }

@@ -66,11 +66,17 @@ test("a page is shown without what holds its events when that cannot be read in 
 });
 
 test("a page says what the gate says, whatever became of the earlier versions", async () => {
-  await world.park(120, (index) => ({
-    eventId: `mixed-${index}`,
-    aggregateId: `mixed-${index % 24}`,
-    version: index % 7 === 3 ? null : BigInt((index * 5) % 11),
-  }));
+  // Two types and two sources share each id: five events of each aggregate.
+  await world.source("billing");
+  for (const name of ["orders", "billing"]) {
+    const change = (index: number) => ({
+      eventId: `mixed-${index}`,
+      aggregateId: `mixed-${index % 6}`,
+      aggregateType: index % 12 < 6 ? "order" : null,
+      version: index % 7 === 3 ? null : BigInt((index * 5) % 11),
+    });
+    await world.park(60, change, name);
+  }
   const turned = (every: number, change: string) =>
     world.db.run(`update dlq_events set ${change} where aggregate_id like 'mixed-%' and hashtext(event_id) & 7 = $1`, [
       every,
@@ -94,10 +100,10 @@ test("a page says what the gate says, whatever became of the earlier versions", 
     { filter: {}, limit: 120, cursor: null },
     Date.now(),
   );
-  const [source] = await world.db.query<{ id: string }>("select id from sources where name = 'orders'");
-  const sourceId = source!.id;
-  const named = items.map((item) => ({ ...item, sourceId }));
-  const aggregates = named.map(({ aggregateType, aggregateId }) => ({
+  const sources = await world.db.query<{ id: string; name: string }>("select id, name from sources");
+  const sourceIds = new Map(sources.map(({ id, name }) => [name, id]));
+  const named = items.map((item) => ({ ...item, sourceId: sourceIds.get(item.source)! }));
+  const aggregates = named.map(({ sourceId, aggregateType, aggregateId }) => ({
     sourceId,
     aggregateType,
     aggregateId: aggregateId!,

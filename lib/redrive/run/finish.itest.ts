@@ -10,6 +10,7 @@ import type { Finish } from "@/lib/redrive/run/finish";
 import { createFinisher, finishItems } from "@/lib/redrive/run/finish";
 import type { EventAfter, ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
 import { type ClaimedItem, claimItems } from "@/lib/redrive/run/store/claim-items.write";
+import { rememberSliceWait } from "@/lib/redrive/run/store/slice-waits.write";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 let world: World;
@@ -181,16 +182,24 @@ describe("the finish of an item", () => {
     }
   });
 
-  test("of an item that was ignored meanwhile changes nothing: the lease of its aggregate ended with it", async () => {
-    await world.park(2, (index) => ({ aggregateId: "order-1", version: BigInt(index + 1) }));
+  test("of an item that was ignored meanwhile changes nothing: the lease of its aggregate ended with it, and so did the wait of another redrive, as it does with a cancel", async () => {
+    await world.park(3, (index) => ({ aggregateId: "order-1", version: BigInt(index + 1) }));
     const ids = await world.idsOf();
     const { id } = await world.request({ select: { ids: [ids[0]!] } });
     const [item] = await claim(id);
-    await ignoreEvents(world.deps, { select: { ids: [ids[0]!] }, reason: "test data" }, localViewer("ada"));
     const other = await world.request({ select: { ids: [ids[1]!] }, earlier: "pass" });
-    expect(await claim(other.id)).toHaveLength(1);
+    await rememberSliceWait(world.db, other.id, 0, 3_600_000);
+    await ignoreEvents(world.deps, { select: { ids: [ids[0]!] }, reason: "test data" }, localViewer("ada"));
+    expect(await world.db.query("select 1 from slice_waits")).toEqual([]);
+    const [next] = await claim(other.id);
     const won = await finishItems(world.deps, id, [finish(item!, { kind: "back" }, null)]);
     expect(won.size).toBe(0);
+    expect((await finishItems(world.deps, other.id, [finish(next!, { kind: "back" }, null)])).size).toBe(1);
+
+    const last = await world.request({ select: { ids: [ids[2]!] }, earlier: "pass" });
+    await rememberSliceWait(world.db, last.id, 0, 3_600_000);
+    await changeRedrive(world.deps, { id: other.id, change: { action: "cancel" } }, localViewer("ada"));
+    expect(await world.db.query("select 1 from slice_waits")).toEqual([]);
   });
 
   test("is all or nothing: without its audit entry nothing of it is kept (I12)", async () => {

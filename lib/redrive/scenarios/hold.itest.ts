@@ -34,7 +34,7 @@ describe("a redrive that is held", () => {
       holdMs: 1_500,
       canary: { steps: [1], stopAtFailureRatio: 0.2, window: 50, quietMs: 300 },
     });
-    await world.lane.ring("main", [{ kind: "slice", redriveId: id, slice: 0 }]);
+    await world.lane.ring("main", [{ kind: "canary", redriveId: id }]);
     await changeRedrive(world.deps, { id, change: { action: "pause" } }, localViewer("bob"));
     await changeRedrive(world.deps, { id, change: { action: "resume" } }, localViewer("bob"));
     await first.stop("a deploy");

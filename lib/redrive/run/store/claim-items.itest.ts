@@ -88,7 +88,8 @@ describe("a claim", () => {
     expect(await renewClaims(world.db, [fresh!], 30_000)).toEqual(new Set([fresh!.id]));
     expect(await openAttempts(world.db, [intentOf(stale!)])).toEqual(new Set());
     const both = [intentOf(stale!), intentOf(fresh!)];
-    expect(await openAttempts(world.db, both)).toEqual(new Set([attemptKey(both[1]!)]));
+    const opened = await openAttempts(world.db, both);
+    expect(both.map((intent) => opened.has(attemptKey(intent)))).toEqual([false, true]);
   });
 
   test("is empty while the redrive does not run, is held or waits for its time, by the database's clock", async () => {
@@ -243,16 +244,18 @@ describe("an intent", () => {
     expect(await markAmbiguous(world.db, id, [next!])).toEqual(
       new Map([[next!.id, { attempt: 1, delivered: null, unreached: 0 }]]),
     );
-    const end = { state: "failed" as const, latencyMs: 9, code: "HTTP 503", detail: null, decision: null };
-    await world.db.transaction((tx) =>
-      closeAttempts(tx, [{ id: dead!.id, redriveId: id, attempt: 1, fence: dead!.fence, ...end }]),
-    );
-    expect(await attempts()).toEqual([{ state: "ambiguous", code: "WORKER_LOST" }]);
     expect(await openAttempts(world.db, [intentOf(next!, 1)])).toEqual(new Set());
     expect(await openAttempts(world.db, [intentOf(next!, 2)])).toEqual(new Set([attemptKey(intentOf(next!, 2))]));
+    const end = { state: "failed" as const, latencyMs: 9, code: "HTTP 503", detail: null, decision: null };
+    const ends = [1, 2].map((attempt) => ({ id: dead!.id, redriveId: id, attempt, fence: dead!.fence, ...end }));
+    await world.db.transaction((tx) => closeAttempts(tx, ends));
+    expect(await attempts()).toEqual([
+      { state: "ambiguous", code: "WORKER_LOST" },
+      { state: "open", code: null },
+    ]);
   });
 
-  test("that is on record as delivered, by a holder that lost the item before it closed it, is told to the next one", async () => {
+  test("that is on record as delivered, by a holder that lost the item before it closed it, is told to the next one, who does not send it again", async () => {
     await world.park(1);
     const { id } = await world.request();
     const [stale] = await claim(id);
@@ -266,6 +269,10 @@ describe("an intent", () => {
     expect(await markAmbiguous(world.db, id, [next!])).toEqual(
       new Map([[next!.id, { attempt: 1, delivered: "OK", unreached: 0 }]]),
     );
+    await letClaimsExpire();
+    await world.worker();
+    expect(await world.ended(id)).toMatchObject({ delivered: 1 });
+    expect(world.sink.arrived).toEqual([]);
   });
 
   test("is denied once the redrive is paused, cancelled or held", async () => {
