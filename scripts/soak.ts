@@ -6,7 +6,7 @@ import { runCommand } from "./start-error.ts";
 import { bringPackages, fetchTestServers, journeys, requireAll } from "./test-machine.ts";
 import { FETCHED } from "./test-servers/fetch.ts";
 
-const FUZZ = { examples: 100, phases: EVERY_PHASE, borders: true };
+const FUZZ = { examples: 40, phases: EVERY_PHASE, borders: true };
 
 /** What is too long for the gate: kills, every kind and version of broker, many runs of the models, chaos, the whole fuzz. */
 await runCommand(async () => {

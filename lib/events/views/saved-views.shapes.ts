@@ -23,10 +23,10 @@ export const savedViewRequestSchema = named(
   "SavedViewRequest",
   z.strictObject({
     name: z.string("must be text").check(
-      z.trim(),
-      z.minLength(1, "must not be empty"),
+      z.regex(/\S/, "must not be empty"),
       z.maxLength(100, "at most 100 characters"),
       z.refine((text) => !text.includes("\0"), "must not hold a NUL character"),
+      z.trim(),
     ),
     filter: eventFilterSchema,
   }),

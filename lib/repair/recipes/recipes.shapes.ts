@@ -313,9 +313,9 @@ export const saveRecipeSchema = named(
     name: z
       .string("give it a name")
       .check(
-        z.trim(),
-        z.minLength(1, "give it a name"),
+        z.regex(/\S/, "give it a name"),
         z.maxLength(RECIPE_NAME_MAX, `at most ${RECIPE_NAME_MAX} characters`),
+        z.trim(),
       ),
     recipe: recipeSchema,
     /** Only who sees this source sees the recipe; null = everybody. */
