@@ -63,6 +63,7 @@ const routes: ApiRoute[] = [
     },
   },
   { path: "/api/broken", handlers: { GET: () => Promise.reject(new Error("a fault of a route")) } },
+  { path: "/api/[...path]", handlers: { GET: async (_request, { params }) => Response.json(await params) } },
 ];
 
 const dispatch = dispatchRoutes(routes, (_request, response) => response.end("next"));
@@ -104,7 +105,11 @@ describe("dispatch of route files", () => {
     expect(JSON.parse((await send("GET", "/api/things")).body.toString())).toEqual({ all: true });
   });
 
-  test.each(["/", "/api", "/api/things/", "/api/things/a/b", "/events"])("leaves %s to Next", async (path) => {
+  test("hands a path that no route has to the route of all others", async () => {
+    expect(JSON.parse((await send("GET", "/api/things/a/b")).body.toString())).toEqual({ path: "things/a/b" });
+  });
+
+  test.each(["/", "/api", "/api/things/", "/events"])("leaves %s to Next", async (path) => {
     expect((await send("GET", path)).body.toString()).toBe("next");
   });
 

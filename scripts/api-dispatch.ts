@@ -9,15 +9,15 @@ type Handler = (request: Request, context: { params: Promise<Record<string, stri
 /** The exports of a route file of `app`: one handler for each method, of the shape that Next calls. */
 export type RouteModule = Partial<Record<string, Handler>>;
 
-/** One route file: its path, with `[name]` for a part that varies, and its module. */
+/** One route file: its path, with `[name]` for a part that varies, `[...name]` for all that follow, and its module. */
 export type ApiRoute = { path: string; handlers: RouteModule };
 
 type Match = { route: ApiRoute; params: Record<string, string> };
 
 /**
- * Calls the route files for the requests of programs, and hands every other request (pages, files of pages, paths that
- * no route serves) to `next`. Next answers a route as well, but its own part of a request costs more than the query of
- * most of them.
+ * Calls the route files for the requests of programs, and hands every other request (pages and their files) to `next`.
+ * Next could answer a route as well, but its own part of a request costs more than the query of most of them, and to
+ * compile them takes it longer than the pages.
  */
 export function dispatchRoutes(routes: readonly ApiRoute[], next: RequestListener): RequestListener {
   const match = matcherOf(routes);
@@ -33,7 +33,7 @@ function matcherOf(routes: readonly ApiRoute[]): (path: string) => Match | null 
   const exact = new Map(routes.filter(({ path }) => !path.includes("[")).map((route) => [route.path, route]));
   const varying = routes
     .filter(({ path }) => path.includes("["))
-    .map((route) => ({ route, pattern: new RegExp(`^${route.path.replace(/\[(\w+)\]/g, "(?<$1>[^/]+)")}$`) }));
+    .map((route) => ({ route, pattern: patternOf(route.path) }));
   return (path) => {
     const route = exact.get(path);
     if (route) return { route, params: {} };
@@ -45,6 +45,10 @@ function matcherOf(routes: readonly ApiRoute[]): (path: string) => Match | null 
     }
     return null;
   };
+}
+
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replace(/\[\.{3}(\w+)\]/g, "(?<$1>.*[^/])").replace(/\[(\w+)\]/g, "(?<$1>[^/]+)")}$`);
 }
 
 async function answerRoute({ route, params }: Match, incoming: IncomingMessage, response: ServerResponse) {

@@ -31,7 +31,9 @@ const apiRoutes: Plugin = {
     build.onLoad({ filter: /.*/, namespace: "api-routes" }, () => {
       const routes = readRouteMethods(ROOT);
       const imports = routes.map(({ file }, n) => `import * as route${n} from ${JSON.stringify(`./${file}`)};`);
+      imports.push('import * as nowhere from "./app/api/[...path]/route.ts";');
       const rows = routes.map(({ path }, n) => `{ path: ${JSON.stringify(path)}, handlers: route${n} }`);
+      rows.push('{ path: "/api/[...path]", handlers: nowhere }');
       const atStart = 'export { makeSetupLinkAtStart } from "./app/_server/sign-in/set-up.ts";';
       const contents = `${imports.join("\n")}\n${atStart}\nexport const API_ROUTES = [${rows.join(", ")}];`;
       return { contents, resolveDir: ROOT, loader: "js" };
@@ -100,7 +102,7 @@ export async function buildAll(say: (line: string) => void, signal?: AbortSignal
   await buildBundles(say);
   signal?.throwIfAborted();
   await step(".next/.built-from", fingerprint([...WEB_INPUTS, ...ALWAYS]), () =>
-    timed(say, "Building the console (about a minute, only after a change)", "Console built", () => buildNext(signal)),
+    timed(say, "Building the console (half a minute, only after a change)", "Console built", () => buildNext(signal)),
   );
 }
 
