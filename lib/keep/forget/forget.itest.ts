@@ -435,6 +435,24 @@ test("a forget has not ended while the archive keeps what it replaced, and ends 
   expect(objects).toHaveLength(1);
 });
 
+test("a forget has its new objects on record before the archive gets them", async () => {
+  await world.park(1, hers);
+  await world.park(1, others);
+  await remove([hers(0).eventId, "other-0"]);
+  const puts: string[] = [];
+  const losing: ArchiveStore = {
+    ...archive,
+    put: async (key) => {
+      puts.push(key);
+      throw new Error("the archive is gone");
+    },
+  };
+  await expect(forget({}, losing)).rejects.toThrow("the archive is gone");
+  const known = await world.db.query<{ key: string }>("select key from archive_leftovers where not replaced");
+  expect(puts).not.toEqual([]);
+  expect(known.map(({ key }) => key)).toEqual(expect.arrayContaining(puts));
+});
+
 describe("a restore of what is forgotten", () => {
   test("that has read its line before brings nothing back", async () => {
     await world.park(1, hers);
