@@ -106,6 +106,33 @@ describe("every form of ingest", () => {
     });
   });
 
+  // cloudevents/spec#391: the identity is source and id.
+  test("CloudEvents of two producers with one id are two events, in batches, structured and binary", async () => {
+    const [eu, us] = ["/shop/eu", "/shop/us"].map((source) => ({
+      ...attributes,
+      id: "7",
+      source,
+      data: { from: source },
+    }));
+    const batch = { headers: { "content-type": "application/cloudevents-batch+json" }, query: "?source=orders" };
+    const binary = (source: string) => ({
+      headers: Object.fromEntries(
+        Object.entries({ ...attributes, id: "7", source }).map(([name, value]) => [`ce-${name}`, value]),
+      ),
+      query: "?source=orders",
+    });
+    expect((await post([eu, us], batch)).body).toMatchObject({ accepted: 2, duplicates: 0 });
+    expect((await post({ ...eu, source: "/shop/de" }, structured)).body).toMatchObject({ accepted: 1 });
+    expect((await post("", binary("/shop/fr"))).body).toMatchObject({ accepted: 1 });
+    expect((await post([us, eu], batch)).body).toMatchObject({ accepted: 0, duplicates: 2 });
+    expect((await post({ ...us }, structured)).body).toMatchObject({ accepted: 0, duplicates: 1 });
+    const stored = await parked();
+    expect(stored.map(({ eventId }) => eventId)).toEqual(["7", "7", "7", "7"]);
+    expect(stored.map(({ producer }) => producer)).toEqual(["/shop/eu", "/shop/us", "/shop/de", "/shop/fr"]);
+    const found = await console.call<EventList>(events.GET, { query: "?eventId=7" });
+    expect(found.body.items).toHaveLength(4);
+  });
+
   test("a CloudEvent names its source itself, when a source has that name", async () => {
     const own = { headers: structured.headers };
     expect((await post({ ...attributes, source: "https.shop" }, own)).body).toMatchObject({ accepted: 1 });

@@ -28,6 +28,8 @@ const eventShape = {
   id: idOut,
   source: z.string(),
   eventId: z.string(),
+  /** Within which the eventId is unique, as \`source\` of a CloudEvent; null = it is unique in the source. */
+  producer: nullableText,
   aggregateId: nullableText,
   aggregateType: nullableText,
   version,
@@ -61,6 +63,7 @@ const EVENT_EXAMPLE: EventOut = {
   id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b00",
   source: "orders",
   eventId: "order-77-v3",
+  producer: null,
   aggregateId: "order-77",
   aggregateType: "order",
   version: 3,
@@ -368,7 +371,7 @@ export type GroupList = z.infer<typeof groupListSchema>;
 
 /**
  * POST /api/v1/events/ignore | release | confirm -> 202. `refused` by reason, as in Refusal, or `not-pending`,
- * `not-ignored`, `already-ignored`, `already-confirmed`, `in-flight`, `changed-meanwhile`, `confirmed-when-sent`, `store-refused`.
+ * `not-ignored`, `already-ignored`, `already-confirmed`, `in-flight`, `changed-meanwhile`, `confirmed-when-sent`, `store-refused`, `several-producers`.
  */
 export const bulkAnswerSchema = named(
   "BulkAnswer",

@@ -22,9 +22,10 @@ import { claimKeys, keyOf, reviveKeys } from "@/lib/intake/event-keys.write";
 import { markSuperseded } from "@/lib/intake/mark-superseded";
 import { holdSources, insertEvents, type ParkContext, type Parking } from "@/lib/intake/park.write";
 import { ensurePartitions, isMissingPartition } from "@/lib/intake/partitions.write";
+import { ofKnownProducers, withStoredProducer } from "@/lib/intake/producer";
 import { type OpenSend, ofSentRecords, ReceiptOutstanding, stillOpen } from "@/lib/intake/record-bounces.write";
-import { ArchivedArrival, recordKnownEvents } from "@/lib/intake/record-known-events";
-import { type ArrivalDeps, restoreArrivals } from "@/lib/intake/restore-arrivals";
+import { recordKnownEvents } from "@/lib/intake/record-known-events";
+import { ArchivedArrival, type ArrivalDeps, restoreArrivals } from "@/lib/intake/restore-arrivals";
 import { assertRoom } from "@/lib/intake/room/measure-room";
 import { type Storm, thinOut } from "@/lib/intake/storms/thin-out";
 import { isRowFault, type Tx } from "@/lib/platform/database/db";
@@ -179,7 +180,7 @@ type BatchOptions = Pick<ParkContext, "actor" | "nowMs"> & {
 /** One arrival of a known source. `id` is used when the event is new. */
 type Incoming = Parking & { admitted: AdmittedArrival };
 
-const arrivalKey = ({ sourceId, letter }: Parking) => keyOf(sourceId, letter.eventId);
+const arrivalKey = ({ sourceId, letter }: Parking) => keyOf(sourceId, letter.eventId, letter.producer);
 
 async function park(tx: Tx, arrivals: readonly AdmittedArrival[], options: BatchOptions): Promise<ParkOutcome[]> {
   const sources = await holdSources(tx, [...new Set(arrivals.map(({ source }) => source))]);
@@ -198,14 +199,16 @@ async function park(tx: Tx, arrivals: readonly AdmittedArrival[], options: Batch
     if (sourceId === undefined) return [];
     const id = ids[index]!;
     places.set(id, index);
-    const { letter, group, mark, arrived, label, matched, failed } = admitted;
+    const { group, mark, arrived, label, matched, failed } = admitted;
+    const letter = withStoredProducer(admitted.letter);
     const record = admissionRecord(arrived, { letter, group: label, matched, failed });
     return [{ id, sourceId, letter, group, mark, record, admitted }];
   });
   const settle = (parkings: readonly Parking[], outcome: ParkOutcome) => {
     for (const { id } of parkings) outcomes[places.get(id)!] = outcome;
   };
-  const known = await ofSentRecords(tx, incoming, { mayWait: options.mayWait });
+  const sent = await ofSentRecords(tx, incoming, { mayWait: options.mayWait });
+  const known = await ofKnownProducers(tx, sent, options.lost);
   const { kept: admitted, dropped, again } = await dropNoise(tx, known);
   settle(dropped, "dropped");
   settle(again, "duplicate");

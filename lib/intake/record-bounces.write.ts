@@ -19,6 +19,8 @@ type StoredEvent = KnownEvent & {
   id: string;
   sourceId: string;
   eventId: string;
+  /** As in the key: '' = none. */
+  producer: string;
   errorCode: string;
   fingerprint: string;
   aggregateType: string | null;
@@ -42,7 +44,7 @@ export async function findKnown(tx: Tx, parkings: Parking[]): Promise<StoredEven
     dated: storedMsOf(letter.origin) !== null,
   }));
   const rows = await tx.query<Omit<StoredEvent, keyof FirstArrival> & { n: number }>(
-    `select w.n::int as n, e.id, e.source_id as "sourceId", e.event_id as "eventId", e.error_code as "errorCode", e.fingerprint,
+    `select w.n::int as n, e.id, e.source_id as "sourceId", e.event_id as "eventId", e.producer, e.error_code as "errorCode", e.fingerprint,
             e.aggregate_type as "aggregateType", e.aggregate_id as "aggregateId", e.attempts, e.bounces, e.failures,
             e.confirmed_at is not null as confirmed, e.confirmed_redrive as "confirmedRedrive",
             (extract(epoch from e.first_seen) * 1000)::float8 as "firstSeenMs",
@@ -51,8 +53,8 @@ export async function findKnown(tx: Tx, parkings: Parking[]): Promise<StoredEven
             e.status, e.redrives, coalesce(e.bounced_redrives, '{}') as "bouncedRedrives",
             array(select i.redrive_id from redrive_items i where i.id = e.id and i.state = ${ITEM.failed}) as "failedRedrives",
             sending.redrive_id as "sendingRedrive", delivered.redrive_id as "deliveredRedrive"
-       from unnest($1::uuid[], $2::text[]) with ordinality as w (source_id, event_id, n)
-       join event_keys k on k.event_id = w.event_id and k.source_id = w.source_id
+       from unnest($1::uuid[], $2::text[], $3::text[]) with ordinality as w (source_id, event_id, producer, n)
+       join event_keys k on k.event_id = w.event_id and k.source_id = w.source_id and k.producer = w.producer
        join dlq_events e on e.id = k.id
        left join lateral (
          select i.redrive_id from redrive_items i
@@ -61,7 +63,11 @@ export async function findKnown(tx: Tx, parkings: Parking[]): Promise<StoredEven
        left join lateral (
          select i.redrive_id from redrive_items i where i.id = e.id and i.state = ${ITEM.delivered}
           order by i.finished_at desc limit 1) delivered on true`,
-    [parkings.map((parking) => parking.sourceId), parkings.map((parking) => parking.letter.eventId)],
+    [
+      parkings.map((parking) => parking.sourceId),
+      parkings.map((parking) => parking.letter.eventId),
+      parkings.map((parking) => parking.letter.producer ?? ""),
+    ],
     { name: "find-known" },
   );
   const first = await firstArrivals(
@@ -139,15 +145,16 @@ export async function ofSentRecords<P extends Parking>(
 ): Promise<readonly P[]> {
   const lost = parkings.filter(({ letter }) => letter.failedRecord !== undefined);
   if (lost.length === 0) return parkings;
-  type Sent = { letterId: string; eventId: string } & OpenSend;
+  type Sent = { letterId: string; eventId: string; producer: string } & OpenSend;
   // Receipts and open sends in one snapshot: a send that ends between two statements would be in neither.
   const rows = await tx.query<Sent & { open: boolean }>(
     `with letters as materialized (
        select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::int[])
                 as w (id, source_id, event_id, record, key, hash, bytes)
-        where not exists (select 1 from event_keys k where k.event_id = w.event_id and k.source_id = w.source_id)
+        where not exists (
+                select 1 from event_keys k where k.event_id = w.event_id and k.source_id = w.source_id and k.producer = '')
      ), receipts as materialized (
-       select w.id as letter_id, w.key, w.hash, e.event_id, i.id, i.redrive_id, i.attempts, i.revision, i.finished_at
+       select w.id as letter_id, w.key, w.hash, e.event_id, e.producer, i.id, i.redrive_id, i.attempts, i.revision, i.finished_at
          from letters w
          join redrive_items i on i.sent_record = w.record and i.source_id = w.source_id
          join dlq_events e on e.id = i.id
@@ -156,7 +163,7 @@ export async function ofSentRecords<P extends Parking>(
          from redrive_attempts t join redrive_items i on i.id = t.id and i.redrive_id = t.redrive_id
         where $8 and t.state = ${ATTEMPT.open} and i.source_id in (select source_id from letters)
      )
-     select t.letter_id as "letterId", t.event_id as "eventId", t.id, t.redrive_id as "redriveId", t.attempts as attempt,
+     select t.letter_id as "letterId", t.event_id as "eventId", t.producer, t.id, t.redrive_id as "redriveId", t.attempts as attempt,
             false as open, t.finished_at as at
        from receipts t
        join dlq_event_bodies b on b.id = t.id
@@ -164,7 +171,7 @@ export async function ofSentRecords<P extends Parking>(
       where sha256(coalesce(r.payload, b.payload)) = t.hash
         and b.origin ->> 'key' is not distinct from t.key
      union all
-     select w.id, w.event_id, t.id, t.redrive_id, t.attempt, true, null
+     select w.id, w.event_id, '', t.id, t.redrive_id, t.attempt, true, null
        from sends t
        join dlq_event_bodies b on b.id = t.id
        left join event_revisions r on r.id = b.id and r.revision = t.revision
@@ -191,7 +198,8 @@ export async function ofSentRecords<P extends Parking>(
     const sent = found.get(parking.id);
     if (sent === undefined) return parking;
     const redrive = { redriveId: sent.redriveId, attempt: Math.max(sent.attempt, 1) };
-    return { ...parking, letter: { ...parking.letter, eventId: sent.eventId, redrive } };
+    const { eventId, producer } = sent;
+    return { ...parking, letter: { ...parking.letter, eventId, producer: producer || undefined, redrive } };
   });
 }
 

@@ -13,6 +13,7 @@ import {
   recordBounces,
   storeBounces,
 } from "@/lib/intake/record-bounces.write";
+import { ArchivedArrival } from "@/lib/intake/restore-arrivals";
 import { cooldownAfter } from "@/lib/order/after-failure.pure";
 import { aggregateKey } from "@/lib/order/aggregate.pure";
 import { type BouncedAggregate, countAggregateFailures } from "@/lib/order/aggregate-failures.write";
@@ -51,16 +52,6 @@ export async function recordKnownEvents(tx: Tx, parkings: Parking[], context: Pa
   return bounced;
 }
 
-/** Arrivals of archived events that may have come back: these are restored, then the batch is parked again. */
-export class ArchivedArrival extends Error {
-  readonly ids: readonly string[];
-
-  constructor(ids: readonly string[]) {
-    super("an event of the archive has arrived");
-    this.ids = ids;
-  }
-}
-
 /**
  * Of arrivals whose events are not in the store, asserts that they repeat archived events that were IGNORED. Throws
  * ArchivedArrival for those of events that were sent or expired, and DomainError `events-busy` for one that has left since its key was
@@ -68,9 +59,9 @@ export class ArchivedArrival extends Error {
  */
 async function assertRepeats(tx: Tx, missing: readonly Parking[], ours: ReadonlySet<string>): Promise<void> {
   const archived = await archivedAmongKeys(tx, missing);
-  const byKey = new Map(archived.map((event) => [keyOf(event.sourceId, event.eventId), event]));
+  const byKey = new Map(archived.map((event) => [keyOf(event.sourceId, event.eventId, event.producer), event]));
   const back = missing.flatMap(({ sourceId, letter }) => {
-    const event = byKey.get(keyOf(sourceId, letter.eventId));
+    const event = byKey.get(keyOf(sourceId, letter.eventId, letter.producer));
     if (!event) throw new DomainError("events-busy", "An event left the store while it arrived again: send it again");
     const marked = letter.redrive !== null && ours.has(letter.redrive.redriveId);
     return event.status === "IGNORED" && !marked ? [] : [event.id];
@@ -82,11 +73,13 @@ type BounceRules = { ours: ReadonlySet<string>; settings: Settings };
 
 async function bouncesAmong(tx: Tx, parkings: Parking[], { ours, settings }: BounceRules): Promise<Bounce[]> {
   const known = await findKnown(tx, parkings);
-  const found = new Map(known.map((event) => [keyOf(event.sourceId, event.eventId), event]));
-  const missing = parkings.filter(({ sourceId, letter }) => !found.has(keyOf(sourceId, letter.eventId)));
+  const found = new Map(known.map((event) => [keyOf(event.sourceId, event.eventId, event.producer), event]));
+  const missing = parkings.filter(
+    ({ sourceId, letter }) => !found.has(keyOf(sourceId, letter.eventId, letter.producer)),
+  );
   if (missing.length > 0) await assertRepeats(tx, missing, ours);
   return parkings.flatMap((parking): Bounce[] => {
-    const event = found.get(keyOf(parking.sourceId, parking.letter.eventId));
+    const event = found.get(keyOf(parking.sourceId, parking.letter.eventId, parking.letter.producer));
     if (!event) return [];
     const mark = parking.letter.redrive?.redriveId ?? null;
     const markedRedrive = mark !== null && ours.has(mark) ? mark : null;
