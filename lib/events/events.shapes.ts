@@ -296,6 +296,18 @@ export const parkAnswerSchema = named(
   z.object({
     accepted: z.int(),
     duplicates: z.int(),
+    /** Of known events, with bytes that no revision of theirs held: each is a revision now, see \`revisions\`. */
+    changed: z.int(),
+    /** At most 1,000 of these are listed; \`index\` is the place within the request, from 0, \`id\` the event. */
+    revisions: z.array(
+      z.object({
+        index: z.int(),
+        id: idOut,
+        revision: z.int(),
+        /** The next redrive sends it. False: somebody has chosen another one. */
+        current: z.boolean(),
+      }),
+    ),
     bounced: z.int(),
     /** A rule of admission dropped them: counted at the rule, not stored. */
     dropped: z.int(),
@@ -313,7 +325,17 @@ export const parkAnswerSchema = named(
     /** All refused ones, listed or not. */
     rejectedTotal: z.int(),
   }),
-  { accepted: 2, duplicates: 1, bounced: 0, dropped: 0, unstored: 0, rejected: [], rejectedTotal: 0 },
+  {
+    accepted: 2,
+    duplicates: 1,
+    changed: 0,
+    revisions: [],
+    bounced: 0,
+    dropped: 0,
+    unstored: 0,
+    rejected: [],
+    rejectedTotal: 0,
+  },
 );
 export type ParkAnswer = z.infer<typeof parkAnswerSchema>;
 

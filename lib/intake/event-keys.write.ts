@@ -108,12 +108,20 @@ export async function lockOwnKeys(tx: Tx, parkings: readonly KeyHolder[]): Promi
   return new Set(rows.map((row) => row.id));
 }
 
-type ArchivedKey = { id: string; sourceId: string; eventId: string; producer: string; status: EventStatus };
+/** `hashes`: SHA-256 of the bytes of each revision; null = unknown. */
+type ArchivedKey = {
+  id: string;
+  sourceId: string;
+  eventId: string;
+  producer: string;
+  status: EventStatus;
+  hashes: Buffer[] | null;
+};
 
 /** The archived events that these arrivals are of. */
 export async function archivedAmongKeys(tx: Tx, parkings: readonly KeyHolder[]): Promise<ArchivedKey[]> {
   return tx.query<ArchivedKey>(
-    `select a.id, k.source_id as "sourceId", k.event_id as "eventId", k.producer, a.status
+    `select a.id, k.source_id as "sourceId", k.event_id as "eventId", k.producer, a.status, a.hashes
        from unnest($1::uuid[], $2::text[], $3::text[]) as w (source_id, event_id, producer)
        join event_keys k on k.event_id = w.event_id and k.source_id = w.source_id and k.producer = w.producer
        join archived_events a on a.id = k.id`,

@@ -113,7 +113,7 @@ type RecordRow = Omit<StoredState, "group" | "admitted" | "revisions" | "bounced
 const REVISIONS = `json_agg(json_build_object(
     'revision', r.revision, 'cause', r.cause, 'base', r.base, 'bounce', r.bounce, 'actor', r.actor, 'reason', r.reason,
     'at', ${utc("r.at")}, 'patch', r.patch, 'operationId', r.operation_id, 'payloadBase64', ${base64("r.payload")},
-    'contentType', r.content_type, 'headers', r.headers) order by r.revision)::text`;
+    'contentType', r.content_type, 'headers', r.headers, 'origin', r.origin) order by r.revision)::text`;
 
 const BOUNCED = `json_agg(json_build_object(
     'bounce', n.bounce, 'at', ${utc("n.at")}, 'redriveId', n.redrive_id, 'sent', n.sent,
