@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => console.close());
 beforeEach(async () => {
   await console.deps.db.run(
-    "truncate dlq_events, dlq_event_bodies, event_keys, dlq_groups, dlq_levels, dlq_group_levels, dlq_flow, audit_entries, audit_subjects",
+    "truncate dlq_events, dlq_event_bodies, event_revisions, event_keys, dlq_groups, dlq_levels, dlq_group_levels, dlq_flow, audit_entries, audit_subjects",
   );
 });
 
@@ -106,6 +106,33 @@ describe("every form of ingest", () => {
     });
   });
 
+  // cloudevents/spec#391: the identity is source and id.
+  test("CloudEvents of two producers with one id are two events, in batches, structured and binary", async () => {
+    const [eu, us] = ["/shop/eu", "/shop/us"].map((source) => ({
+      ...attributes,
+      id: "7",
+      source,
+      data: { from: source },
+    }));
+    const batch = { headers: { "content-type": "application/cloudevents-batch+json" }, query: "?source=orders" };
+    const binary = (source: string) => ({
+      headers: Object.fromEntries(
+        Object.entries({ ...attributes, id: "7", source }).map(([name, value]) => [`ce-${name}`, value]),
+      ),
+      query: "?source=orders",
+    });
+    expect((await post([eu, us], batch)).body).toMatchObject({ accepted: 2, duplicates: 0 });
+    expect((await post({ ...eu, source: "/shop/de" }, structured)).body).toMatchObject({ accepted: 1 });
+    expect((await post("", binary("/shop/fr"))).body).toMatchObject({ accepted: 1 });
+    expect((await post([us, eu], batch)).body).toMatchObject({ accepted: 0, duplicates: 2 });
+    expect((await post({ ...us }, structured)).body).toMatchObject({ accepted: 0, duplicates: 1 });
+    const stored = await parked();
+    expect(stored.map(({ eventId }) => eventId)).toEqual(["7", "7", "7", "7"]);
+    expect(stored.map(({ producer }) => producer)).toEqual(["/shop/eu", "/shop/us", "/shop/de", "/shop/fr"]);
+    const found = await console.call<EventList>(events.GET, { query: "?eventId=7" });
+    expect(found.body.items).toHaveLength(4);
+  });
+
   test("a CloudEvent names its source itself, when a source has that name", async () => {
     const own = { headers: structured.headers };
     expect((await post({ ...attributes, source: "https.shop" }, own)).body).toMatchObject({ accepted: 1 });
@@ -119,6 +146,37 @@ describe("every form of ingest", () => {
     const twice = event();
     expect((await post([twice, twice])).body).toMatchObject({ accepted: 1, duplicates: 1 });
     expect((await post(twice)).body).toMatchObject({ accepted: 0, duplicates: 1 });
+  });
+
+  // MicrosoftDocs/azure-docs#15127: a second message under a known id was dropped without a trace.
+  test("a known id with other bytes is told apart from a duplicate, by count and by item", async () => {
+    const [first, second] = [event({ payload: { n: 1 } }), event({ payload: { n: 2 } })];
+    const answer = await post([first, { ...second, eventId: first.eventId }, first]);
+    const [stored] = await parked();
+    expect(answer.body).toMatchObject({
+      ...{ accepted: 1, duplicates: 1, changed: 1, bounced: 0 },
+      revisions: [{ index: 1, id: stored!.id, revision: 2, current: true }],
+    });
+    expect(stored).toMatchObject({ revision: 2, payloadBytes: 7 });
+    expect(await payloadOf(stored!.id)).toBe('{"n":2}');
+    const shown = await console.call<EventDetail>(detail.GET, { params: { id: stored!.id } });
+    expect(shown.body.history.map(({ text }) => text)).toContain("Arrived with other bytes: revision 2");
+    const ce = { ...attributes, id: "changed" };
+    const batch = { headers: { "content-type": "application/cloudevents-batch+json" }, query: "?source=orders" };
+    expect(
+      (
+        await post(
+          [
+            { ...ce, data: 1 },
+            { ...ce, data: 2 },
+          ],
+          batch,
+        )
+      ).body,
+    ).toMatchObject({ accepted: 1, changed: 1 });
+    const lines = [3, 4].map((n) => json({ ...first, payload: { n } })).join("\n");
+    const ndjson = { headers: { "content-type": "application/x-ndjson" } };
+    expect((await post(lines, ndjson)).body).toMatchObject({ accepted: 0, changed: 2, duplicates: 0 });
   });
 
   test("takes from payload and headers what the source's mapping says, and what the sender says first", async () => {
@@ -297,13 +355,15 @@ describe("bad input", () => {
 test("what was answered 202 is there, with counters and audit that agree", async () => {
   const batches = Array.from({ length: 12 }, (_, batch) =>
     Array.from({ length: 50 }, (_, i) =>
-      event({ eventId: `race-${(batch * 17 + i) % 200}`, source: i % 2 ? "orders" : "billing" }),
+      event({ eventId: `race-${(batch * 17 + i) % 200}`, source: i % 2 ? "orders" : "billing", payload: i % 3 }),
     ),
   );
   const answers = await Promise.all(batches.map((batch) => post(batch)));
   const accepted = answers.reduce((sum, { body }) => sum + body.accepted, 0);
   const duplicates = answers.reduce((sum, { body }) => sum + body.duplicates, 0);
-  expect(accepted + duplicates).toBe(600);
+  const changed = answers.reduce((sum, { body }) => sum + body.changed, 0);
+  expect(accepted + duplicates + changed).toBe(600);
+  expect(await console.deps.db.query("select 1 from event_revisions")).toHaveLength(changed);
   expect((await console.deps.db.query("select 1 from dlq_events")).length).toBe(accepted);
   expect(await rollupDrift(console.deps.db)).toEqual([]);
   expect(await auditGaps(console.deps.db)).toEqual([]);

@@ -6,6 +6,8 @@ import type { ConsumerWord, SourceMode } from "@/lib/sources/source-mode.pure";
 /** The message of one attempt. Payload and content type are equal to the parked ones, byte for byte. */
 export type OutboundMessage = {
   eventId: string;
+  /** See `DeadLetter.producer`. What a wire deduplicates by is `identityOf`. */
+  producer?: string;
   payload: Uint8Array;
   contentType: string;
   headers: Header[];

@@ -47,7 +47,7 @@ describe("parkade park", () => {
     );
     expect(row!.payload.toString()).toBe('{"n":12345678901234567890.10}');
     expect(await run(["park", "--source", "orders", "--json"], input)).toMatchObject({
-      out: '{"accepted":0,"duplicates":451,"bounced":0,"dropped":0,"unstored":0,"rejectedTotal":2}\n',
+      out: '{"accepted":0,"duplicates":451,"changed":0,"bounced":0,"dropped":0,"unstored":0,"rejectedTotal":2}\n',
     });
   });
 

@@ -14,7 +14,7 @@ const CHARS_MAX = 1_000_000;
 /** Refused lines that are said; the rest is counted. */
 const SAID_MAX = 20;
 
-type Counts = Omit<ParkAnswer, "rejected">;
+type Counts = Omit<ParkAnswer, "rejected" | "revisions">;
 type Rejected = ParkAnswer["rejected"];
 
 /** `park`: one JSON document, or a line for each event, from standard input. */
@@ -23,7 +23,15 @@ export async function park(call: Call): Promise<number> {
   const signing = signingOf(call);
   const source = line.text("source");
   const path = `api/v1/events${source === null ? "" : `?source=${encodeURIComponent(source)}`}`;
-  const counts: Counts = { accepted: 0, duplicates: 0, bounced: 0, dropped: 0, unstored: 0, rejectedTotal: 0 };
+  const counts: Counts = {
+    accepted: 0,
+    duplicates: 0,
+    changed: 0,
+    bounced: 0,
+    dropped: 0,
+    unstored: 0,
+    rejectedTotal: 0,
+  };
   let sentLines = 0;
   let sent = false;
   let noSource = false;
@@ -31,7 +39,11 @@ export async function park(call: Call): Promise<number> {
     for await (const { body, lines } of requestsOf(terminal.lines())) {
       signal.throwIfAborted();
       const change = { method: "POST", body, key: randomUUID(), signing } as const;
-      const { rejected, ...answer } = await api.change<ParkAnswer>(path, change).catch((error: unknown) => {
+      const {
+        rejected,
+        revisions: _,
+        ...answer
+      } = await api.change<ParkAnswer>(path, change).catch((error: unknown) => {
         const alone = lines.length === 1 ? refusalOf(error) : null;
         if (alone !== null) return alone;
         throw error;
@@ -62,13 +74,15 @@ export async function park(call: Call): Promise<number> {
 function refusalOf(error: unknown): ParkAnswer | null {
   if (!(error instanceof ApiError) || ![400, 404, 413, 422].includes(error.status)) return null;
   const rejected = [{ index: 0, code: error.code, detail: error.detail }] as Rejected;
-  return { accepted: 0, duplicates: 0, bounced: 0, dropped: 0, unstored: 0, rejected, rejectedTotal: 1 };
+  const counts = { accepted: 0, duplicates: 0, changed: 0, bounced: 0, dropped: 0, unstored: 0 };
+  return { ...counts, revisions: [], rejected, rejectedTotal: 1 };
 }
 
-function countsText({ accepted, duplicates, bounced, dropped, unstored, rejectedTotal }: Counts): string {
+function countsText({ accepted, duplicates, changed, bounced, dropped, unstored, rejectedTotal }: Counts): string {
   return factsText([
     ["accepted", formatNumber(accepted)],
     ["duplicates", formatNumber(duplicates)],
+    ["known, with other bytes", changed === 0 ? null : formatNumber(changed)],
     ["bounced", bounced === 0 ? null : formatNumber(bounced)],
     ["dropped", dropped === 0 ? null : formatNumber(dropped)],
     ["counted, not stored", unstored === 0 ? null : formatNumber(unstored)],

@@ -34,7 +34,7 @@ export type EventMove =
 export const EVENT_MOVES = {
   freeze: { from: ["PENDING"], to: "QUEUED" },
   deliver: { from: ["QUEUED"], to: "REDRIVEN" },
-  // The bounce was recorded before the delivery was committed.
+  // The bounce was recorded before the delivery was committed, or newer bytes of the event arrived before it.
   deliverBounced: { from: ["QUEUED"], to: "PENDING" },
   // The event was not sent: its consumer had processed it.
   skip: { from: ["QUEUED"], to: "REDRIVEN" },

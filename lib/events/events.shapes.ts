@@ -28,6 +28,8 @@ const eventShape = {
   id: idOut,
   source: z.string(),
   eventId: z.string(),
+  /** Within which the eventId is unique, as \`source\` of a CloudEvent; null = it is unique in the source. */
+  producer: nullableText,
   aggregateId: nullableText,
   aggregateType: nullableText,
   version,
@@ -61,6 +63,7 @@ const EVENT_EXAMPLE: EventOut = {
   id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b00",
   source: "orders",
   eventId: "order-77-v3",
+  producer: null,
   aggregateId: "order-77",
   aggregateType: "order",
   version: 3,
@@ -293,6 +296,18 @@ export const parkAnswerSchema = named(
   z.object({
     accepted: z.int(),
     duplicates: z.int(),
+    /** Of known events, with bytes that no revision of theirs held: each is a revision now, see \`revisions\`. */
+    changed: z.int(),
+    /** At most 1,000 of these are listed; \`index\` is the place within the request, from 0, \`id\` the event. */
+    revisions: z.array(
+      z.object({
+        index: z.int(),
+        id: idOut,
+        revision: z.int(),
+        /** The next redrive sends it. False: somebody has chosen another one. */
+        current: z.boolean(),
+      }),
+    ),
     bounced: z.int(),
     /** A rule of admission dropped them: counted at the rule, not stored. */
     dropped: z.int(),
@@ -310,7 +325,17 @@ export const parkAnswerSchema = named(
     /** All refused ones, listed or not. */
     rejectedTotal: z.int(),
   }),
-  { accepted: 2, duplicates: 1, bounced: 0, dropped: 0, unstored: 0, rejected: [], rejectedTotal: 0 },
+  {
+    accepted: 2,
+    duplicates: 1,
+    changed: 0,
+    revisions: [],
+    bounced: 0,
+    dropped: 0,
+    unstored: 0,
+    rejected: [],
+    rejectedTotal: 0,
+  },
 );
 export type ParkAnswer = z.infer<typeof parkAnswerSchema>;
 
@@ -368,7 +393,7 @@ export type GroupList = z.infer<typeof groupListSchema>;
 
 /**
  * POST /api/v1/events/ignore | release | confirm -> 202. `refused` by reason, as in Refusal, or `not-pending`,
- * `not-ignored`, `already-ignored`, `already-confirmed`, `in-flight`, `changed-meanwhile`, `confirmed-when-sent`, `store-refused`.
+ * `not-ignored`, `already-ignored`, `already-confirmed`, `in-flight`, `changed-meanwhile`, `confirmed-when-sent`, `store-refused`, `several-producers`.
  */
 export const bulkAnswerSchema = named(
   "BulkAnswer",

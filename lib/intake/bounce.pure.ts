@@ -1,9 +1,9 @@
-import type { EventStatus } from "@/lib/events/event-state.pure";
+import { type EventStatus, nextStatus } from "@/lib/events/event-state.pure";
 import { deadLetterPlace, type Origin } from "@/lib/intake/dead-letter.pure";
 import { statusAfterFailure } from "@/lib/order/after-failure.pure";
 
 /**
- * Decides whether an arrival of a known event is a duplicate or a bounce.
+ * Decides whether an arrival of a known event is a duplicate, a bounce, or the event with other bytes.
  *
  * Every dead-letter queue delivers at least once: the same letter again is a duplicate and changes nothing. The arrival
  * is a bounce when Parkade had sent the event and the event came back. Parkade knows this in two ways. The letter
@@ -16,9 +16,16 @@ import { statusAfterFailure } from "@/lib/order/after-failure.pure";
  * delivers once more what was not acknowledged. It is known by its place, or by the time at which its broker stored it.
  *
  * `order/after-failure.pure.ts` decides whether a bounced event is parked or ignored.
+ *
+ * What would be a duplicate is news when no revision of the event holds its bytes: its producer has used the id again. They
+ * become a revision. Bytes that some revision holds are a duplicate, whichever is the current one, so that a late repeat of an
+ * earlier letter changes nothing. An event that has left the parked events is parked again for them, as by a bounce, but nothing
+ * has failed: no redrive and no aggregate counts it. One in a redrive is parked again when it ends, see `moveFinishedEvents`.
  */
 export type KnownEvent = {
   status: EventStatus;
+  /** A revision of the event holds the bytes of the arrival. */
+  hasBytes: boolean;
   /** The arrival lies at the place of a letter of the event that is stored (`placeOf`): it is that letter. */
   isStoredLetter: boolean;
   /** When Parkade stored the first letter of the event, by the store's clock. */
@@ -38,8 +45,10 @@ export type KnownEvent = {
 
 export type ArrivalMeaning =
   | { kind: "duplicate" }
-  /** `redriveId` null = the redrive that delivered the event is no longer stored. */
-  | { kind: "bounce"; status: EventStatus; redriveId: string | null };
+  /** Its bytes are a further revision of the event, whose status stays. */
+  | { kind: "changed" }
+  /** `redriveId` null = the redrive that delivered the event is no longer stored, or none `failed`. */
+  | { kind: "bounce"; status: EventStatus; redriveId: string | null; failed: boolean };
 
 type ArrivedLetter = {
   /** The redrive that its headers name; null when they name none, or one that this store does not know. */
@@ -115,14 +124,22 @@ export function meaningOf(
 ): ArrivalMeaning {
   const bounce = (redriveId: string | null): ArrivalMeaning => {
     const { status, redrives } = known;
-    return { kind: "bounce", status: statusAfterFailure(status, "bounce", { redrives, redriveLimit }), redriveId };
+    const after = statusAfterFailure(status, "bounce", { redrives, redriveLimit });
+    return { kind: "bounce", status: after, redriveId, failed: true };
   };
-  if (known.isStoredLetter) return { kind: "duplicate" };
+  const again = () => meaningOfRepeat(known);
+  if (known.isStoredLetter) return again();
   if (markedRedrive !== null) {
-    return known.bouncedRedrives.includes(markedRedrive) ? { kind: "duplicate" } : bounce(markedRedrive);
+    return known.bouncedRedrives.includes(markedRedrive) ? again() : bounce(markedRedrive);
   }
-  if (isFromBeforeSend(known, storedMs)) return { kind: "duplicate" };
+  if (isFromBeforeSend(known, storedMs)) return again();
   if (known.status === "REDRIVEN") return bounce(known.deliveredRedrive);
   const sending = known.status === "QUEUED" ? known.sendingRedrive : null;
-  return sending !== null && !known.bouncedRedrives.includes(sending) ? bounce(sending) : { kind: "duplicate" };
+  return sending !== null && !known.bouncedRedrives.includes(sending) ? bounce(sending) : again();
+}
+
+function meaningOfRepeat({ hasBytes, status }: KnownEvent): ArrivalMeaning {
+  if (hasBytes) return { kind: "duplicate" };
+  const parked = nextStatus(status, "bounce");
+  return parked === null ? { kind: "changed" } : { kind: "bounce", status: parked, redriveId: null, failed: false };
 }

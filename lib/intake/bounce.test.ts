@@ -5,6 +5,7 @@ import { type ArrivalMeaning, BROKER_SKEW_MS, type KnownEvent, meaningOf, placeO
 const LIMIT = 4;
 const known: KnownEvent = {
   status: "PENDING",
+  hasBytes: true,
   isStoredLetter: false,
   firstSeenMs: 1_000_000,
   firstStoredMs: null,
@@ -19,11 +20,36 @@ const bounce = (status: KnownEvent["status"], redriveId: string | null): Arrival
   kind: "bounce",
   status,
   redriveId,
+  failed: true,
 });
+const changed: ArrivalMeaning = { kind: "changed" };
+const parkedAgain: ArrivalMeaning = { kind: "bounce", status: "PENDING", redriveId: null, failed: false };
 
 test.each<[string, Partial<KnownEvent>, string | null, ArrivalMeaning]>([
   ["pending, unmarked: the queue delivered it twice", {}, null, duplicate],
   ["ignored, unmarked", { status: "IGNORED" }, null, duplicate],
+  ["pending, with bytes that no revision holds", { hasBytes: false }, null, changed],
+  ["ignored, with other bytes: a person's decision stays", { status: "IGNORED", hasBytes: false }, null, changed],
+  ["queued, with other bytes, nothing sent yet", { status: "QUEUED", hasBytes: false }, null, changed],
+  [
+    "the same bounce again, with other bytes",
+    { status: "QUEUED", bouncedRedrives: ["r2"], hasBytes: false },
+    "r2",
+    changed,
+  ],
+  ["a bounce with other bytes is a bounce", { status: "REDRIVEN", hasBytes: false }, "r2", bounce("PENDING", "r2")],
+  [
+    "redriven, and other bytes lie at the place of its letter: nothing has failed",
+    { status: "REDRIVEN", deliveredRedrive: "r2", isStoredLetter: true, hasBytes: false, redrives: LIMIT },
+    null,
+    parkedAgain,
+  ],
+  [
+    "redriven again, and a late bounce of an earlier redrive has other bytes",
+    { status: "REDRIVEN", bouncedRedrives: ["r1"], deliveredRedrive: "r2", hasBytes: false },
+    "r1",
+    parkedAgain,
+  ],
   ["redriven, marked", { status: "REDRIVEN", deliveredRedrive: "r2" }, "r2", bounce("PENDING", "r2")],
   [
     "redriven, unmarked: the consumer drops our headers",

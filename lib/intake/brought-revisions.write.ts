@@ -1,40 +1,87 @@
+import type { DeadLetter, Header, Origin } from "@/lib/intake/dead-letter.pure";
 import type { Tx } from "@/lib/platform/database/db";
+import { idSpan } from "@/lib/platform/database/id-span";
+import { moveCurrent, nextRevisions } from "@/lib/repair/revisions/revise-events.write";
 
-/** What a bounce brought; `sent`: the revision that came back with it. */
-type Brought = { id: string; revision: number; sent: number; bounce: number; payload: Uint8Array; contentType: string };
+/** Bytes that a letter of a known event brought. */
+type Brought = {
+  /** The event's id. */
+  id: string;
+  /** The revision that they are compared with on the screen: that was sent, or the current one. */
+  base: number;
+  /** Whether they become what goes, once they are a revision. */
+  becomes: boolean;
+  /** Its row of `event_bounces`; null = it is no bounce. */
+  bounce: number | null;
+  letter: Pick<DeadLetter, "payload" | "contentType">;
+  /** null = those of `base`. */
+  headers: readonly Header[] | null;
+  /** Where the letter lay, if no other row says it. */
+  origin: Origin | null;
+};
 
-type StoredBrought = { id: string; revision: number; sent: number; bytes: number };
+/** A revision that a letter brought, and whether it is the current one now. */
+export type BroughtRevision = { revision: number; current: boolean };
 
-/** Stores as revisions the bytes that differ from those that were sent. PostgreSQL compares them. */
-export async function storeBrought(
+/**
+ * Stores as revisions the bytes that no revision of their event holds. PostgreSQL compares them, under the locks of the events, which
+ * the caller has: of two letters with the same bytes one makes a revision. Returns the new revisions by event.
+ */
+export async function keepBrought(
   tx: Tx,
   brought: readonly Brought[],
   { actor, nowMs }: { actor: string; nowMs: number },
-): Promise<StoredBrought[]> {
+): Promise<ReadonlyMap<string, BroughtRevision>> {
   const column = <T>(of: (row: Brought) => T) => brought.map(of);
-  return tx.query<StoredBrought>(
-    // The headers of a bounce carry the marks of its failure: the revision is sent with those that were sent before.
+  const ids = column(({ id }) => id);
+  const next = await nextRevisions(tx, ids);
+  const rows = await tx.query<{ id: string; revision: number; bytes: number }>(
     `with compared as materialized (
-       select w.*, coalesce(r.headers, b.headers) as headers,
-              coalesce(r.payload, b.payload) <> w.payload or coalesce(r.content_type, b.content_type) <> w.content_type as differs
-         from unnest($1::uuid[], $2::int[], $3::int[], $4::bytea[], $5::text[], $8::int[])
-                as w (id, sent, bounce, payload, content_type, revision)
+       select w.*, coalesce(w.given, r.headers, b.headers) as headers,
+              (b.payload <> w.payload or b.content_type <> w.content_type) and not exists (
+                select 1 from event_revisions o where o.id = b.id and o.payload = w.payload and o.content_type = w.content_type) as is_new
+         from unnest($1::uuid[], $2::int[], $3::int[], $4::int[], $5::bytea[], $6::text[], $7::jsonb[], $8::jsonb[])
+                as w (id, revision, base, bounce, payload, content_type, given, origin)
          join dlq_event_bodies b on b.id = w.id
-         left join event_revisions r on r.id = b.id and r.revision = w.sent)
-     insert into event_revisions (id, revision, cause, base, bounce, actor, at, payload, content_type, headers)
-     select id, revision, 'bounce', sent, bounce, $6, to_timestamp($7::float8 / 1000), payload, content_type, headers
-       from compared where differs
-     returning id, revision, base as sent, octet_length(payload) as bytes`,
+         left join event_revisions r on r.id = b.id and r.revision = w.base)
+     insert into event_revisions (id, revision, cause, base, bounce, actor, at, payload, content_type, headers, origin)
+     select id, revision, case when bounce is null then 'arrived' else 'bounce' end, base, bounce, $9,
+            to_timestamp($10::float8 / 1000), payload, content_type, headers, origin
+       from compared where is_new
+     returning id, revision, octet_length(payload) as bytes`,
     [
-      column(({ id }) => id),
-      column(({ sent }) => sent),
+      ids,
+      column(({ id }) => next.get(id) ?? 2),
+      column(({ base }) => base),
       column(({ bounce }) => bounce),
-      column(({ payload }) => Buffer.from(payload)),
-      column(({ contentType }) => contentType),
+      column(({ letter }) => Buffer.from(letter.payload)),
+      column(({ letter }) => letter.contentType),
+      column(({ headers }) => headers && JSON.stringify(headers)),
+      column(({ origin }) => origin && JSON.stringify(origin)),
       actor,
       nowMs,
-      column(({ revision }) => revision),
     ],
-    { name: "store-brought-revisions" },
+    { name: "keep-brought" },
   );
+  const becoming = new Set(brought.flatMap(({ id, becomes }) => (becomes ? [id] : [])));
+  await moveCurrent(
+    tx,
+    rows.flatMap(({ id, revision, bytes }) => (becoming.has(id) ? [{ id, to: revision, payloadBytes: bytes }] : [])),
+    null,
+  );
+  return new Map(rows.map(({ id, revision }) => [id, { revision, current: becoming.has(id) }]));
+}
+
+/** `newest`: of those that arrived, with a bounce or without one. Somebody chose the current one when it is another. */
+type CurrentRevision = { revision: number; newest: number };
+
+export async function currentRevisions(tx: Tx, ids: readonly string[]): Promise<ReadonlyMap<string, CurrentRevision>> {
+  const rows = await tx.query<CurrentRevision & { id: string }>(
+    `select e.id, e.revision, coalesce((
+              select max(r.revision) from event_revisions r where r.id = e.id and r.cause in ('arrived', 'bounce')), 1) as newest
+       from dlq_events e where e.id = any($1::uuid[]) and e.id between $2 and $3`,
+    [ids, ...idSpan(ids)],
+    { name: "current-revisions" },
+  );
+  return new Map(rows.map(({ id, ...revisions }) => [id, revisions]));
 }

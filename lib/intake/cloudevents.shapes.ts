@@ -26,6 +26,7 @@ import { ATTEMPTS_MAX, isInstant, isStorableText, TEXT_MAX, UNSTORABLE_TEXT } fr
  * | our fact | attribute |
  * |---|---|
  * | eventId | `id` |
+ * | producer | `source`: an id is unique within it |
  * | eventType | `type` |
  * | source | query `?source=` or header `x-parkade-source`; else `parkadesource`; else `source` when a source has its name |
  * | errorCode | `errorcode` (required) |
@@ -224,6 +225,7 @@ function arrival({ attributes, body, carried, options }: Parts): Arrival {
   const text = (name: string, max: number) => bounded(name, attributes.get(name), max);
   const letter: DeadLetter = {
     eventId: text("id", TEXT_MAX.eventId)!,
+    producer: attributes.get("source"),
     aggregateType: text("aggregatetype", TEXT_MAX.aggregateType),
     aggregateId:
       text("aggregateid", TEXT_MAX.aggregateId) ??

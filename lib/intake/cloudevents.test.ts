@@ -55,6 +55,7 @@ describe("a structured CloudEvent", () => {
     expect(source).toBe("/shop/orders");
     expect(letter).toMatchObject({
       eventId: "ce-1",
+      producer: "/shop/orders",
       eventType: "order.created",
       aggregateId: "order-77",
       aggregateType: "order",

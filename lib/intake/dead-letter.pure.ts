@@ -44,6 +44,11 @@ export function deadLetterPlace({ deadLetter }: Origin): Record<string, unknown>
   return (deadLetter ?? {}) as Record<string, unknown>;
 }
 
+/** Names an event among all that one redrive sends, on wires that know a message by its id. */
+export function identityOf({ producer, eventId }: Pick<DeadLetter, "producer" | "eventId">): string {
+  return producer === undefined ? eventId : `${producer}\0${eventId}`;
+}
+
 /** A record of a log, as receipts and dead letters name it: `orders [3] offset 330`. null = the origin names none. */
 export function recordPlace({
   topic,
@@ -67,6 +72,8 @@ export type RedriveMark = { redriveId: string; attempt: number };
  */
 export type DeadLetter = {
   eventId: string;
+  /** Within which `eventId` is unique: `source` of a CloudEvent. Absent = the id is unique in its source of Parkade. */
+  producer?: string;
   aggregateType: string | null;
   aggregateId: string | null;
   /** Version of the aggregate. An integer kept as text on the wire when beyond 2^53; bigint inside. */

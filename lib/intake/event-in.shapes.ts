@@ -45,7 +45,7 @@ import {
 /**
  * One event of our own JSON:
  *
- *     { source, eventId, aggregateId?, aggregateType?, version?, eventType?, errorCode,
+ *     { source, eventId, producer?, aggregateId?, aggregateType?, version?, eventType?, errorCode,
  *       error?: { type, message, stack }, attempts?, traceId?, failedAt?,
  *       payload (any JSON) | payloadBase64, contentType?, headers?: [[name, value]] | {}, tags?: {}, origin?: {} }
  *
@@ -131,6 +131,10 @@ const readBase64Text = z.optional(z.unknown()).register(z.globalRegistry, {
 const eventInSchema = z.strictObject({
   source: z.optional(text(TEXT_MAX.sourceName)),
   eventId: text(TEXT_MAX.eventId),
+  producer: described(
+    z.nullish(text(TEXT_MAX.producer)),
+    "Within which the eventId is unique, such as the source of a CloudEvent. Without one it is unique in the source",
+  ),
   aggregateId: z.nullish(text(TEXT_MAX.aggregateId)),
   aggregateType: z.nullish(text(TEXT_MAX.aggregateType)),
   version: readVersionText,
@@ -210,6 +214,7 @@ export function readEventIn(bytes: Uint8Array, span: Span, options: ReadOptions)
   const headers = readHeaders(event.headers, options.headersMax);
   const letter: DeadLetter = {
     eventId: event.eventId,
+    ...(event.producer ? { producer: event.producer } : {}),
     aggregateType: event.aggregateType ?? null,
     aggregateId: event.aggregateId ?? null,
     version: readVersion(bytes, members),

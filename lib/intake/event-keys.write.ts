@@ -1,12 +1,13 @@
 import type { EventStatus } from "@/lib/events/event-state.pure";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import type { Tx } from "@/lib/platform/database/db";
 
 /** An arrival as its key needs it. \`id\`: of the event that shall hold the key. */
-type KeyHolder = { id: string; sourceId: string; letter: { eventId: string } };
+type KeyHolder = { id: string; sourceId: string; letter: Pick<DeadLetter, "eventId" | "producer"> };
 
-/** Names an event in maps and sets: two arrivals of one event have the same key. */
-export function keyOf(sourceId: string, eventId: string): string {
-  return `${sourceId}${eventId}`;
+/** Names an event in maps and sets: two arrivals of one event have the same key. `producer` as the store has it, '' = none. */
+export function keyOf(sourceId: string, eventId: string, producer = ""): string {
+  return `${sourceId}${producer}\0${eventId}`;
 }
 
 /**
@@ -15,19 +16,27 @@ export function keyOf(sourceId: string, eventId: string): string {
  */
 export async function claimKeys(tx: Tx, parkings: readonly KeyHolder[]): Promise<Set<string>> {
   const sorted = [...parkings].sort(
-    (a, b) => compare(a.letter.eventId, b.letter.eventId) || compare(a.sourceId, b.sourceId),
+    (a, b) =>
+      compare(a.letter.eventId, b.letter.eventId) ||
+      compare(a.sourceId, b.sourceId) ||
+      compare(producerOf(a), producerOf(b)),
   );
   const rows = await tx.query<{ id: string }>(
-    `insert into event_keys (source_id, event_id, id)
-     select * from unnest($1::uuid[], $2::text[], $3::uuid[]) on conflict do nothing returning id`,
+    `insert into event_keys (source_id, event_id, id, producer)
+     select * from unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[]) on conflict do nothing returning id`,
     [
       sorted.map((parking) => parking.sourceId),
       sorted.map((parking) => parking.letter.eventId),
       sorted.map((parking) => parking.id),
+      sorted.map(producerOf),
     ],
     { name: "claim-keys" },
   );
   return new Set(rows.map((row) => row.id));
+}
+
+function producerOf({ letter }: KeyHolder): string {
+  return letter.producer ?? "";
 }
 
 function compare(a: string, b: string): number {
@@ -46,16 +55,23 @@ export async function reviveKeys(
 ): Promise<Set<string>> {
   const gone = `not exists (select 1 from dlq_events e where e.id = k.id)
     and (k.id = any($1::uuid[]) or not exists (select 1 from archived_events a where a.id = k.id))`;
-  const keys = await tx.query<{ sourceId: string; eventId: string; oldId: string }>(
-    `select k.source_id as "sourceId", k.event_id as "eventId", k.id as "oldId"
-       from unnest($2::uuid[], $3::text[]) as w (source_id, event_id)
-       join event_keys k on k.event_id = w.event_id and k.source_id = w.source_id
-      where ${gone} order by k.event_id, k.source_id for no key update of k`,
-    [[...lost], parkings.map(({ sourceId }) => sourceId), parkings.map(({ letter }) => letter.eventId)],
+  const keys = await tx.query<{ sourceId: string; eventId: string; producer: string; oldId: string }>(
+    `select k.source_id as "sourceId", k.event_id as "eventId", k.producer, k.id as "oldId"
+       from unnest($2::uuid[], $3::text[], $4::text[]) as w (source_id, event_id, producer)
+       join event_keys k on k.event_id = w.event_id and k.source_id = w.source_id and k.producer = w.producer
+      where ${gone} order by k.event_id, k.source_id, k.producer for no key update of k`,
+    [
+      [...lost],
+      parkings.map(({ sourceId }) => sourceId),
+      parkings.map(({ letter }) => letter.eventId),
+      parkings.map(producerOf),
+    ],
     { name: "lock-gone-keys" },
   );
   if (keys.length === 0) return new Set();
-  const idOf = new Map(parkings.map(({ id, sourceId, letter }) => [keyOf(sourceId, letter.eventId), id]));
+  const idOf = new Map(
+    parkings.map(({ id, sourceId, letter }) => [keyOf(sourceId, letter.eventId, letter.producer), id]),
+  );
   const rows = await tx.query<{ id: string }>(
     `update event_keys k set id = w.id
        from unnest($2::uuid[], $3::text[], $4::uuid[], $5::uuid[]) as w (source_id, event_id, old_id, id)
@@ -66,7 +82,7 @@ export async function reviveKeys(
       keys.map(({ sourceId }) => sourceId),
       keys.map(({ eventId }) => eventId),
       keys.map(({ oldId }) => oldId),
-      keys.map(({ sourceId, eventId }) => idOf.get(keyOf(sourceId, eventId))),
+      keys.map(({ sourceId, eventId, producer }) => idOf.get(keyOf(sourceId, eventId, producer))),
     ],
     { name: "revive-keys" },
   );
@@ -81,7 +97,7 @@ export async function lockOwnKeys(tx: Tx, parkings: readonly KeyHolder[]): Promi
   const rows = await tx.query<{ id: string }>(
     `select k.id from unnest($1::uuid[], $2::text[], $3::uuid[]) as w (source_id, event_id, id)
        join event_keys k on k.event_id = w.event_id and k.source_id = w.source_id and k.id = w.id
-      order by k.event_id, k.source_id for no key update of k`,
+      order by k.event_id, k.source_id, k.producer for no key update of k`,
     [
       parkings.map((parking) => parking.sourceId),
       parkings.map((parking) => parking.letter.eventId),
@@ -92,16 +108,28 @@ export async function lockOwnKeys(tx: Tx, parkings: readonly KeyHolder[]): Promi
   return new Set(rows.map((row) => row.id));
 }
 
-type ArchivedKey = { id: string; sourceId: string; eventId: string; status: EventStatus };
+/** `hashes`: SHA-256 of the bytes of each revision; null = unknown. */
+type ArchivedKey = {
+  id: string;
+  sourceId: string;
+  eventId: string;
+  producer: string;
+  status: EventStatus;
+  hashes: Buffer[] | null;
+};
 
 /** The archived events that these arrivals are of. */
 export async function archivedAmongKeys(tx: Tx, parkings: readonly KeyHolder[]): Promise<ArchivedKey[]> {
   return tx.query<ArchivedKey>(
-    `select a.id, k.source_id as "sourceId", k.event_id as "eventId", a.status
-       from unnest($1::uuid[], $2::text[]) as w (source_id, event_id)
-       join event_keys k on k.event_id = w.event_id and k.source_id = w.source_id
+    `select a.id, k.source_id as "sourceId", k.event_id as "eventId", k.producer, a.status, a.hashes
+       from unnest($1::uuid[], $2::text[], $3::text[]) as w (source_id, event_id, producer)
+       join event_keys k on k.event_id = w.event_id and k.source_id = w.source_id and k.producer = w.producer
        join archived_events a on a.id = k.id`,
-    [parkings.map((parking) => parking.sourceId), parkings.map((parking) => parking.letter.eventId)],
+    [
+      parkings.map((parking) => parking.sourceId),
+      parkings.map((parking) => parking.letter.eventId),
+      parkings.map(producerOf),
+    ],
     { name: "archived-keys" },
   );
 }

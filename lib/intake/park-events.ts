@@ -22,9 +22,10 @@ import { claimKeys, keyOf, reviveKeys } from "@/lib/intake/event-keys.write";
 import { markSuperseded } from "@/lib/intake/mark-superseded";
 import { holdSources, insertEvents, type ParkContext, type Parking } from "@/lib/intake/park.write";
 import { ensurePartitions, isMissingPartition } from "@/lib/intake/partitions.write";
+import { ofKnownProducers, withStoredProducer } from "@/lib/intake/producer";
 import { type OpenSend, ofSentRecords, ReceiptOutstanding, stillOpen } from "@/lib/intake/record-bounces.write";
-import { ArchivedArrival, recordKnownEvents } from "@/lib/intake/record-known-events";
-import { type ArrivalDeps, restoreArrivals } from "@/lib/intake/restore-arrivals";
+import { type ChangedEvent, recordKnownEvents } from "@/lib/intake/record-known-events";
+import { ArchivedArrival, type ArrivalDeps, restoreArrivals } from "@/lib/intake/restore-arrivals";
 import { assertRoom } from "@/lib/intake/room/measure-room";
 import { type Storm, thinOut } from "@/lib/intake/storms/thin-out";
 import { isRowFault, type Tx } from "@/lib/platform/database/db";
@@ -36,10 +37,18 @@ import { DomainError } from "@/lib/platform/plain/problem.pure";
 export const PARK_BATCH_MAX = 1_000;
 
 /**
- * The outcome of one arrival. `dropped`: a rule of admission says that it is noise. `unstored`: it was counted in a storm and is
+ * The outcome of one arrival. An object: its event was known, and its bytes are a further revision of it. `dropped`: a rule of admission says that it is noise. `unstored`: it was counted in a storm and is
  * not among its sample. `rejected`: the store refuses one of its values.
  */
-export type ParkOutcome = "parked" | "duplicate" | "bounced" | "dropped" | "unstored" | "unknown-source" | "rejected";
+export type ParkOutcome =
+  | "parked"
+  | "duplicate"
+  | "bounced"
+  | "dropped"
+  | "unstored"
+  | "unknown-source"
+  | "rejected"
+  | ChangedEvent;
 
 /**
  * Parks a batch of at most PARK_BATCH_MAX arrivals in one transaction: all of it is committed when this resolves, so
@@ -49,9 +58,9 @@ export type ParkOutcome = "parked" | "duplicate" | "bounced" | "dropped" | "unst
  *
  * The rules of admission in force when the transaction begins are applied to each arrival, see `lib/intake/admission/admission.pure.ts`.
  *
- * New events are stored with body, group, counters and one audit entry; an event that is known already is a duplicate
- * or a bounce, see `lib/intake/bounce.pure.ts`. An archived event that was sent is restored first; an arrival of one that was
- * IGNORED is a duplicate. Of two batches that park the same event at the same time exactly one does.
+ * New events are stored with body, group, counters and one audit entry; an event that is known already is a duplicate,
+ * a bounce, or has other bytes, see `lib/intake/bounce.pure.ts`. An archived event that was sent is restored first; an arrival of one
+ * that was IGNORED is a duplicate, unless its bytes are new. Of two batches that park the same event at the same time exactly one does.
  *
  * Rejects with DomainError `store-full` while there is no room, see `room/`: known events wait as well.
  *
@@ -179,7 +188,7 @@ type BatchOptions = Pick<ParkContext, "actor" | "nowMs"> & {
 /** One arrival of a known source. `id` is used when the event is new. */
 type Incoming = Parking & { admitted: AdmittedArrival };
 
-const arrivalKey = ({ sourceId, letter }: Parking) => keyOf(sourceId, letter.eventId);
+const arrivalKey = ({ sourceId, letter }: Parking) => keyOf(sourceId, letter.eventId, letter.producer);
 
 async function park(tx: Tx, arrivals: readonly AdmittedArrival[], options: BatchOptions): Promise<ParkOutcome[]> {
   const sources = await holdSources(tx, [...new Set(arrivals.map(({ source }) => source))]);
@@ -198,14 +207,16 @@ async function park(tx: Tx, arrivals: readonly AdmittedArrival[], options: Batch
     if (sourceId === undefined) return [];
     const id = ids[index]!;
     places.set(id, index);
-    const { letter, group, mark, arrived, label, matched, failed } = admitted;
+    const { group, mark, arrived, label, matched, failed } = admitted;
+    const letter = withStoredProducer(admitted.letter);
     const record = admissionRecord(arrived, { letter, group: label, matched, failed });
     return [{ id, sourceId, letter, group, mark, record, admitted }];
   });
   const settle = (parkings: readonly Parking[], outcome: ParkOutcome) => {
     for (const { id } of parkings) outcomes[places.get(id)!] = outcome;
   };
-  const known = await ofSentRecords(tx, incoming, { mayWait: options.mayWait });
+  const sent = await ofSentRecords(tx, incoming, { mayWait: options.mayWait });
+  const known = await ofKnownProducers(tx, sent, options.lost);
   const { kept: admitted, dropped, again } = await dropNoise(tx, known);
   settle(dropped, "dropped");
   settle(again, "duplicate");
@@ -226,12 +237,17 @@ async function park(tx: Tx, arrivals: readonly AdmittedArrival[], options: Batch
   const stored = firsts.filter(({ id }) => !parked.has(id));
   // Arrivals of the same event are recorded one at a time, in their order: each sees the result of the one before.
   for (const group of withoutRepeats([...stored, ...repeats])) {
-    const bounced = await recordKnownEvents(tx, group, context);
-    for (const parking of group) settle([parking], bounced.has(parking.id) ? "bounced" : "duplicate");
+    const news = await recordKnownEvents(tx, group, context);
+    for (const parking of group) settle([parking], outcomeOf(news.get(parking.id)));
   }
   await countNotParked(tx, notParked(incoming, outcomes, places), nowMs);
   await recordAdmission(tx, incoming, (id) => outcomes[places.get(id)!]!, context);
   return outcomes;
+}
+
+function outcomeOf(known: { kind: "bounced" } | ChangedEvent | undefined): ParkOutcome {
+  if (known === undefined) return "duplicate";
+  return known.kind === "bounced" ? "bounced" : known;
 }
 
 const NOT_PARKED: readonly ParkOutcome[] = ["duplicate", "dropped", "unstored"] satisfies NotParked[];
@@ -243,6 +259,7 @@ function notParked(
 ): CountedArrival[] {
   return incoming.flatMap((parking) => {
     const outcome = outcomes[places.get(parking.id)!]!;
+    if (typeof outcome !== "string") return [{ kind: "duplicate", parking }];
     return NOT_PARKED.includes(outcome) ? [{ kind: outcome as NotParked, parking }] : [];
   });
 }

@@ -76,7 +76,7 @@ export async function holdSources(tx: Tx, names: string[]): Promise<HeldSources>
 
 const EVENT_COLUMNS = [
   ...["id", "source_id", "event_id", "aggregate_type", "aggregate_id", "version", "error_code", "fingerprint"],
-  ...["first_seen", "status", "attempts", "last_attempt_at", "admission"],
+  ...["first_seen", "status", "attempts", "last_attempt_at", "admission", "producer"],
 ];
 const FACT_COLUMNS = [
   ...["id", "aggregate_id", "event_type", "trace_id", "failed_at", "last_error_code", "last_error", "payload_bytes"],
@@ -150,7 +150,8 @@ function addEvent(rows: CopyRows, { id, sourceId, letter, group, mark }: Parking
     .text(PARKED_AS)
     .int4(letter.attempts)
     .timestamp(letter.failedAtMs)
-    .text(mark);
+    .text(mark)
+    .text(letter.producer ?? "");
 }
 
 function addFacts(rows: CopyRows, { id, letter }: Parking): void {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { EventStatus } from "@/lib/events/event-state.pure";
-import { type KnownEvent, placeOf, storedMsOf } from "@/lib/intake/bounce.pure";
-import { storeBrought } from "@/lib/intake/brought-revisions.write";
+import { type KnownEvent, placeOf } from "@/lib/intake/bounce.pure";
+import { type BroughtRevision, currentRevisions, keepBrought } from "@/lib/intake/brought-revisions.write";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import type { Parking } from "@/lib/intake/park.write";
 import { flowBesideBounce } from "@/lib/observe/flow.pure";
@@ -11,14 +11,15 @@ import { idSpan } from "@/lib/platform/database/id-span";
 import { errorSummary, INT4_MAX } from "@/lib/platform/plain/storable.pure";
 import { lockEvents } from "@/lib/redrive/run/store/fence.write";
 import { ATTEMPT, ITEM, PARKED } from "@/lib/redrive/states/state.sql";
-import { moveCurrent, nextRevisions } from "@/lib/repair/revisions/revise-events.write";
 import { bounceBecomesCurrent } from "@/lib/repair/revisions/revision.pure";
 
 /** A stored event whose key is the key of an arrival. */
-type StoredEvent = KnownEvent & {
+export type StoredEvent = KnownEvent & {
   id: string;
   sourceId: string;
   eventId: string;
+  /** As in the key: '' = none. */
+  producer: string;
   errorCode: string;
   fingerprint: string;
   aggregateType: string | null;
@@ -37,12 +38,8 @@ type StoredEvent = KnownEvent & {
  * see `reviveKeys`.
  */
 export async function findKnown(tx: Tx, parkings: Parking[]): Promise<StoredEvent[]> {
-  const arrivals = parkings.map(({ letter }) => ({
-    place: placeOf(letter.origin),
-    dated: storedMsOf(letter.origin) !== null,
-  }));
   const rows = await tx.query<Omit<StoredEvent, keyof FirstArrival> & { n: number }>(
-    `select w.n::int as n, e.id, e.source_id as "sourceId", e.event_id as "eventId", e.error_code as "errorCode", e.fingerprint,
+    `select w.n::int as n, e.id, e.source_id as "sourceId", e.event_id as "eventId", e.producer, e.error_code as "errorCode", e.fingerprint,
             e.aggregate_type as "aggregateType", e.aggregate_id as "aggregateId", e.attempts, e.bounces, e.failures,
             e.confirmed_at is not null as confirmed, e.confirmed_redrive as "confirmedRedrive",
             (extract(epoch from e.first_seen) * 1000)::float8 as "firstSeenMs",
@@ -51,8 +48,8 @@ export async function findKnown(tx: Tx, parkings: Parking[]): Promise<StoredEven
             e.status, e.redrives, coalesce(e.bounced_redrives, '{}') as "bouncedRedrives",
             array(select i.redrive_id from redrive_items i where i.id = e.id and i.state = ${ITEM.failed}) as "failedRedrives",
             sending.redrive_id as "sendingRedrive", delivered.redrive_id as "deliveredRedrive"
-       from unnest($1::uuid[], $2::text[]) with ordinality as w (source_id, event_id, n)
-       join event_keys k on k.event_id = w.event_id and k.source_id = w.source_id
+       from unnest($1::uuid[], $2::text[], $3::text[]) with ordinality as w (source_id, event_id, producer, n)
+       join event_keys k on k.event_id = w.event_id and k.source_id = w.source_id and k.producer = w.producer
        join dlq_events e on e.id = k.id
        left join lateral (
          select i.redrive_id from redrive_items i
@@ -61,46 +58,72 @@ export async function findKnown(tx: Tx, parkings: Parking[]): Promise<StoredEven
        left join lateral (
          select i.redrive_id from redrive_items i where i.id = e.id and i.state = ${ITEM.delivered}
           order by i.finished_at desc limit 1) delivered on true`,
-    [parkings.map((parking) => parking.sourceId), parkings.map((parking) => parking.letter.eventId)],
+    [
+      parkings.map((parking) => parking.sourceId),
+      parkings.map((parking) => parking.letter.eventId),
+      parkings.map((parking) => parking.letter.producer ?? ""),
+    ],
     { name: "find-known" },
   );
   const first = await firstArrivals(
     tx,
-    rows.flatMap(({ n, id }) => {
-      const { place, dated } = arrivals[n - 1]!;
-      return place !== null || dated ? [{ n, id, place }] : [];
-    }),
+    rows.map(({ n, id }) => ({ n, id, letter: parkings[n - 1]!.letter })),
   );
   return rows.map(({ n, ...event }) => ({
     ...event,
-    ...(first.get(n) ?? { isStoredLetter: false, firstStoredMs: null }),
+    // Without a body there is nothing to compare with.
+    ...(first.get(n) ?? { isStoredLetter: false, firstStoredMs: null, hasBytes: true }),
   }));
 }
 
-type FirstArrival = Pick<StoredEvent, "isStoredLetter" | "firstStoredMs">;
+type FirstArrival = Pick<StoredEvent, "isStoredLetter" | "firstStoredMs" | "hasBytes">;
 
 /**
- * What the stored letters of events say of their place, by the number of the arrival. A statement of its own: few letters say where
- * they lay, and the bodies may lie on other servers than the events (docs/scale-out.md).
+ * What the stored letters of events say of the place and the bytes of an arrival, by its number. A statement of its own: the bodies may
+ * lie on other servers than the events (docs/scale-out.md). Bytes are compared by their SHA-256, and only those of one length.
  */
 async function firstArrivals(
   tx: Tx,
-  wanted: readonly { n: number; id: string; place: object | null }[],
+  wanted: readonly { n: number; id: string; letter: DeadLetter }[],
 ): Promise<Map<number, FirstArrival>> {
   if (wanted.length === 0) return new Map();
   const ids = wanted.map(({ id }) => id);
   const rows = await tx.query<FirstArrival & { n: number }>(
     `select w.n, coalesce(b.origin @> w.place or exists (
-              select 1 from event_bounces x where x.id = b.id and x.origin @> w.place), false) as "isStoredLetter",
+              select 1 from event_bounces x where x.id = b.id and x.origin @> w.place
+              union all
+              select 1 from event_revisions x where x.id = b.id and x.origin @> w.place), false) as "isStoredLetter",
+            ${holdsBytes("b")} or exists (
+              select 1 from event_revisions r where r.id = b.id and r.id between $4 and $5 and ${holdsBytes("r")}) as "hasBytes",
             case when jsonb_typeof(b.origin -> 'deadLetter' -> 'storedAtMs') = 'number'
                  then (b.origin -> 'deadLetter' ->> 'storedAtMs')::float8 end as "firstStoredMs"
-       from unnest($1::int[], $2::uuid[], $3::jsonb[]) as w (n, id, place) join dlq_event_bodies b on b.id = w.id
+       from unnest($1::int[], $2::uuid[], $3::jsonb[], $6::int[], $7::bytea[], $8::text[])
+              as w (n, id, place, bytes, hash, content_type)
+       join dlq_event_bodies b on b.id = w.id
       where b.id = any($2::uuid[]) and b.id between $4 and $5`,
-    [wanted.map(({ n }) => n), ids, wanted.map(({ place }) => place && JSON.stringify(place)), ...idSpan(ids)],
+    [
+      wanted.map(({ n }) => n),
+      ids,
+      wanted.map(({ letter }) => storable(placeOf(letter.origin))),
+      ...idSpan(ids),
+      wanted.map(({ letter }) => letter.payload.byteLength),
+      wanted.map(({ letter }) => bytesHash(letter)),
+      wanted.map(({ letter }) => letter.contentType),
+    ],
     { name: "first-arrivals" },
   );
   return new Map(rows.map(({ n, ...first }) => [n, first]));
 }
+
+const storable = (place: object | null) => place && JSON.stringify(place);
+
+export function bytesHash({ payload }: Pick<DeadLetter, "payload">): Buffer {
+  return createHash("sha256").update(payload).digest();
+}
+
+/** SQL: the row `alias` holds the bytes of the arrival `w`. */
+const holdsBytes = (alias: string) =>
+  `(octet_length(${alias}.payload) = w.bytes and ${alias}.content_type = w.content_type and sha256(${alias}.payload) = w.hash)`;
 
 export type OpenSend = { id: string; redriveId: string; attempt: number };
 
@@ -139,15 +162,16 @@ export async function ofSentRecords<P extends Parking>(
 ): Promise<readonly P[]> {
   const lost = parkings.filter(({ letter }) => letter.failedRecord !== undefined);
   if (lost.length === 0) return parkings;
-  type Sent = { letterId: string; eventId: string } & OpenSend;
+  type Sent = { letterId: string; eventId: string; producer: string } & OpenSend;
   // Receipts and open sends in one snapshot: a send that ends between two statements would be in neither.
   const rows = await tx.query<Sent & { open: boolean }>(
     `with letters as materialized (
        select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::int[])
                 as w (id, source_id, event_id, record, key, hash, bytes)
-        where not exists (select 1 from event_keys k where k.event_id = w.event_id and k.source_id = w.source_id)
+        where not exists (
+                select 1 from event_keys k where k.event_id = w.event_id and k.source_id = w.source_id and k.producer = '')
      ), receipts as materialized (
-       select w.id as letter_id, w.key, w.hash, e.event_id, i.id, i.redrive_id, i.attempts, i.revision, i.finished_at
+       select w.id as letter_id, w.key, w.hash, e.event_id, e.producer, i.id, i.redrive_id, i.attempts, i.revision, i.finished_at
          from letters w
          join redrive_items i on i.sent_record = w.record and i.source_id = w.source_id
          join dlq_events e on e.id = i.id
@@ -156,7 +180,7 @@ export async function ofSentRecords<P extends Parking>(
          from redrive_attempts t join redrive_items i on i.id = t.id and i.redrive_id = t.redrive_id
         where $8 and t.state = ${ATTEMPT.open} and i.source_id in (select source_id from letters)
      )
-     select t.letter_id as "letterId", t.event_id as "eventId", t.id, t.redrive_id as "redriveId", t.attempts as attempt,
+     select t.letter_id as "letterId", t.event_id as "eventId", t.producer, t.id, t.redrive_id as "redriveId", t.attempts as attempt,
             false as open, t.finished_at as at
        from receipts t
        join dlq_event_bodies b on b.id = t.id
@@ -164,7 +188,7 @@ export async function ofSentRecords<P extends Parking>(
       where sha256(coalesce(r.payload, b.payload)) = t.hash
         and b.origin ->> 'key' is not distinct from t.key
      union all
-     select w.id, w.event_id, t.id, t.redrive_id, t.attempt, true, null
+     select w.id, w.event_id, '', t.id, t.redrive_id, t.attempt, true, null
        from sends t
        join dlq_event_bodies b on b.id = t.id
        left join event_revisions r on r.id = b.id and r.revision = t.revision
@@ -178,7 +202,7 @@ export async function ofSentRecords<P extends Parking>(
       lost.map(({ letter }) => letter.eventId),
       lost.map(({ letter }) => letter.failedRecord),
       lost.map(({ letter }) => letter.origin.key ?? null),
-      lost.map(({ letter }) => createHash("sha256").update(letter.payload).digest()),
+      lost.map(({ letter }) => bytesHash(letter)),
       lost.map(({ letter }) => letter.payload.length),
       mayWait,
     ],
@@ -191,7 +215,8 @@ export async function ofSentRecords<P extends Parking>(
     const sent = found.get(parking.id);
     if (sent === undefined) return parking;
     const redrive = { redriveId: sent.redriveId, attempt: Math.max(sent.attempt, 1) };
-    return { ...parking, letter: { ...parking.letter, eventId: sent.eventId, redrive } };
+    const { eventId, producer } = sent;
+    return { ...parking, letter: { ...parking.letter, eventId, producer: producer || undefined, redrive } };
   });
 }
 
@@ -224,12 +249,16 @@ const BOUNCE_FLOW = `, moved_beside as (
    group by source_id, code, print, kind
 )`;
 
-/** `counts`: the bounce is a failure that is not counted yet. `cooldownMs` runs from now, by the store's clock. */
+/**
+ * `failed` false: it is no failure, but other bytes of an event that had left the parked events. `counts`: it is a failure that is
+ * not counted yet. `cooldownMs` runs from now, by the store's clock.
+ */
 export type Bounce = {
   found: StoredEvent;
   parking: Parking;
   status: EventStatus;
   redriveId: string | null;
+  failed: boolean;
   counts: boolean;
   cooldownMs: number;
 };
@@ -313,18 +342,15 @@ async function updateFacts(tx: Tx, bounces: Bounce[]): Promise<void> {
   );
 }
 
-/** A revision that a bounce brought, and whether it is the current one now. */
-type BroughtRevision = { revision: number; current: boolean };
-
 /**
  * Keeps what each bounce brought: its error, headers, origin and what admission did; and its bytes as a revision, by the
- * event's id, when they differ from those that were sent. The events must be locked by this transaction.
+ * event's id, when no revision holds them. The events must be locked by this transaction.
  */
 export async function storeBounces(
   tx: Tx,
   bounces: Bounce[],
   { actor, nowMs }: { actor: string; nowMs: number },
-): Promise<Map<string, BroughtRevision>> {
+): Promise<ReadonlyMap<string, BroughtRevision>> {
   const column = <T>(of: (bounce: Bounce) => T) => bounces.map(of);
   // The intent of a send is stored before the send: what came back has an attempt. Without one, a consumer had confirmed
   // an event that Parkade had not sent.
@@ -354,35 +380,23 @@ export async function storeBounces(
     { name: "store-bounces" },
   );
   const revisionSent = new Map(sent.map((row) => [row.id, row.sent]));
-  const next = await nextRevisions(
+  const current = await currentRevisions(
     tx,
     column(({ found }) => found.id),
   );
-  const revisions = bounces.map(({ found, parking: { letter } }) => ({
-    ...{
-      id: found.id,
-      revision: next.get(found.id) ?? 2,
-      sent: revisionSent.get(found.id)!,
-      bounce: found.bounces + 1,
-    },
-    ...{ payload: letter.payload, contentType: letter.contentType },
-  }));
-  const brought = await storeBrought(tx, revisions, { actor, nowMs });
-  if (brought.length === 0) return new Map();
-  const events = await tx.query<{ id: string; revision: number }>(
-    "select id, revision from dlq_events where id = any($1::uuid[])",
-    [brought.map(({ id }) => id)],
-    { name: "current-revisions" },
-  );
-  const current = new Map(events.map(({ id, revision }) => [id, revision]));
-  const moves = brought.filter(({ id, sent }) => bounceBecomesCurrent({ sent, current: current.get(id)! }));
-  await moveCurrent(
+  return keepBrought(
     tx,
-    moves.map(({ id, revision, bytes }) => ({ id, to: revision, payloadBytes: bytes })),
-    null,
+    bounces.map(({ found: { id, bounces }, parking: { letter }, failed }) => {
+      const was = current.get(id)!;
+      const sent = revisionSent.get(id)!;
+      const beside = { id, bounce: bounces + 1, letter, origin: null };
+      return failed
+        ? // The headers of a bounce carry the marks of its failure: the revision is sent with those that were sent before.
+          { ...beside, headers: null, base: sent, becomes: bounceBecomesCurrent({ sent, current: was.revision }) }
+        : { ...beside, headers: letter.headers, base: was.revision, becomes: was.revision === was.newest };
+    }),
+    { actor, nowMs },
   );
-  const moved = new Set(moves.map(({ id }) => id));
-  return new Map(brought.map(({ id, revision }) => [id, { revision, current: moved.has(id) }]));
 }
 
 /** Bounces of one redrive; `sampled` of them were delivered since it last started or resumed. */

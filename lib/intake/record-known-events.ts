@@ -2,17 +2,21 @@ import { appendAudit } from "@/lib/guard/audit/audit.write";
 import type { Settings } from "@/lib/guard/settings/settings.pure";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { meaningOf, storedMsOf } from "@/lib/intake/bounce.pure";
+import { type BroughtRevision, currentRevisions, keepBrought } from "@/lib/intake/brought-revisions.write";
 import { archivedAmongKeys, keyOf } from "@/lib/intake/event-keys.write";
 import { markSuperseded } from "@/lib/intake/mark-superseded";
 import { type ParkContext, type Parking, touchGroups } from "@/lib/intake/park.write";
 import {
   type Bounce,
+  bytesHash,
   countBounces,
   findKnown,
   knownRedrives,
   recordBounces,
+  type StoredEvent,
   storeBounces,
 } from "@/lib/intake/record-bounces.write";
+import { ArchivedArrival } from "@/lib/intake/restore-arrivals";
 import { cooldownAfter } from "@/lib/order/after-failure.pure";
 import { aggregateKey } from "@/lib/order/aggregate.pure";
 import { type BouncedAggregate, countAggregateFailures } from "@/lib/order/aggregate-failures.write";
@@ -21,85 +25,176 @@ import type { Tx } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { INT4_MAX } from "@/lib/platform/plain/storable.pure";
 import { bounceRedrive } from "@/lib/redrive/pace/canary-and-brake";
+import { lockEvents } from "@/lib/redrive/run/store/fence.write";
+
+/** The event that a letter with other bytes is of, and where they are kept. `current`: the next redrive sends them. */
+export type ChangedEvent = { kind: "changed"; id: string } & BroughtRevision;
 
 /**
- * Of arrivals of events that are parked already, separates bounces from duplicates and records the bounces. Returns the ids
- * (of the arrivals) of the bounces.
+ * Of arrivals of events that are parked already, separates bounces and other bytes from duplicates, and records them. Returns what the
+ * arrivals were, by their ids; one that is absent is a duplicate.
  */
-export async function recordKnownEvents(tx: Tx, parkings: Parking[], context: ParkContext): Promise<Set<string>> {
+export async function recordKnownEvents(
+  tx: Tx,
+  parkings: Parking[],
+  context: ParkContext,
+): Promise<ReadonlyMap<string, { kind: "bounced" } | ChangedEvent>> {
   const marks = parkings.flatMap(({ letter }) => letter.redrive?.redriveId ?? []);
   const ours = await knownRedrives(tx, [...new Set(marks)]);
   const settings = await readSettings(tx);
-  const bounced = new Set<string>();
+  const outcomes = new Map<string, { kind: "bounced" } | ChangedEvent>();
   let left = parkings;
   while (left.length > 0) {
-    const bounces = await bouncesAmong(tx, left, { ours, settings });
-    if (bounces.length === 0) break;
-    const marked = await markSuperseded(
-      tx,
-      bounces.map(({ parking }) => parking),
-      context,
-    );
-    const judged = bounces.map((bounce, index) => ({ ...bounce, parking: marked[index]! }));
-    const moved = await recordBounces(tx, judged, context.nowMs);
-    const done = judged.filter(({ found }) => moved.has(found.id));
-    if (done.length > 0) await settleBounces(tx, done, { ...context, settings });
-    for (const { parking } of done) bounced.add(parking.id);
+    const { bounces, changes } = await newsAmong(tx, left, { ours, settings });
+    const locked = await lockedOf(tx, changes.length === 0 ? [] : [...changes, ...bounces]);
+    const unchanged = await recordChanges(tx, changes, { context, outcomes, locked });
+    const bounced = await recordComeback(tx, bounces, { ...context, settings });
+    for (const { parking } of bounces) if (bounced.has(parking.id)) outcomes.set(parking.id, { kind: "bounced" });
     // These events changed between the read and the update: read them again.
-    left = judged.filter(({ found }) => !moved.has(found.id)).map(({ parking }) => parking);
+    left = [...unchanged, ...bounces.flatMap(({ parking }) => (bounced.has(parking.id) ? [] : [parking]))];
   }
-  return bounced;
+  return outcomes;
 }
 
-/** Arrivals of archived events that may have come back: these are restored, then the batch is parked again. */
-export class ArchivedArrival extends Error {
-  readonly ids: readonly string[];
+/** Records bounces. Returns the ids of the arrivals that it recorded. */
+async function recordComeback(
+  tx: Tx,
+  bounces: readonly Bounce[],
+  context: ParkContext & { settings: Settings },
+): Promise<ReadonlySet<string>> {
+  if (bounces.length === 0) return new Set();
+  const marked = await markSuperseded(
+    tx,
+    bounces.map(({ parking }) => parking),
+    context,
+  );
+  const judged = bounces.map((bounce, index) => ({ ...bounce, parking: marked[index]! }));
+  const moved = await recordBounces(tx, judged, context.nowMs);
+  const done = judged.filter(({ found }) => moved.has(found.id));
+  if (done.length > 0) await settleBounces(tx, done, context);
+  return new Set(done.map(({ parking }) => parking.id));
+}
 
-  constructor(ids: readonly string[]) {
-    super("an event of the archive has arrived");
-    this.ids = ids;
-  }
+type Change = { found: StoredEvent; parking: Parking };
+type Locked = Awaited<ReturnType<typeof lockEvents>>;
+
+/** In one order with what else locks them: first those of changes and then those of bounces would be another one. */
+async function lockedOf(tx: Tx, events: readonly Change[]): Promise<Locked> {
+  return lockEvents(
+    tx,
+    events.map(({ found }) => found.id),
+  );
 }
 
 /**
- * Of arrivals whose events are not in the store, asserts that they repeat archived events that were IGNORED. Throws
- * ArchivedArrival for those of events that were sent or expired, and DomainError `events-busy` for one that has left since its key was
+ * Keeps the bytes of letters that no revision of their events holds. They are what goes, unless somebody chose another revision than
+ * the newest that arrived. Returns the arrivals whose events have changed their status since they were read.
+ */
+async function recordChanges(
+  tx: Tx,
+  changes: readonly Change[],
+  {
+    context: { actor, nowMs },
+    outcomes,
+    locked,
+  }: { context: ParkContext; outcomes: Map<string, { kind: "bounced" } | ChangedEvent>; locked: Locked },
+): Promise<Parking[]> {
+  if (changes.length === 0) return [];
+  const [still, moved] = [[] as Change[], [] as Parking[]];
+  for (const change of changes) {
+    if (locked.get(change.found.id)?.status === change.found.status) still.push(change);
+    else moved.push(change.parking);
+  }
+  const current = await currentRevisions(
+    tx,
+    still.map(({ found }) => found.id),
+  );
+  const brought = await keepBrought(
+    tx,
+    still.map(({ found: { id }, parking: { letter } }) => {
+      const { revision: base, newest } = current.get(id)!;
+      return {
+        id,
+        base,
+        becomes: base === newest,
+        bounce: null,
+        letter,
+        headers: letter.headers,
+        origin: letter.origin,
+      };
+    }),
+    { actor, nowMs },
+  );
+  for (const { found, parking } of still) {
+    const kept = brought.get(found.id);
+    // Another transaction has kept the same bytes meanwhile.
+    if (kept === undefined) continue;
+    outcomes.set(parking.id, { kind: "changed", id: found.id, ...kept });
+    await appendAudit(tx, {
+      actor,
+      action: "event.changed",
+      subjectKind: "event",
+      subjectId: found.id,
+      reason: null,
+      before: { revision: current.get(found.id)!.revision },
+      after: { ...kept, errorCode: parking.letter.errorCode },
+      count: 1,
+      atMs: nowMs,
+      eventIds: [found.id],
+    });
+  }
+  return moved;
+}
+
+/**
+ * Of arrivals whose events are not in the store, asserts that they repeat archived events that were IGNORED, with bytes
+ * of theirs. Throws ArchivedArrival for the others, and DomainError `events-busy` for one that has left since its key was
  * asked for.
  */
 async function assertRepeats(tx: Tx, missing: readonly Parking[], ours: ReadonlySet<string>): Promise<void> {
   const archived = await archivedAmongKeys(tx, missing);
-  const byKey = new Map(archived.map((event) => [keyOf(event.sourceId, event.eventId), event]));
+  const byKey = new Map(archived.map((event) => [keyOf(event.sourceId, event.eventId, event.producer), event]));
   const back = missing.flatMap(({ sourceId, letter }) => {
-    const event = byKey.get(keyOf(sourceId, letter.eventId));
+    const event = byKey.get(keyOf(sourceId, letter.eventId, letter.producer));
     if (!event) throw new DomainError("events-busy", "An event left the store while it arrived again: send it again");
     const marked = letter.redrive !== null && ours.has(letter.redrive.redriveId);
-    return event.status === "IGNORED" && !marked ? [] : [event.id];
+    const hash = bytesHash(letter);
+    const repeats = event.hashes === null || event.hashes.some((known) => known.equals(hash));
+    return event.status === "IGNORED" && !marked && repeats ? [] : [event.id];
   });
   if (back.length > 0) throw new ArchivedArrival([...new Set(back)]);
 }
 
 type BounceRules = { ours: ReadonlySet<string>; settings: Settings };
 
-async function bouncesAmong(tx: Tx, parkings: Parking[], { ours, settings }: BounceRules): Promise<Bounce[]> {
+async function newsAmong(
+  tx: Tx,
+  parkings: Parking[],
+  { ours, settings }: BounceRules,
+): Promise<{ bounces: Bounce[]; changes: Change[] }> {
   const known = await findKnown(tx, parkings);
-  const found = new Map(known.map((event) => [keyOf(event.sourceId, event.eventId), event]));
-  const missing = parkings.filter(({ sourceId, letter }) => !found.has(keyOf(sourceId, letter.eventId)));
+  const found = new Map(known.map((event) => [keyOf(event.sourceId, event.eventId, event.producer), event]));
+  const foundOf = ({ sourceId, letter }: Parking) => found.get(keyOf(sourceId, letter.eventId, letter.producer));
+  const missing = parkings.filter((parking) => foundOf(parking) === undefined);
   if (missing.length > 0) await assertRepeats(tx, missing, ours);
-  return parkings.flatMap((parking): Bounce[] => {
-    const event = found.get(keyOf(parking.sourceId, parking.letter.eventId));
-    if (!event) return [];
+  const bounces: Bounce[] = [];
+  const changes: Change[] = [];
+  for (const parking of parkings) {
+    const event = foundOf(parking);
+    if (!event) continue;
     const mark = parking.letter.redrive?.redriveId ?? null;
     const markedRedrive = mark !== null && ours.has(mark) ? mark : null;
     const arrived = { markedRedrive, storedMs: storedMsOf(parking.letter.origin) };
     const meaning = meaningOf(event, arrived, settings.redriveLimit);
-    if (meaning.kind === "duplicate") return [];
-    const { status, redriveId } = meaning;
+    if (meaning.kind === "changed") changes.push({ found: event, parking });
+    if (meaning.kind !== "bounce") continue;
+    const { status, redriveId, failed } = meaning;
     // A send that counted as failed and bounced later is one failure of its redrive, not two.
-    const counts = redriveId === null || !event.failedRedrives.includes(redriveId);
-    return [
-      { found: event, parking, status, redriveId, counts, cooldownMs: cooldownAfter(event.failures + 1, settings) },
-    ];
-  });
+    const counts = failed && (redriveId === null || !event.failedRedrives.includes(redriveId));
+    const cooldownMs = cooldownAfter(event.failures + 1, settings);
+    bounces.push({ found: event, parking, status, redriveId, failed, counts, cooldownMs });
+  }
+  return { bounces, changes };
 }
 
 async function settleBounces(
@@ -113,7 +208,7 @@ async function settleBounces(
     bounces.map(({ found, parking }) => ({ ...parking, id: found.id })),
     nowMs,
   );
-  for (const { found, parking, status, redriveId, counts } of bounces) {
+  for (const { found, parking, status, redriveId, failed, counts } of bounces) {
     await appendAudit(tx, {
       actor,
       action: "event.bounced",
@@ -127,6 +222,7 @@ async function settleBounces(
         errorCode: parking.letter.errorCode,
         bounces: found.bounces + 1,
         failures: found.failures + (counts ? 1 : 0),
+        ...(failed ? {} : { failed }),
         attempts: Math.min(found.attempts + parking.letter.attempts, INT4_MAX),
         ...(parking.mark === null ? {} : { admission: parking.mark }),
         ...brought.get(found.id),

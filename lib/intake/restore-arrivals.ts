@@ -6,6 +6,16 @@ import type { Db } from "@/lib/platform/database/db";
 import type { Log } from "@/lib/platform/log";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
+/** Arrivals of archived events that may have come back: these are restored, then the batch is parked again. */
+export class ArchivedArrival extends Error {
+  readonly ids: readonly string[];
+
+  constructor(ids: readonly string[]) {
+    super("an event of the archive has arrived");
+    this.ids = ids;
+  }
+}
+
 /** `archive` null = none is configured. */
 export type ArrivalDeps = { db: Db; clock: Clock; archive?: ArchiveStore | null; log?: Log };
 

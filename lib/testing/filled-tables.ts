@@ -18,6 +18,7 @@ const CHOSEN: Record<string, string> = {
   "alert_rules.severity": "'info'",
   "alerts.resolved_because": "'rule-off'",
   "alerts.state": "'resolved'",
+  "archived_events.hashes": "array['\\x0102'::bytea]",
   "audit_pending.kind": "'redaction'",
   "audit_seals.kind": "'subjects'",
   "audit_verifications.extent": "'whole'",

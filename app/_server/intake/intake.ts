@@ -4,6 +4,7 @@ import type { ParkAnswer } from "@/lib/events/events.shapes";
 import { assertMay, may, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type Arrival, type Rejection, readOrReject, shortRejection } from "@/lib/intake/arrival.shapes";
 import { PARK_BATCH_MAX, type ParkOutcome, parkEvents } from "@/lib/intake/park-events";
+import type { ChangedEvent } from "@/lib/intake/record-known-events";
 import type { SourceRules } from "@/lib/intake/source-rules.read";
 import { type RestoreOutcome, restoreEvents, type StoredArrival } from "@/lib/keep/restore/restore-events";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
@@ -16,6 +17,7 @@ const STORING_MAX = 2;
 const BATCH_BYTES_MAX = 2 * 1024 * 1024;
 /** Refusals that the answer lists: a stream of a million broken lines must not make an answer of a million entries. */
 const REJECTED_LISTED_MAX = 1_000;
+const CHANGED_LISTED_MAX = 1_000;
 /** A body with this many refused events in a row holds something else than events: the rest is not read. */
 const REFUSED_IN_A_ROW_MAX = 10_000;
 
@@ -64,6 +66,8 @@ export class Intake {
   private readonly answer: ParkAnswer = {
     accepted: 0,
     duplicates: 0,
+    changed: 0,
+    revisions: [],
     bounced: 0,
     dropped: 0,
     unstored: 0,
@@ -161,7 +165,7 @@ export class Intake {
     await this.flush();
     await Promise.all(this.storing);
     this.logForbidden();
-    this.answer.rejected.sort((a, b) => a.index - b.index);
+    for (const listed of [this.answer.rejected, this.answer.revisions]) listed.sort((a, b) => a.index - b.index);
     return this.answer;
   }
 
@@ -170,7 +174,7 @@ export class Intake {
     // A batch that failed caused `error`, or failed later.
     await Promise.allSettled(this.storing);
     if (this.forbidden.events < this.index) this.logForbidden();
-    const stored = this.answer.accepted + this.answer.bounced + this.answer.duplicates;
+    const stored = this.answer.accepted + this.answer.bounced + this.answer.duplicates + this.answer.changed;
     if (!(error instanceof DomainError) || stored === 0) return error;
     const detail = `${error.message}. ${stored} events were stored before: sent again they count as duplicates`;
     const { fields, internal, headers, retryAfterMs } = error;
@@ -247,7 +251,8 @@ export class Intake {
   private count(batch: Batch, place: number, outcome: ParkOutcome | RestoreOutcome): void {
     const index = batch.indexes[place]!;
     if (typeof outcome !== "string") {
-      this.reject(index, outcome.rejection);
+      if ("rejection" in outcome) this.reject(index, outcome.rejection);
+      else this.addRevision(index, outcome);
       return;
     }
     switch (outcome) {
@@ -273,6 +278,11 @@ export class Intake {
       case "rejected":
         this.reject(index, refusedByStore(batch.arrivals[place]!.letter.eventId));
     }
+  }
+
+  private addRevision(index: number, { id, revision, current }: ChangedEvent): void {
+    this.answer.changed++;
+    if (this.answer.revisions.length < CHANGED_LISTED_MAX) this.answer.revisions.push({ index, id, revision, current });
   }
 
   private reject(index: number, rejection: Rejection): void {

@@ -154,6 +154,14 @@ function Header({ event, editing }: { event: EventDetail; editing: boolean }) {
         </h1>
         <p className="flex flex-wrap items-center gap-x-3 text-muted">
           <ShortId id={event.eventId} label="event id" head={12} tail={6} />
+          {event.producer === null ? null : (
+            <bdi
+              className="line-clamp-1 font-mono text-sm break-all"
+              data-tip="Its producer, within which the event id is unique"
+            >
+              {visible(event.producer)}
+            </bdi>
+          )}
           {event.revision === 1 ? null : (
             <span data-tip="The current one of its revisions: see the tab Revisions">revision {event.revision}</span>
           )}

@@ -22,6 +22,7 @@ import {
   RETRY_COUNT,
 } from "@/lib/brokers/conventions/redrive-mark";
 import { type OutboundMessage, PublishError } from "@/lib/brokers/port";
+import { identityOf } from "@/lib/intake/dead-letter.pure";
 
 export type Amqp10Outbound = { to: string; bytes: Buffer };
 
@@ -47,8 +48,12 @@ function addressOf({ origin }: OutboundMessage, config: Amqp10Config, lane: "mai
 }
 
 /** Another one for each attempt: a broker that detects duplicates swallows an id that it knows. */
-function transportId({ redriveId, eventId, attempt }: OutboundMessage): string {
-  return createHash("sha256").update(`${redriveId} ${eventId} ${attempt}`).digest("hex").slice(0, 32);
+function transportId(message: OutboundMessage): string {
+  const { redriveId, attempt } = message;
+  return createHash("sha256")
+    .update(`${redriveId} ${identityOf(message)} ${attempt}`)
+    .digest("hex")
+    .slice(0, 32);
 }
 
 function propertiesOf(message: OutboundMessage, config: Amqp10Config): Properties {

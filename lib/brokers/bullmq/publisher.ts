@@ -22,6 +22,7 @@ import {
   type PublishReceipt,
 } from "@/lib/brokers/port";
 import { probed } from "@/lib/brokers/probe-sample";
+import { identityOf } from "@/lib/intake/dead-letter.pure";
 import { parseExact } from "@/lib/platform/plain/exact-json.pure";
 
 /** For how long a queue that was found counts as existing. */
@@ -185,7 +186,10 @@ export class BullmqPublisher implements Publisher {
     const data = exactValue(message.payload);
     if (!(await this.isThere(store, target)))
       throw refuse("BULLMQ_NO_QUEUE", `queue ${target} does not exist on ${storeAddress(this.config)}`);
-    const key = origin === null ? message.eventId : jobKey({ id: origin.id, timestamp: origin.addedAtMs ?? 0 });
+    const key =
+      origin === null
+        ? encodeURIComponent(identityOf(message))
+        : jobKey({ id: origin.id, timestamp: origin.addedAtMs ?? 0 });
     const id = newJobId(key, message);
     // A delay or a deduplication of the first job would hold back or swallow the new one.
     const { delay: _, deduplication: __, timestamp: ___, ...options } = origin?.options ?? {};

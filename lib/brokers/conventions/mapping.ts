@@ -17,6 +17,8 @@ type MappingInput = {
 type MappedFields = {
   /** null: the message carries no id of any kind. */
   eventId: string | null;
+  /** Within which the id is unique; absent = in the source. */
+  producer?: string;
   aggregateType: string | null;
   aggregateId: string | null;
   version: bigint | null;
@@ -141,6 +143,7 @@ function customaryFields(input: MappingInput): MappedFields {
   const { headers } = input.message;
   return {
     eventId: limitedEventId(eventIdOf(input)),
+    ...(cloudEvent === null ? {} : { producer: clean(cloudEvent.get("source")!) }),
     aggregateType: limited(
       headers.firstText(AGGREGATE_TYPE_HEADERS) ??
         cloudEvent?.get("aggregatetype") ??
@@ -165,6 +168,7 @@ export function applyMapping<Facts extends MappedFields>(
 ): Facts {
   const found = (selector: string | undefined) => (selector === undefined ? null : find(selector));
   const version = found(mapping.version);
+  const eventId = limitedEventId(found(mapping.eventId));
   const tags: Record<string, string> = {};
   for (const [key, selector] of Object.entries(mapping.tags ?? {})) {
     const value = limited(find(selector), TAG_CHARS_MAX);
@@ -172,7 +176,8 @@ export function applyMapping<Facts extends MappedFields>(
   }
   return {
     ...customary,
-    eventId: limitedEventId(found(mapping.eventId)) ?? customary.eventId,
+    // Another id that the source's owner has named is unique as they say: no convention adds to it.
+    ...(eventId === null || eventId === customary.eventId ? {} : { eventId, producer: undefined }),
     aggregateType: limited(found(mapping.aggregateType), ID_CHARS_MAX) ?? customary.aggregateType,
     aggregateId: limited(found(mapping.aggregateId), ID_CHARS_MAX) ?? customary.aggregateId,
     version: version === null ? customary.version : versionOf(version),

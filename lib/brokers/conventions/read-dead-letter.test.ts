@@ -411,6 +411,44 @@ describe("event identity", () => {
     expect(read(from, "q", mapping).eventId).toBe(expected);
   });
 
+  it.each<[string, AmqpDelivery, Mapping, string | undefined]>([
+    ["a CloudEvent in binary mode", delivery({ ...CE, "cloudEvents:type": "t" }), {}, "/shop"],
+    [
+      "one in another spelling",
+      delivery({ ce_id: "1", ce_source: "/eu", ce_specversion: "1.0", ce_type: "t" }),
+      {},
+      "/eu",
+    ],
+    [
+      "a structured CloudEvent",
+      delivery(
+        {},
+        {
+          body: '{"id":"1","source":"urn:shop","specversion":"1.0","type":"t"}',
+          properties: { contentType: "application/cloudevents+json" },
+        },
+      ),
+      {},
+      "urn:shop",
+    ],
+    [
+      "one whose own id the mapping names",
+      delivery({ ...CE, "cloudEvents:type": "t" }),
+      { eventId: "cloudEvents:id" },
+      "/shop",
+    ],
+    [
+      "one of which the mapping names another id",
+      delivery({ ...CE, "cloudEvents:type": "t", ref: "r" }),
+      { eventId: "ref" },
+      undefined,
+    ],
+    ["no CloudEvent: its type is missing", delivery(CE, withId), {}, undefined],
+    ["no CloudEvent", delivery({}, withId), {}, undefined],
+  ])("has the producer of %s", (_, from, mapping, expected) => {
+    expect(read(from, "q", mapping).producer).toBe(expected);
+  });
+
   it("is a hash of the whole message when there is none: same message same id, any other difference another", () => {
     const base = { body: "ping", properties: {} };
     const dead = (seconds: bigint) => ({ "x-death": deaths(death({ queue: "q", reason: "rejected", seconds })) });

@@ -55,6 +55,7 @@ export function readMessage(outer: Message, mapping: Mapping): DeadLetter {
   const failedRecord = redrive === null && fields.eventId === null ? recordPlace(origin) : null;
   return {
     eventId: markedId ?? fields.eventId ?? limitedEventId(outer.ownId())!,
+    ...(fields.producer === undefined ? {} : { producer: fields.producer }),
     aggregateType: fields.aggregateType,
     aggregateId: fields.aggregateId,
     version: fields.version,

@@ -20,7 +20,7 @@ import {
 } from "@/lib/brokers/http/request-signature";
 import { textOrNull } from "@/lib/brokers/message";
 import type { OutboundMessage } from "@/lib/brokers/port";
-import { type Header, headerText } from "@/lib/intake/dead-letter.pure";
+import { type Header, headerText, identityOf } from "@/lib/intake/dead-letter.pure";
 import { httpName } from "@/lib/intake/header-fault.pure";
 
 /** Belong to one connection (RFC 9110, section 7.6.1), to the body's length, or are set anew below. */
@@ -120,7 +120,7 @@ export function requestOf(
   const body = formed.payload;
   if (signing === undefined) return { headers, body };
   // The same for each attempt, so that a receiver knows a repeat.
-  const id = webhookIdOf(message.redriveId, message.eventId);
+  const id = webhookIdOf(message.redriveId, identityOf(message));
   return { headers: [...headers, ...Object.entries(signatureHeaders(signing, { id, atMs, body })).flat()], body };
 }
 

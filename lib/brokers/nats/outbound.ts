@@ -3,7 +3,7 @@ import { headerBlock, unsendable } from "@/lib/brokers/nats/header-block";
 import type { NatsConfig } from "@/lib/brokers/nats/kind.shapes";
 import { outboundHeaders } from "@/lib/brokers/outbound-headers";
 import { type OutboundMessage, PublishError } from "@/lib/brokers/port";
-import { headerText } from "@/lib/intake/dead-letter.pure";
+import { headerText, identityOf } from "@/lib/intake/dead-letter.pure";
 
 type NatsOutbound = { subject: string; block: Buffer; payload: Uint8Array };
 
@@ -37,7 +37,7 @@ function subjectOf(
 
 /** The NATS message of one attempt. Throws PublishError (`sent: "no"`) when the event cannot be sent as it is. */
 export function outboundOf(message: OutboundMessage, config: NatsConfig, lane: "main" | "slow"): NatsOutbound {
-  const { origin, eventId, redriveId, attempt, payload } = message;
+  const { origin, redriveId, attempt, payload } = message;
   if (isReferenceOnly(origin))
     throw refuse("NATS_REFERENCE_ONLY", "the stream did not hold this message any more: there is nothing to send");
   const subject = subjectOf(message, config, lane);
@@ -45,7 +45,7 @@ export function outboundOf(message: OutboundMessage, config: NatsConfig, lane: "
   const own = outboundHeaders(message).filter(([name]) => !/^nats-/i.test(name));
   const faulty = own.map(unsendable).find((fault) => fault !== null);
   if (faulty !== undefined) throw refuse("NATS_INVALID_HEADER", `${faulty}: change or remove it`);
-  const id = `${encodeURIComponent(eventId.toWellFormed())}:r${redriveId}:${attempt}`;
+  const id = `${encodeURIComponent(identityOf(message).toWellFormed())}:r${redriveId}:${attempt}`;
   const block = headerBlock([
     ...own,
     // A stream drops a message whose id it has seen in its window, and says that it was stored: each send has its own.

@@ -23,6 +23,7 @@ import {
   type Pending,
   remember,
 } from "@/lib/brokers/rabbitmq/publish-link";
+import { identityOf } from "@/lib/intake/dead-letter.pure";
 import { atMost, type Clock } from "@/lib/platform/clock";
 
 /** For how long an exchange that was found counts as existing: a publish to a missing one closes the whole channel. */
@@ -62,7 +63,7 @@ export class RabbitmqPublisher implements Publisher {
     if (outbound.to.exchange !== "") await abortable(this.mustExist(link, outbound.to.exchange), signal);
     while (link.draining !== null) await abortable(link.draining.promise, signal);
     onPhase?.("connected");
-    const key = keyOf({ id: message.redriveId, attempt: String(message.attempt), eventId: message.eventId });
+    const key = keyOf({ id: message.redriveId, attempt: String(message.attempt), eventId: identityOf(message) });
     return await this.send(link, key, outbound, signal);
   }
 

@@ -8,7 +8,7 @@ import { textOrNull } from "@/lib/brokers/message";
 import { type OutboundMessage, PublishError } from "@/lib/brokers/port";
 import { isFifo, type SqsConfig } from "@/lib/brokers/sqs/kind.shapes";
 import { MARKS, PACKED_MARK } from "@/lib/brokers/sqs/message";
-import type { Header } from "@/lib/intake/dead-letter.pure";
+import { type Header, identityOf } from "@/lib/intake/dead-letter.pure";
 
 /** Of one message: body, and names, types and values of its attributes. Queues may set less. */
 const MESSAGE_BYTES_MAX = 1_048_576;
@@ -140,20 +140,21 @@ function attributesOf(message: OutboundMessage, bodyBytes: number): Attributes {
 }
 
 /** A new id for each send: FIFO queues drop a message whose id they saw in the last five minutes, and report success. */
-function deduplicationId({ eventId, redriveId, attempt, origin }: OutboundMessage): string {
+function deduplicationId(message: OutboundMessage): string {
+  const { redriveId, attempt, origin } = message;
   const received = origin.properties?.MessageDeduplicationId;
-  const id = typeof received === "string" ? received : eventId;
+  const id = typeof received === "string" ? received : identityOf(message);
   const suffix = `:r${redriveId}:${attempt}`;
   const fits = /^[\x21-\x7e]+$/.test(id) && id.length + suffix.length <= ID_CHARS_MAX;
   return (fits ? id : createHash("sha256").update(id).digest("hex")) + suffix;
 }
 
 /** A group name of SQS: 1 to 128 visible ASCII characters. */
-function groupOf({ origin, eventId }: OutboundMessage): string {
-  const group = origin.messageGroup;
+function groupOf(message: OutboundMessage): string {
+  const group = message.origin.messageGroup;
   if (group !== undefined && group !== "") return group;
   // It came from where there are no groups, so it has no order to keep: a group of its own.
-  return createHash("sha256").update(eventId).digest("hex");
+  return createHash("sha256").update(identityOf(message)).digest("hex");
 }
 
 function orderOf(message: OutboundMessage, queue: string): Partial<SqsOutbound["entry"]> {

@@ -12,6 +12,8 @@ export function auditText(action: string, before: AuditValues, after: AuditValue
       return "Parked";
     case "event.bounced":
       return bounceText(before, after);
+    case "event.changed":
+      return changedText(before, after);
     case "event.queued":
       return "Queued for a redrive";
     case "event.redriven":
@@ -61,13 +63,19 @@ function withResult(what: string, after: AuditValues): string {
   return `${result === null ? what : `${what}: ${result}`}${ignored}`;
 }
 
+function changedText(before: AuditValues, after: AuditValues): string {
+  const stays = after.current === false ? `; revision ${before.revision} stays the current one` : "";
+  return `Arrived with other bytes: revision ${after.revision}${stays}`;
+}
+
 function redrivenText(after: AuditValues): string {
   const sent = after.result === "DEDUPLICATED" ? "Deduplicated: its target had it already" : "Sent";
-  // A bounce can arrive before the end of its send is recorded.
-  return after.status === "PENDING" ? `${sent}, and had come back by then` : sent;
+  // A bounce, or newer bytes, can arrive before the end of its send is recorded.
+  return after.status === "PENDING" ? `${sent}, and parked again by then` : sent;
 }
 
 function bounceText(before: AuditValues, after: AuditValues): string {
+  if (after.failed === false) return `Parked again: arrived after all${broughtText(after)}`;
   const [was, is] = [text(before.errorCode), text(after.errorCode)];
   const change = was !== null && is !== null && was !== is ? `, now as ${is} instead of ${was}` : "";
   return `Came back for the ${ordinal(Number(after.bounces))} time${change}${broughtText(after)}`;

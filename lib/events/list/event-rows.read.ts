@@ -7,7 +7,7 @@ import { maskText } from "@/lib/guard/masking/mask-text.pure";
  * with `isoTimes`, a row needs no conversion: a list has fifty rows, and copying a row costs more than reading it.
  * `version` is a number when a number holds it exactly, else its digits, like every int8.
  */
-export const EVENT_COLUMNS = `e.id, s.name as source, e.event_id as "eventId", e.aggregate_id as "aggregateId",
+export const EVENT_COLUMNS = `e.id, s.name as source, e.event_id as "eventId", nullif(e.producer, '') as producer, e.aggregate_id as "aggregateId",
   e.aggregate_type as "aggregateType", e.version, e.event_type as "eventType", e.error_code as "errorCode",
   e.fingerprint, e.status, e.attempts, e.bounces, e.first_seen as "firstSeen", e.failed_at as "failedAt",
   e.last_attempt_at as "lastAttemptAt", e.last_error_code as "lastErrorCode", e.last_error as "lastError",

@@ -14,6 +14,8 @@ import { EVENT } from "@/lib/redrive/states/state.sql";
 export type Candidate = GateFacts & {
   id: string;
   sourceId: string;
+  /** Within which its eventId is unique; '' = in the source. */
+  producer: string;
   version: string | null;
   confirmed: boolean;
   /** The current revision of its bytes. */
@@ -33,7 +35,7 @@ export async function isAggregateBlacklisted(db: Queryable, id: string): Promise
   return rows.length > 0;
 }
 
-export const CANDIDATE_COLUMNS = `e.id, e.source_id as "sourceId", s.name as source, e.event_id as "eventId",
+export const CANDIDATE_COLUMNS = `e.id, e.source_id as "sourceId", s.name as source, e.event_id as "eventId", e.producer,
   e.aggregate_type as "aggregateType", e.aggregate_id as "aggregateId", e.version::text as version, e.error_code as "errorCode", e.status, e.redrives, e.admission,
   e.confirmed_at is not null as confirmed, e.revision,
   (extract(epoch from e.cooldown_until) * 1000)::float8 as "cooldownUntilMs",

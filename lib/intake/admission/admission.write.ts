@@ -35,20 +35,20 @@ export async function countAdmission(tx: Tx, counts: readonly AdmissionCount[], 
   );
 }
 
-type EventName = { sourceId: string; eventId: string };
+type EventName = { sourceId: string; eventId: string; producer: string };
 
 /** Of these arrivals, the keys (see `keyOf`) of the events that are stored, or lie in the archive. */
 export async function storedAmong(tx: Tx, parkings: readonly Parking[]): Promise<Set<string>> {
   const rows = await tx.query<EventName>(
-    `select w.source_id as "sourceId", w.event_id as "eventId"
-       from unnest($1::uuid[], $2::text[]) as w (source_id, event_id)
-       join event_keys k on k.event_id = w.event_id and k.source_id = w.source_id
+    `select w.source_id as "sourceId", w.event_id as "eventId", w.producer
+       from unnest($1::uuid[], $2::text[], $3::text[]) as w (source_id, event_id, producer)
+       join event_keys k on k.event_id = w.event_id and k.source_id = w.source_id and k.producer = w.producer
       where exists (select 1 from dlq_events e where e.id = k.id)
          or exists (select 1 from archived_events a where a.id = k.id)`,
-    [parkings.map(({ sourceId }) => sourceId), parkings.map(({ letter }) => letter.eventId)],
+    namesOf(parkings),
     { name: "stored-among" },
   );
-  return new Set(rows.map(({ sourceId, eventId }) => keyOf(sourceId, eventId)));
+  return new Set(rows.map(({ sourceId, eventId, producer }) => keyOf(sourceId, eventId, producer)));
 }
 
 /**
@@ -57,14 +57,22 @@ export async function storedAmong(tx: Tx, parkings: readonly Parking[]): Promise
  */
 export async function rememberDrops(tx: Tx, parkings: readonly Parking[]): Promise<Set<string>> {
   const rows = await tx.query<EventName>(
-    `insert into admission_drops (event_id, source_id)
-     select w.event_id, w.source_id from unnest($1::uuid[], $2::text[]) as w (source_id, event_id)
-      order by w.event_id, w.source_id
-     on conflict do nothing returning source_id as "sourceId", event_id as "eventId"`,
-    [parkings.map(({ sourceId }) => sourceId), parkings.map(({ letter }) => letter.eventId)],
+    `insert into admission_drops (event_id, source_id, producer)
+     select w.event_id, w.source_id, w.producer from unnest($1::uuid[], $2::text[], $3::text[]) as w (source_id, event_id, producer)
+      order by w.event_id, w.source_id, w.producer
+     on conflict do nothing returning source_id as "sourceId", event_id as "eventId", producer`,
+    namesOf(parkings),
     { name: "remember-drops" },
   );
-  return new Set(rows.map(({ sourceId, eventId }) => keyOf(sourceId, eventId)));
+  return new Set(rows.map(({ sourceId, eventId, producer }) => keyOf(sourceId, eventId, producer)));
+}
+
+function namesOf(parkings: readonly Parking[]): [sourceIds: string[], eventIds: string[], producers: string[]] {
+  return [
+    parkings.map(({ sourceId }) => sourceId),
+    parkings.map(({ letter }) => letter.eventId),
+    parkings.map(({ letter }) => letter.producer ?? ""),
+  ];
 }
 
 export type AdmissionSample = {

@@ -48,7 +48,10 @@ export async function thinOut<One extends Parking>(
   const unstored: One[] = [];
   const places = new Map(minute);
   for (const one of sampled) {
-    const [key, group] = [keyOf(one.sourceId, one.letter.eventId), groupKey(one.sourceId, one.group.fingerprint)];
+    const [key, group] = [
+      keyOf(one.sourceId, one.letter.eventId, one.letter.producer),
+      groupKey(one.sourceId, one.group.fingerprint),
+    ];
     if (chosen.has(key)) continue;
     const place = (places.get(group) ?? 0) + 1;
     places.set(group, place);

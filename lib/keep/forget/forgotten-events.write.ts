@@ -79,7 +79,8 @@ export async function forgetEvents(tx: Tx, forgetId: string, events: readonly Fo
   );
   await tx.run(
     `delete from processed_events p using ${NAMED} where p.event_id = w.event_id and p.source_id = w.source_id
-        and not exists (select from event_keys k where k.event_id = w.event_id and k.source_id = w.source_id)`,
+        and not exists (
+              select from event_keys k where k.event_id = p.event_id and k.source_id = p.source_id and k.producer = p.producer)`,
     keys,
   );
   await tx.run("delete from restored_events where id = any($1::uuid[])", [ids]);
@@ -106,7 +107,7 @@ async function reportProcessed(tx: Tx, events: readonly Forgotten[]): Promise<vo
      select $5, w.source_id, jsonb_build_array(w.aggregate_type, w.aggregate_id)::text, w.aggregate_type, w.aggregate_id, max(w.version)
        from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[]) as w(source_id, aggregate_type, aggregate_id, version)
       group by w.source_id, w.aggregate_type, w.aggregate_id
-     on conflict (event_id, source_id, consumer) do update set version = greatest(p.version, excluded.version)`,
+     on conflict (event_id, source_id, producer, consumer) do update set version = greatest(p.version, excluded.version)`,
     [
       processed.map(({ sourceId }) => sourceId),
       processed.map(({ aggregateType }) => aggregateType ?? ""),

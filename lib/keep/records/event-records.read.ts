@@ -74,7 +74,7 @@ const bare = (column: string, name: string) => `(${column} at time zone 'UTC')::
 const timeOut = (text: string | null) => text && `${text.replace(" ", "T")}Z`;
 
 /** JSON columns come as text: no number is rounded. */
-const COLUMNS = `e.id, s.name as source, e.event_id as "eventId", e.aggregate_id as "aggregateId",
+const COLUMNS = `e.id, s.name as source, e.event_id as "eventId", e.producer, e.aggregate_id as "aggregateId",
   e.aggregate_type as "aggregateType", e.version::text as version, e.error_code as "errorCode", e.fingerprint, e.status,
   e.attempts, e.bounces, e.redrives, e.failures, e.last_operator as "lastOperator",
   e.bounced_redrives::text[] as "bouncedRedrives", e.confirmed_redrive as "confirmedRedrive", e.admission, e.revision,
@@ -90,6 +90,7 @@ type Time = string | null;
 type RecordRow = Omit<StoredState, "group" | "admitted" | "revisions" | "bounced"> & {
   source: string;
   eventId: string;
+  producer: string;
   aggregateId: string | null;
   aggregateType: string | null;
   version: string | null;
@@ -112,7 +113,7 @@ type RecordRow = Omit<StoredState, "group" | "admitted" | "revisions" | "bounced
 const REVISIONS = `json_agg(json_build_object(
     'revision', r.revision, 'cause', r.cause, 'base', r.base, 'bounce', r.bounce, 'actor', r.actor, 'reason', r.reason,
     'at', ${utc("r.at")}, 'patch', r.patch, 'operationId', r.operation_id, 'payloadBase64', ${base64("r.payload")},
-    'contentType', r.content_type, 'headers', r.headers) order by r.revision)::text`;
+    'contentType', r.content_type, 'headers', r.headers, 'origin', r.origin) order by r.revision)::text`;
 
 const BOUNCED = `json_agg(json_build_object(
     'bounce', n.bounce, 'at', ${utc("n.at")}, 'redriveId', n.redrive_id, 'sent', n.sent,
@@ -191,6 +192,7 @@ function lineOf(row: RecordRow, beside: Beside): string {
   const arrived = {
     source: row.source,
     eventId: row.eventId,
+    ...(row.producer === "" ? {} : { producer: row.producer }),
     aggregateId: row.aggregateId,
     aggregateType: row.aggregateType,
     eventType: row.eventType,

@@ -63,7 +63,7 @@ const errorText = z.strictObject({
 
 const storedRevisionSchema = z.strictObject({
   revision: z.int("must be a whole number").check(z.gte(2, "must be above 1"), z.lte(INT4_MAX, "is too large")),
-  cause: z.enum(["bounce", "edit", "mend"], "must be bounce, edit or mend"),
+  cause: z.enum(["arrived", "bounce", "edit", "mend"], "must be arrived, bounce, edit or mend"),
   base: count,
   bounce: z.nullable(count),
   actor: name,
@@ -74,6 +74,8 @@ const storedRevisionSchema = z.strictObject({
   payloadBase64: base64,
   contentType: z.string("must be text").check(z.maxLength(TEXT_MAX.contentType, "is too long")),
   headers,
+  /** Of a letter that is no bounce: where it lay. */
+  origin: z.nullish(json),
 });
 
 const storedBounceSchema = z.strictObject({

@@ -331,6 +331,20 @@ describe("what meets a removal", () => {
     expect(await world.event("event-0002")).toBeUndefined();
   });
 
+  test("an IGNORED event that arrives with other bytes comes back for them, and stays IGNORED", async () => {
+    await parkSettled(4);
+    await remove();
+    const [other, third] = ["1", "2"].map((text) => again("event-0002", { payload: Buffer.from(text) }));
+    expect(await parkEvents(deps(archive), [other!], ADA)).toMatchObject([{ kind: "changed", revision: 2 }]);
+    expect(await world.event("event-0002")).toMatchObject({ status: "IGNORED", revision: 2 });
+    await world.db.run("delete from restored_events");
+    await remove();
+    // Each revision is known in the archive.
+    for (const known of [other!, again("event-0002")])
+      expect(await parkEvents(deps(null), [known], ADA)).toEqual(["duplicate"]);
+    expect(await parkEvents(deps(archive), [third!], ADA)).toMatchObject([{ kind: "changed", revision: 3 }]);
+  });
+
   test("and stays so beside an event that the archive does not give back: that one alone is parked as a new one", async () => {
     await parkSettled(5);
     await remove();

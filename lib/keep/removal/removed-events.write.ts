@@ -56,8 +56,12 @@ export async function deleteEvents(
   return tx.query<RemovedEvent>(
     `with facts as (
        delete from dlq_event_facts f where f.id ${ofEvents} and f.id ${within} returning f.id, f.event_type, f.payload_bytes),
-     bodies as (delete from dlq_event_bodies b where b.id ${ofEvents} and b.id ${within}),
-     revisions as (delete from event_revisions r where r.id ${ofEvents} and r.id ${within}),
+     bodies as (
+       delete from dlq_event_bodies b where b.id ${ofEvents} and b.id ${within} returning b.id, sha256(b.payload) as hash),
+     revisions as (
+       delete from event_revisions r where r.id ${ofEvents} and r.id ${within} returning r.id, sha256(r.payload) as hash),
+     hashes as (
+       select id, array_agg(hash) as all from (select * from bodies union all select * from revisions) b group by id),
      bounces as (delete from event_bounces n where n.id ${ofEvents} and n.id ${within}),
      gone as (
        delete from dlq_events e where e.id ${ofEvents} and e.id ${within}
@@ -65,11 +69,11 @@ export async function deleteEvents(
                  e.first_seen, e.status, e.confirmed_at, e.status as old_status, null::text as new_status),
      archived as (
        insert into archived_events (id, object_id, source_id, source, event_id, aggregate_id, aggregate_type, version, event_type,
-                                    error_code, status, payload_bytes)
+                                    error_code, status, payload_bytes, hashes)
        select g.id, o.object_id, g.source_id, s.name, g.event_id, g.aggregate_id, coalesce(g.aggregate_type, ''), g.version,
-              f.event_type, g.error_code, g.status, coalesce(f.payload_bytes, 0)
+              f.event_type, g.error_code, g.status, coalesce(f.payload_bytes, 0), h.all
          from gone g join unnest($1::uuid[], $2::uuid[]) o(id, object_id) on o.id = g.id
-              join sources s on s.id = g.source_id left join facts f on f.id = g.id)
+              join sources s on s.id = g.source_id left join facts f on f.id = g.id left join hashes h on h.id = g.id)
      ${rollupOf("gone", { flow: { kinds: LEFT_PARKED, at: "to_timestamp($5::float8 / 1000)" } })}
      select id, old_status as "from", source_id as "sourceId", aggregate_type as "aggregateType",
             aggregate_id as "aggregateId"

@@ -131,7 +131,7 @@ async function restore(tx: Tx, { arrivals, actor, archived }: Batch, nowMs: numb
     const sourceId = sources.ids.get(source);
     outcomes[place] = "unknown-source";
     if (sourceId === undefined) return;
-    const key = keyOf(sourceId, letter.eventId);
+    const key = keyOf(sourceId, letter.eventId, letter.producer);
     const holder = known.get(stored.state.id);
     outcomes[place] = "duplicate";
     if (holder !== undefined && holder !== key)

@@ -16,13 +16,13 @@ function statusRestored(status: EventStatus): EventStatus {
 
 /** Of these ids, those that events of the store have, each with the key of its event (`keyOf`). */
 export async function storedKeys(tx: Tx, ids: readonly string[]): Promise<Map<string, string>> {
-  const rows = await tx.query<{ id: string; sourceId: string; eventId: string }>(
-    `select id, source_id as "sourceId", event_id as "eventId" from dlq_events
+  const rows = await tx.query<{ id: string; sourceId: string; eventId: string; producer: string }>(
+    `select id, source_id as "sourceId", event_id as "eventId", producer from dlq_events
       where id = any($1::uuid[]) and id between $2 and $3`,
     [ids, ...idSpan(ids)],
     { name: "stored-keys" },
   );
-  return new Map(rows.map(({ id, sourceId, eventId }) => [id, keyOf(sourceId, eventId)]));
+  return new Map(rows.map(({ id, sourceId, eventId, producer }) => [id, keyOf(sourceId, eventId, producer)]));
 }
 
 /** Of these ids, those of events that lie in the archive. `lock`: nobody else takes them out of it before the transaction ends. */
@@ -51,9 +51,9 @@ const json = (value: string) => `nullif(${value}, 'null')`;
 
 const GIVEN = `unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[],
     $9::jsonb[], $10::jsonb[], $11::text[], $12::text[], $13::text[], $14::bytea[], $15::text[], $16::jsonb[], $17::jsonb[],
-    $18::text[], $19::text[], $20::int[])
+    $18::text[], $19::text[], $20::int[], $22::text[])
   as g(id, source_id, event_id, aggregate_type, aggregate_id, version, error_code, status, doc, origin, error_type,
-       error_message, error_detail, payload, content_type, headers, tags, event_type, trace_id, payload_bytes)`;
+       error_message, error_detail, payload, content_type, headers, tags, event_type, trace_id, payload_bytes, producer)`;
 
 /** Stores events with all their rows. Rejects with SQLSTATE 23514 when a day has no partition. `archived`: their redrive still counts them. */
 export async function insertRestored(
@@ -68,14 +68,14 @@ export async function insertRestored(
        insert into dlq_events
          (id, source_id, event_id, aggregate_type, aggregate_id, version, error_code, fingerprint, first_seen, status,
           attempts, bounces, redrives, failures, last_attempt_at, redrive_at, confirmed_at, cooldown_until,
-          last_operator, bounced_redrives, confirmed_redrive, admission, revision)
+          last_operator, bounced_redrives, confirmed_redrive, admission, revision, producer)
        select g.id, g.source_id, g.event_id, g.aggregate_type, g.aggregate_id, g.version, g.error_code,
               g.doc->>'fingerprint', ${time("firstSeen")}, g.status, ${number("attempts")}, ${number("bounces")},
               ${number("redrives")}, ${number("failures")}, ${time("lastAttemptAt")}, ${time("redriveAt")},
               ${time("confirmedAt")}, ${time("cooldownUntil")}, g.doc->>'lastOperator',
               case when ${json("g.doc->'bouncedRedrives'")} is not null
                    then array(select jsonb_array_elements_text(g.doc->'bouncedRedrives'))::uuid[] end,
-              case when $21 then (g.doc->>'confirmedRedrive')::uuid end, g.doc->>'admission', ${number("revision")}
+              case when $21 then (g.doc->>'confirmedRedrive')::uuid end, g.doc->>'admission', ${number("revision")}, g.producer
          from given g),
      facts as (
        insert into dlq_event_facts
@@ -85,10 +85,10 @@ export async function insertRestored(
          from given g),
      revisions as (
        insert into event_revisions
-         (id, revision, cause, base, bounce, actor, reason, at, patch, operation_id, payload, content_type, headers)
+         (id, revision, cause, base, bounce, actor, reason, at, patch, operation_id, payload, content_type, headers, origin)
        select g.id, (r->>'revision')::int, r->>'cause', (r->>'base')::int, (r->>'bounce')::int, r->>'actor',
               r->>'reason', (r->>'at')::timestamptz, ${json("r->'patch'")}, (r->>'operationId')::uuid,
-              decode(r->>'payloadBase64', 'base64'), r->>'contentType', r->'headers'
+              decode(r->>'payloadBase64', 'base64'), r->>'contentType', r->'headers', ${json("r->'origin'")}
          from given g cross join lateral jsonb_array_elements(g.doc->'revisions') r),
      bounces as (
        insert into event_bounces
@@ -123,6 +123,7 @@ export async function insertRestored(
       letters.map(({ traceId }) => traceId),
       events.map(payloadBytesOf),
       archived,
+      letters.map(({ producer }) => producer ?? ""),
     ],
     { name: "insert-restored" },
   );

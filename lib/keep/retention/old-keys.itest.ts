@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { parkEvents } from "@/lib/intake/park-events";
+import { type ParkOutcome, parkEvents } from "@/lib/intake/park-events";
 import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
 import { listArchivedEvents } from "@/lib/keep/archive/archived-events.read";
 import { restoreArchived } from "@/lib/keep/archive/restore-archived";
@@ -66,7 +66,7 @@ async function left(ids: readonly string[]): Promise<Record<string, number>> {
 const WHOLE = { keys: 3, attempts: 3 };
 const NONE = { keys: 0, attempts: 0 };
 
-async function arriveAgain(): Promise<string[]> {
+async function arriveAgain(): Promise<ParkOutcome[]> {
   const arrivals = ["event-0000", "event-0001"].map((eventId) => ({
     source: "orders",
     letter: deadLetter({ eventId, aggregateId: null, version: null }),

@@ -48,7 +48,7 @@ async function removeKeysOf(tx: Tx, objectId: string): Promise<boolean> {
   // The keys first, as a restore locks them: the statement after it sees which of the events came back meanwhile.
   await tx.query(
     `select 1 from archived_events a join event_keys k on k.event_id = a.event_id and k.source_id = a.source_id
-      where a.object_id = $1 and k.id = a.id order by k.event_id, k.source_id for update of k`,
+      where a.object_id = $1 and k.id = a.id order by k.event_id, k.source_id, k.producer for update of k`,
     [objectId],
   );
   await tx.run(

@@ -4,7 +4,8 @@ import type { SqlSession } from "@/lib/kit/sql";
 /** The destination of confirmations in the outbox, see `parkadeTransport`. */
 export const CONFIRM_DESTINATION = "parkade:confirm";
 
-export type Confirmation = { source: string; eventId: string; consumer: string };
+/** `producer`: within which the id is unique, the `source` of a CloudEvent; absent = it is unique in the source. */
+export type Confirmation = { source: string; producer?: string; eventId: string; consumer: string };
 
 /** Confirms, if this transaction commits, that the event was processed, so that Parkade sends it no more. See `isRedriven`. */
 export async function confirmProcessed(
@@ -14,7 +15,9 @@ export async function confirmProcessed(
 ): Promise<void> {
   const event = {
     aggregateType: CONFIRM_DESTINATION,
-    aggregateId: `${confirmation.source}/${confirmation.eventId}`,
+    aggregateId: [confirmation.source, confirmation.producer, confirmation.eventId]
+      .filter((part) => part !== undefined)
+      .join("/"),
     eventType: "parkade.confirm",
     destination: CONFIRM_DESTINATION,
     payload: confirmation,

@@ -1,4 +1,4 @@
-import { confirmProcessed } from "@/lib/kit/inbox/confirm";
+import { type Confirmation, confirmProcessed } from "@/lib/kit/inbox/confirm";
 import { type Processed, type ProcessOptions, processOnce } from "@/lib/kit/inbox/process-once";
 import type { Shield } from "@/lib/kit/inbox/shield";
 import type { InsertOptions } from "@/lib/kit/outbox/insert";
@@ -15,7 +15,7 @@ export type InboxOptions<Session extends SqlSession> = Omit<ProcessOptions, "ver
 
 type EventOptions = Pick<ProcessOptions, "version"> & {
   /** Confirms to Parkade that this event of the source was processed, now or before. For redriven events alone. */
-  confirm?: { source: string };
+  confirm?: Pick<Confirmation, "source" | "producer">;
 };
 
 export type Inbox<Session extends SqlSession> = {
@@ -31,7 +31,7 @@ export function createInbox<Session extends SqlSession>({
   ...tables
 }: InboxOptions<Session>): Inbox<Session> {
   const confirmed = async (eventId: string, { confirm }: EventOptions, tx: SqlSession) => {
-    if (confirm !== undefined) await confirmProcessed(tx, { source: confirm.source, eventId, consumer }, outbox);
+    if (confirm !== undefined) await confirmProcessed(tx, { ...confirm, eventId, consumer }, outbox);
   };
   /** A delivery from before the redrive has processed it, and Parkade does not know. */
   const confirmDuplicate = (eventId: string, options: EventOptions) =>

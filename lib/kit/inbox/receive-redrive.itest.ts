@@ -66,7 +66,7 @@ function parkade(url: string, config: HttpConfig = {}) {
         from: source,
         redriveId: REDRIVE,
         attempt: 3,
-        idempotencyKey: sendKey({ source, eventId, revision: change.revision ?? 1 }),
+        idempotencyKey: sendKey({ source, producer: "", eventId, revision: change.revision ?? 1 }),
         ...change,
       },
       never,

@@ -7,6 +7,7 @@ import {
   WEBHOOK_ID,
   webhookIdOf,
 } from "@/lib/brokers/http/request-signature";
+import { identityOf } from "@/lib/intake/dead-letter.pure";
 import { host } from "@/lib/kit/host";
 import type { Confirmation } from "@/lib/kit/inbox/confirm";
 import { assertWhole } from "@/lib/kit/sql";
@@ -31,6 +32,8 @@ export type Redrive = {
   source: string;
   /** As it was parked: an inbox keys by it, and a bounce is parked under it. */
   eventId: string;
+  /** Within which the id is unique, as the `source` of a CloudEvent: an inbox keys by both. Absent = it is unique in the source. */
+  producer?: string;
   /** 1, or another one after its bytes were mended. */
   revision: number;
   /** The Idempotency-Key, of event and revision: what remembers refusals keys by it. */
@@ -81,7 +84,7 @@ export async function receiveRedrive(request: Request | NodeRequest, options: Re
     if (fault !== null) throw new RedriveRefused("not-signed", fault);
     if (check.scheme === "standard-webhooks") {
       // The signature covers no header but this one: it binds the event to the body.
-      const signed = names.find(({ eventId }) => webhookIdOf(redriveId, eventId) === headers.get(WEBHOOK_ID));
+      const signed = names.find((each) => webhookIdOf(redriveId, identityOf(each)) === headers.get(WEBHOOK_ID));
       if (signed === undefined) throw new RedriveRefused("not-signed", "it was signed for another event or redrive");
       name = signed;
     }
@@ -114,16 +117,16 @@ export function readOptions(options: ReceiveOptions): {
 
 /** @param attempt as it was sent */
 export function redriveOf(
-  name: Pick<Redrive, "key" | "source" | "eventId" | "revision">,
+  name: Pick<Redrive, "key" | "source" | "eventId" | "producer" | "revision">,
   { attempt, headers, ...sent }: Pick<Redrive, "redriveId" | "body" | "contentType" | "headers"> & { attempt: unknown },
 ): Redrive {
-  const { source, eventId } = name;
+  const { source, eventId, producer } = name;
   return {
     ...name,
     ...sent,
     attempt: Math.max(1, Number(attempt) || 1),
     headers: headers.filter(([header]) => !KEPT_OUT.test(header.toLowerCase())),
-    confirmation: (consumer) => ({ source, eventId, consumer }),
+    confirmation: (consumer) => ({ source, ...(producer === undefined ? {} : { producer }), eventId, consumer }),
   };
 }
 
@@ -164,11 +167,22 @@ function keysOf(field: string): string[] {
   }
 }
 
-/** `<source>:<eventId>`, with `:rN` behind it for another revision than the first. */
-export function partsOf(key: string, from: string | null): Pick<Redrive, "source" | "eventId" | "revision"> {
-  const source = from !== null && key.startsWith(`${from}:`) ? from : key.slice(0, Math.max(0, key.indexOf(":")));
-  const [, eventId, revision] = /^([\s\S]*?)(?::r(\d{1,9}))?$/.exec(key.slice(source.length + 1))!;
-  return { source, eventId: eventId!, revision: Number(revision ?? 1) };
+/** `<source>:<eventId>` or `<source>/<producer>:<eventId>`, with `:rN` behind it for another revision than the first. */
+export function partsOf(
+  key: string,
+  from: string | null,
+): Pick<Redrive, "source" | "producer" | "eventId" | "revision"> {
+  const scope = from !== null && key.startsWith(`${from}:`) ? from : key.slice(0, Math.max(0, key.indexOf(":")));
+  const [, eventId, revision] = /^([\s\S]*?)(?::r(\d{1,9}))?$/.exec(key.slice(scope.length + 1))!;
+  const named = { eventId: eventId!, revision: Number(revision ?? 1) };
+  const slash = scope.indexOf("/");
+  if (slash === -1 || scope === from) return { source: scope, ...named };
+  const producer = scope.slice(slash + 1);
+  try {
+    return { source: scope.slice(0, slash), producer: decodeURIComponent(producer), ...named };
+  } catch {
+    return { source: scope.slice(0, slash), producer, ...named };
+  }
 }
 
 export async function bodyOf(request: Request | NodeRequest, bytesMax: number): Promise<Buffer> {

@@ -6,6 +6,8 @@ import { ATTEMPTS_MAX, storableText, TAGS_MAX, TEXT_MAX } from "@/lib/platform/p
 export type FailedMessage = {
   /** The producer's id: Parkade knows a repeat by it. By default a hash of source, type and payload. */
   eventId?: string;
+  /** Within which the id is unique, such as the `source` of a CloudEvent. By default it is unique in the source. */
+  producer?: string;
   aggregateId?: string;
   aggregateType?: string;
   version?: bigint | number;
@@ -52,6 +54,7 @@ export function parkEvent(
   const event = {
     source,
     eventId,
+    producer: message.producer,
     aggregateId: message.aggregateId,
     aggregateType: message.aggregateType,
     version: message.version === undefined ? undefined : String(message.version),

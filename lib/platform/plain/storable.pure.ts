@@ -11,6 +11,7 @@ import { hash64 } from "./hash.pure";
 export const TEXT_MAX = {
   sourceName: 256,
   eventId: 512,
+  producer: 2_048,
   aggregateId: 512,
   aggregateType: 256,
   eventType: 256,

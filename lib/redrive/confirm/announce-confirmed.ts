@@ -38,6 +38,8 @@ type ConfirmedEvent = {
   id: string;
   source: string;
   eventId: string;
+  /** Within which the id is unique; null = in the source. */
+  producer: string | null;
   aggregateType: string | null;
   aggregateId: string | null;
   version: string | null;
@@ -47,7 +49,7 @@ type ConfirmedEvent = {
 /** The named events, ordered by source. */
 function readConfirmedEvents(db: Queryable, ids: readonly string[]): Promise<ConfirmedEvent[]> {
   return db.query(
-    `select e.id, s.name as source, e.event_id as "eventId", e.aggregate_type as "aggregateType",
+    `select e.id, s.name as source, e.event_id as "eventId", nullif(e.producer, '') as producer, e.aggregate_type as "aggregateType",
             e.aggregate_id as "aggregateId", e.version::text as version, e.confirmed_redrive as "redriveId"
        from dlq_events e join sources s on s.id = e.source_id
       where e.id = any($1::uuid[]) order by s.name, e.id`,

@@ -11,17 +11,13 @@ import type { BulkAnswer } from "@/lib/events/events.shapes";
 import { inTransaction } from "@/lib/events/selection/walk-selection";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { holdSources } from "@/lib/intake/park.write";
+import { namedEvents } from "@/lib/intake/producer";
 import type { Tx } from "@/lib/platform/database/db";
 import { answerOnce, type IdempotentRequest } from "@/lib/platform/database/idempotent-request.write";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { confirmWithin } from "@/lib/redrive/confirm/confirm";
 import type { ConfirmKeys, ConfirmRequest } from "@/lib/redrive/confirm/confirm.shapes";
-import {
-  type Confirmable,
-  findConfirmable,
-  lockConfirmable,
-  recordProcessed,
-} from "@/lib/redrive/confirm/confirm-events.write";
+import { type Confirmable, lockConfirmable, recordProcessed } from "@/lib/redrive/confirm/confirm-events.write";
 import { unknownSource } from "@/lib/sources/sources.read";
 
 /** The name of the consumer when the caller gives none. */
@@ -55,24 +51,25 @@ async function confirmKeys(tx: Tx, request: ConfirmKeys, context: ChangeContext)
   const eventIds = [...new Set(request.eventIds)];
   const sourceId = (await holdSources(tx, [request.source])).ids.get(request.source);
   if (sourceId === undefined) throw unknownSource(request.source);
-  const events = await findConfirmable(tx, sourceId, eventIds);
+  const { named, several } = await namedEvents(tx, { sourceId, eventIds, producer: request.producer });
+  const events = await lockConfirmable(
+    tx,
+    named.flatMap(({ id }) => (id === null ? [] : [{ id }])),
+  );
   const { consumer = CONSUMER } = context.options;
-  await recordProcessed(tx, sourceId, consumer, eventIds);
-  const changed = await confirmEach(tx, events, { by: consumer, nowMs: context.nowMs });
+  await recordProcessed(tx, sourceId, consumer, named);
+  const { refused, ...changed } = await confirmEach(tx, events, { by: consumer, nowMs: context.nowMs });
+  const counted = several === 0 ? refused : { ...refused, "several-producers": several };
+  const missing = named.length - events.length;
   const reason = `processed by ${consumer}`;
-  return answerNow(tx, changed, eventIds.length - events.length, { ...context, kind: "confirm", reason });
+  return answerNow(tx, { ...changed, refused: counted }, missing, { ...context, kind: "confirm", reason });
 }
 
 export const confirmChunk: ChangeChunk = async (tx, selected, { nowMs, options: { consumer = CONSUMER } }) => {
   const candidates = await lockConfirmable(tx, selected);
   const bySource = Map.groupBy(candidates, (event) => event.sourceId);
   for (const [sourceId, events] of [...bySource].sort(([left], [right]) => (left < right ? -1 : 1))) {
-    await recordProcessed(
-      tx,
-      sourceId,
-      consumer,
-      events.map(({ eventId }) => eventId),
-    );
+    await recordProcessed(tx, sourceId, consumer, events);
   }
   return confirmEach(tx, candidates, { by: consumer, nowMs });
 };

@@ -8,16 +8,6 @@ import { EVENT, EVENT_MOVE } from "@/lib/redrive/states/state.sql";
 
 export type Confirmable = { id: string; status: EventStatus; confirmed: boolean };
 
-/** The stored events of these keys, locked: see `lockConfirmable`. */
-export async function findConfirmable(tx: Tx, sourceId: string, eventIds: string[]): Promise<Confirmable[]> {
-  const keys = await tx.query<{ id: string }>(
-    `select k.id from event_keys k where k.source_id = $1 and k.event_id = any($2::text[])`,
-    [sourceId, eventIds],
-    { name: "find-confirmable" },
-  );
-  return lockConfirmable(tx, keys);
-}
-
 /**
  * The events as they are now. They stay locked until the word of their consumer is committed: the end of a send either
  * was committed before, and the event is REDRIVEN here, or it waits for this transaction and then finds the word, see
@@ -48,11 +38,12 @@ export async function findOvertaking(
 ): Promise<{ id: string; consumer: string }[]> {
   return db.query(
     `with ended as materialized (
-       select e.id, e.event_id, e.source_id, e.status from dlq_events e
+       select e.id, e.event_id, e.source_id, e.producer, e.status from dlq_events e
         where e.id = any($1::uuid[]) and e.id between $3 and $4 and (e.status in ${EVENT_MOVE.confirm.from}) is true and e.confirmed_at is null
      )
      select distinct on (e.id) e.id, p.consumer
        from ended e join processed_events p on p.event_id = e.event_id and p.source_id = e.source_id
+                                              and p.producer = e.producer
       where e.status = ${EVENT.REDRIVEN} or p.processed_at >= (select r.created_at from redrives r where r.id = $2)
       order by e.id, p.consumer`,
     [ids, redriveId, ...idSpan(ids)],
@@ -65,17 +56,17 @@ export async function recordProcessed(
   tx: Tx,
   sourceId: string,
   consumer: string,
-  eventIds: readonly string[],
+  events: readonly { eventId: string; producer: string }[],
 ): Promise<void> {
   await tx.run(
-    `insert into processed_events (consumer, source_id, event_id, aggregate_type, aggregate_id, version)
-     select $2, $1, w.event_id, coalesce(e.aggregate_type, ''), e.aggregate_id, e.version
-       from unnest($3::text[]) as w (event_id)
-       left join event_keys k on k.event_id = w.event_id and k.source_id = $1
+    `insert into processed_events (consumer, source_id, event_id, producer, aggregate_type, aggregate_id, version)
+     select $2, $1, w.event_id, w.producer, coalesce(e.aggregate_type, ''), e.aggregate_id, e.version
+       from unnest($3::text[], $4::text[]) as w (event_id, producer)
+       left join event_keys k on k.event_id = w.event_id and k.source_id = $1 and k.producer = w.producer
        left join dlq_events e on e.id = k.id
-      order by w.event_id
+      order by w.event_id, w.producer
      on conflict do nothing`,
-    [sourceId, consumer, eventIds],
+    [sourceId, consumer, events.map(({ eventId }) => eventId), events.map(({ producer }) => producer)],
     { name: "record-processed" },
   );
 }

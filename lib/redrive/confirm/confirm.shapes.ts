@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { reasonSchema, selectionSchema } from "@/lib/events/selection/selection.shapes";
-import { named } from "@/lib/platform/api/schemas.shapes";
+import { described, named } from "@/lib/platform/api/schemas.shapes";
+import { TEXT_MAX } from "@/lib/platform/plain/storable.pure";
 
 const text = (max: number) =>
   z.string("must be text").check(
@@ -16,6 +17,10 @@ const confirmKeysSchema = z.strictObject({
   eventIds: z
     .array(text(512), "must be a list of event ids")
     .check(z.minLength(1, "must name at least one event"), z.maxLength(1_000, "at most 1,000 at a time")),
+  producer: described(
+    z.optional(text(TEXT_MAX.producer)),
+    "Within which the ids are unique, such as the source of a CloudEvent. Without it, an id of events of several producers is refused as several-producers",
+  ),
   consumer: z.optional(text(256)),
 });
 export type ConfirmKeys = z.infer<typeof confirmKeysSchema>;

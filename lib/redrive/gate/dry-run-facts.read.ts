@@ -5,7 +5,7 @@ import type { Queryable } from "@/lib/platform/database/db";
 import type { OrderFacts } from "@/lib/redrive/gate/dry-run.pure";
 import type { OrderedItem } from "@/lib/redrive/plan/redrive-plan.pure";
 
-type Wanted = OrderedItem & { eventId: string };
+type Wanted = OrderedItem & { eventId: string; producer: string };
 
 /**
  * The order of a batch, in two statements: the consumers that reported each event as processed; and, for each
@@ -66,10 +66,15 @@ export async function readPlannedOrderFacts(
 async function readProcessed(db: Queryable, wanted: readonly Wanted[]): Promise<Map<string, string[]>> {
   const rows = await db.query<{ id: string; consumers: string[] }>(
     `select w.id, array_agg(p.consumer order by p.consumer) as consumers
-       from unnest($1::uuid[], $2::uuid[], $3::text[]) as w(id, source_id, event_id)
-       join processed_events p on p.event_id = w.event_id and p.source_id = w.source_id
+       from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[]) as w(id, source_id, event_id, producer)
+       join processed_events p on p.event_id = w.event_id and p.source_id = w.source_id and p.producer = w.producer
       group by w.id`,
-    [wanted.map((event) => event.id), wanted.map((event) => event.sourceId), wanted.map((event) => event.eventId)],
+    [
+      wanted.map((event) => event.id),
+      wanted.map((event) => event.sourceId),
+      wanted.map((event) => event.eventId),
+      wanted.map((event) => event.producer),
+    ],
     { name: "processed-facts" },
   );
   return new Map(rows.map((row) => [row.id, row.consumers]));

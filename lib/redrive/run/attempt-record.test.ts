@@ -16,6 +16,7 @@ const ITEM = {
   redriveId: "01980000-0000-7000-8000-000000000002",
   source: "orders",
   eventId: "event-7",
+  producer: "",
   aggregateId: "order-9",
   traceId: "0af7651916cd43dd8448eb211c80319c",
   errorCode: "TIMEOUT",

@@ -89,6 +89,7 @@ function bench(
       source: "orders",
       aggregateId: null,
       eventId: "e1",
+      producer: "",
       redrives: 0,
       failures: 0,
     },

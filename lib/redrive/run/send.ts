@@ -241,10 +241,11 @@ function callOf(
 
 function messageOf(item: ClaimedItem, body: EventBody, { attempt, retryCount }: AttemptContext): OutboundMessage {
   const { payload, contentType, headers, origin, eventType, revised } = body;
-  const { eventId, redriveId, revision, source, traceId, aggregateId } = item;
+  const { eventId, producer, redriveId, revision, source, traceId, aggregateId } = item;
   const idempotencyKey = sendKey(item);
   return {
     eventId,
+    ...(producer === "" ? {} : { producer }),
     payload,
     contentType,
     headers,

@@ -3,8 +3,8 @@ import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /**
- * The states of an event's bytes, by number. Revision 1 is what arrived first. A bounce that brings other bytes, an edit
- * and a mend each add one; none is ever changed, and no number is used twice. One revision is the current one: lists show
+ * The states of an event's bytes, by number. Revision 1 is what arrived first. A bounce that brings other bytes, a letter that
+ * arrives with other bytes, an edit and a mend each add one; none is ever changed, and no number is used twice. One revision is the current one: lists show
  * it, and a redrive freezes it. Restoring another one, or undoing a mend, moves that choice and copies no bytes, so that
  * the key of a send (`redrive/run/send-key.pure.ts`) stands for the same bytes for ever.
  */

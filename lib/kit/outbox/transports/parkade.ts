@@ -26,14 +26,18 @@ export function parkadeTransport({
   clock = host.clock,
 }: ParkadeOptions): Transport {
   const address = new URL("/api/v1/events/confirm", url);
-  const send = async (source: string, consumer: string, eventIds: string[], signal: AbortSignal) => {
+  const send = async (
+    { source, producer, consumer }: Omit<Confirmation, "eventId">,
+    eventIds: string[],
+    signal: AbortSignal,
+  ) => {
     const response = await fetch(address, {
       method: "POST",
       headers: {
         "content-type": "application/json",
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       },
-      body: JSON.stringify({ source, consumer, eventIds }),
+      body: JSON.stringify({ source, producer, consumer, eventIds }),
       redirect: "error",
       signal,
     });
@@ -49,14 +53,14 @@ export function parkadeTransport({
         results.set(message, unfit(`event ${message.id} is no confirmation: insert it with confirmProcessed`));
         return [];
       });
-      for (const group of Map.groupBy(read, ({ source, consumer }) => JSON.stringify([source, consumer])).values()) {
+      const nameOf = ({ source, producer, consumer }: Confirmation) =>
+        JSON.stringify([source, producer ?? null, consumer]);
+      for (const group of Map.groupBy(read, nameOf).values()) {
         for (let at = 0; at < group.length; at += IDS_MAX) {
           if (beginNoMore.aborted) break;
           const part = group.slice(at, at + IDS_MAX);
-          const { source, consumer } = part[0]!;
           const result = await send(
-            source,
-            consumer,
+            part[0]!,
             part.map(({ eventId }) => eventId),
             signal,
           ).then(

@@ -107,7 +107,7 @@ select id, fence::text as fence, attempts, revision from claimed`;
 
 /** The events of claimed items. A statement of its own, which names their day: one that claims them would look into each. */
 const EVENTS = `
-select e.id, e.source_id, s.name as source, e.event_id, e.aggregate_type, e.aggregate_id, e.version::text as version, e.error_code,
+select e.id, e.source_id, s.name as source, e.event_id, e.producer, e.aggregate_type, e.aggregate_id, e.version::text as version, e.error_code,
        e.fingerprint, e.status, e.redrives, e.failures, f.trace_id, f.payload_bytes, e.admission, ${SKIPPED} as skipped,
        (extract(epoch from e.cooldown_until) * 1000)::float8 as cooldown_until_ms,
        ${AGGREGATE_BLACKLISTED} as aggregate_blacklisted
@@ -124,6 +124,7 @@ type EventRow = {
   source_id: string;
   source: string;
   event_id: string;
+  producer: string;
   aggregate_type: string | null;
   aggregate_id: string | null;
   aggregate_blacklisted: boolean;
@@ -154,6 +155,8 @@ export type ClaimedItem = {
   sourceId: string;
   source: string;
   eventId: string;
+  /** Within which the id is unique; '' = in the source. */
+  producer: string;
   aggregateType: string | null;
   aggregateId: string | null;
   /** True when Parkade had blacklisted the item's aggregate at the claim. */
@@ -226,6 +229,7 @@ function claimedItem(redriveId: string, { fence, attempts, revision }: ClaimRow,
     sourceId: event.source_id,
     source: event.source,
     eventId: event.event_id,
+    producer: event.producer,
     aggregateType: event.aggregate_type,
     aggregateId: event.aggregate_id,
     aggregateBlacklisted: event.aggregate_blacklisted,

@@ -132,12 +132,16 @@ export async function renameEntries(
 export type MovedEvent = { id: string; status: EventStatus; cameBack: boolean };
 
 const QUEUED = EVENT_MOVES.freeze.to;
+const PARKED_AGAIN = EVENT_MOVES.deliverBounced.to;
 const CAME_BACK = "coalesce($1 = any(e.bounced_redrives), false)";
+/** Other bytes than were sent have arrived meanwhile, and are the current ones. */
+const HAS_NEWER = "(w.if_bounced is not null and e.revision <> w.revision)";
 
 /**
  * Moves the events of closed items, with their rollups, in one statement. A delivery whose bounce was parked before
  * this finish (`bounced_redrives` holds the redrive) gets `statusIfBounced`. That bounce has already counted the
- * delivery, the failure and the cooldown, so they stay unchanged.
+ * delivery, the failure and the cooldown, so they stay unchanged. A delivered event of which newer bytes arrived meanwhile is parked
+ * for them, and has never left the parked events.
  *
  * All sends of the redrive count as attempts of the event, also sends of earlier claims: an item that waits again
  * leaves its event unchanged. `last_operator` stays the person who requested the redrive. Returns the status of each
@@ -154,7 +158,8 @@ export async function moveFinishedEvents(
   const moved = await tx.query<MovedEvent>(
     `with moved as (
        update dlq_events e
-          set status = case when ${CAME_BACK} then coalesce(w.if_bounced, w.status) else w.status end,
+          set status = case when ${CAME_BACK} then coalesce(w.if_bounced, w.status)
+                            when ${HAS_NEWER} then ${EVENT[PARKED_AGAIN]} else w.status end,
               failures = case when w.processed then 0 else greatest(e.failures, w.failures) end, redrives = w.redrives,
               cooldown_until = case when w.processed or (w.if_bounced is not null and not ${CAME_BACK}) then null
                                     else greatest(e.cooldown_until, to_timestamp(w.cooldown_until / 1000)) end,
@@ -164,13 +169,14 @@ export async function moveFinishedEvents(
               attempts = least(e.attempts::bigint + w.sends, ${INT4_MAX}),
               last_attempt_at = case when w.sent_now then now() else e.last_attempt_at end
          from unnest($2::uuid[], $3::text[], $4::text[], $5::int[], $6::int[], $7::float8[], $8::float8[], $9::int[],
-                     $10::text[], $11::text[], $12::boolean[], $13::boolean[])
+                     $10::text[], $11::text[], $12::boolean[], $13::boolean[], $16::int[])
            as w(id, status, if_bounced, failures, redrives, cooldown_until, confirmed_at, sends, flow, flow_if_bounced, processed,
-                sent_now)
+                sent_now, revision)
         where e.id = any($2::uuid[]) and e.id between $14 and $15 and e.id = w.id and ${checked("e.status", EVENT[QUEUED])}
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, ${EVENT[QUEUED]} as old_status,
                  e.status as new_status, ${CAME_BACK} as came_back,
-                 case when w.if_bounced is not null and ${CAME_BACK} then w.flow_if_bounced else w.flow end as flow
+                 case when w.if_bounced is not null and ${CAME_BACK} then w.flow_if_bounced
+                      when ${HAS_NEWER} then '${flowOf("deliverBounced", QUEUED).join()}' else w.flow end as flow
      )${rollupOf("moved", { flow: { kinds: "string_to_array(flow, ',')", at: "now()" } })}
      select id, new_status as status, came_back as "cameBack" from moved`,
     [
@@ -190,6 +196,7 @@ export async function moveFinishedEvents(
       finished.map(({ outcome }) => outcome.kind === "already-processed"),
       finished.map(({ item, attempts }) => attempts > item.attempts),
       ...idSpan(ids),
+      finished.map(({ item }) => item.revision),
     ],
     { name: "move-finished-events" },
   );
