@@ -22,7 +22,7 @@ const EVENTS_MAX = 1_000;
 const PAST_MAX = 20;
 const ALERTS_MAX = 10;
 
-/** A group with all that its page shows. Throws DomainError `unknown-group`. */
+/** A group with all that its page shows, or the group that stands for it. Throws DomainError `unknown-group`. */
 export async function readGroupDetail(
   db: Db,
   viewer: Viewer,
@@ -36,10 +36,12 @@ export async function readGroupDetail(
   const group = items[0];
   if (!group) throw unknownGroup(fingerprint);
   const scope = sourceScope(viewer, source);
+  // The group that stands for the one that was asked for.
+  const of = { fingerprint: group.fingerprint, scope };
   const [hours, rest, alerts] = await Promise.all([
-    readGroupHours(db, { fingerprint, sources: scope }, nowMs),
+    readGroupHours(db, { fingerprint: group.fingerprint, sources: scope }, nowMs),
     readAffectedAndPast(db, { viewer, group, scope, nowMs }),
-    readAlertsOf(db, { fingerprint, scope }),
+    readAlertsOf(db, of),
   ]);
   return { group, hours: hours.map(({ atMs, ...hour }) => ({ at: iso(atMs), ...hour })), ...rest, alerts };
 }

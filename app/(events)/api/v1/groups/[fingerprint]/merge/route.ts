@@ -1,0 +1,15 @@
+import { handle } from "@/app/_server/handle";
+import { once } from "@/app/_server/once";
+import { mergeGroup } from "@/lib/events/groups/aliases/merge-groups";
+import { byFingerprint, groupMergedSchema, groupMergeRequestSchema } from "@/lib/events/groups/groups.shapes";
+
+export const POST = handle({
+  id: "mergeGroup",
+  summary: "Let another group stand for this one, for parked and for new events",
+  params: byFingerprint,
+  body: groupMergeRequestSchema,
+  idempotent: true,
+  answer: groupMergedSchema,
+  run: (call) =>
+    once(call, () => mergeGroup(call.deps, { fingerprint: call.params.fingerprint, request: call.body }, call.viewer)),
+});
