@@ -6,6 +6,9 @@ import { listGroups } from "@/lib/events/groups/group-list.read";
 import { cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
 import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { evaluateAlerts } from "@/lib/observe/alerts/evaluate-alerts";
+import { alertRuleRequestSchema } from "@/lib/observe/alerts/rules/alert-rules.shapes";
+import { addAlertRule } from "@/lib/observe/alerts/rules/change-alert-rule";
 import { muteGroups } from "@/lib/observe/mutes/change-group-mute";
 import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import type { Db } from "@/lib/platform/database/db";
@@ -155,6 +158,22 @@ describe("the move of a group", () => {
     expect((await redrive).total).toBeGreaterThanOrEqual(1_910);
     expect(await groupsOfEvents()).toEqual([{ fingerprint: till, n: 1_950 }]);
     expect((await detail(till)).arrivals.count).toBe(1_950);
+  });
+
+  test("goes on with a live alert as that of the target", async () => {
+    await world.db.run("delete from alert_rules");
+    const watch = { kind: "new-group", atLeast: 2, quietMs: 86_400_000, clearMs: 0 };
+    const rule = alertRuleRequestSchema.parse({ name: "Tested", severity: "warning", watch });
+    await addAlertRule({ ...world.deps, expires: true }, rule, ADA);
+    const [bank, till] = [await park("bank", 3), await park("till", 1)];
+    const evaluate = () => evaluateAlerts({ ...world.deps, publicUrl: "https://parkade.example.com" }, 0);
+    const alerts = () => world.db.query("select id, state, key, subject ->> 'fingerprint' as about from alerts");
+    expect(await evaluate()).toMatchObject({ fired: 1 });
+    const [fired] = await alerts();
+    expect(fired).toMatchObject({ state: "firing", key: `${bank}@orders`, about: bank });
+    await merge(bank, till);
+    expect(await evaluate()).toMatchObject({ fired: 0, resolved: 0 });
+    expect(await alerts()).toEqual([{ ...fired, key: `${till}@orders`, about: till }]);
   });
 
   test("ends a mute rather than spreading it, forgets the group when it is quiet, and finds it when it is there again", async () => {

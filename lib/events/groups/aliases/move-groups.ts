@@ -20,7 +20,7 @@ type MoveOptions = {
 };
 
 /**
- * Moves what is stored of groups for which another one stands: events first, in batches, then their history. Each
+ * Moves what is stored of groups for which another one stands: events in batches, and the history of groups without events. Each
  * transaction leaves the counters exact, and the next one goes on from what it finds: it may end anywhere. One process at a time. Returns
  * the number of events that were moved.
  */
@@ -28,21 +28,20 @@ export async function moveGroups(db: Db, { only, turns = TURNS, wait = false }: 
   let moved = 0;
   for (let turn = 0; turn < turns; turn++) {
     const n = await retrying(() => db.transaction((tx) => moveSome(tx, { only, wait })), { pause: db.pause });
-    if (n === null) break;
     moved += n;
+    if (n < EVENTS_MAX) break;
   }
   return moved;
 }
 
-/** null = there is nothing left to do now. */
-async function moveSome(tx: Tx, { only, wait }: Pick<MoveOptions, "only" | "wait">): Promise<number | null> {
-  if (!(await holdsRollups(tx, { wait: wait ?? false }))) return null;
+/** Returns how many events it moved; fewer than it may = there is nothing left to do now. */
+async function moveSome(tx: Tx, { only, wait = false }: Pick<MoveOptions, "only" | "wait">): Promise<number> {
+  if (!(await holdsRollups(tx, { wait }))) return 0;
   const open = await openAliases(tx, only);
-  if (open.length === 0) return null;
-  const moves = await eventsOf(tx, open);
-  if (moves.length > 0) return moveEvents(tx, moves);
+  if (open.length === 0) return 0;
+  const moved = await moveEvents(tx, await eventsOf(tx, open));
   await moveHistory(tx, open);
-  return null;
+  return moved;
 }
 
 /**

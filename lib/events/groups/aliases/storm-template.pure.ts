@@ -71,18 +71,18 @@ function joinByEnds(one: Template, other: Template): Template {
 /** More templates of one storm are not looked for: each pattern is compared with each. */
 const TEMPLATES_MAX = 50;
 
-export type Cluster<Item> = { template: Template; members: Item[]; known: boolean };
+type Cluster<Item> = { template: Template; members: Item[] };
 
 /**
  * Sorts patterns into templates: into the first that they match, else into the first with which they have enough in
- * common, else into a new one. `known`: the templates of storms that began before; they come first, and are widened.
+ * common, else into a new one. `known`: the templates of storms that began before, which are widened; their clusters come first.
  * The order of the items decides nothing.
  */
 export function clusterPatterns<Item extends { pattern: string }>(
   items: readonly Item[],
   known: readonly Template[],
 ): Cluster<Item>[] {
-  const clusters: Cluster<Item>[] = known.map((template) => ({ template, members: [], known: true }));
+  const clusters: Cluster<Item>[] = known.map((template) => ({ template, members: [] }));
   const sorted = items.toSorted((one, other) => (one.pattern < other.pattern ? -1 : 1));
   for (const item of sorted) {
     const tokens = tokensOf(item.pattern);
@@ -96,7 +96,7 @@ export function clusterPatterns<Item extends { pattern: string }>(
       joined.cluster.template = joined.template;
       joined.cluster.members.push(item);
     } else if (clusters.length < known.length + TEMPLATES_MAX) {
-      clusters.push({ template: tokens, members: [item], known: false });
+      clusters.push({ template: tokens, members: [item] });
     }
   }
   return clusters;
