@@ -50,6 +50,20 @@ export const groupDetailSchema = named(
         ),
       }),
     ),
+    /** Groups that were merged into it or joined by its storm, the newest first, fifty at most; none for viewers who do not see all its sources. */
+    joined: z.object({
+      total: countOut,
+      items: z.array(
+        z.object({
+          fingerprint: z.string(),
+          pattern: z.string(),
+          reason: z.enum(["merge", "storm"]),
+          note: nullableText,
+          by: z.string(),
+          at: timeOut,
+        }),
+      ),
+    }),
     /** What was done to these events before, the latest first, twenty at most. null = it could not be read in time. */
     past: z.nullable(
       z.array(
@@ -95,6 +109,7 @@ export const groupDetailSchema = named(
     },
     hours: [{ at: "2026-11-22T02:00:00.000Z", count: 10, usual: 1.5, usualMax: 6 }],
     affected: null,
+    joined: { total: 0, items: [] },
     past: [],
     alerts: [],
   },

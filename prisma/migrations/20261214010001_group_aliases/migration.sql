@@ -16,7 +16,7 @@ create table group_aliases (
   constraint group_aliases_storm_check check ((family is null) = (template is null) and (family is null) = (source_id is null))
 );
 create index group_aliases_target on group_aliases (target);
-create index group_aliases_open on group_aliases (fingerprint) where (moved_at is null);
+create index group_aliases_open on group_aliases (target, fingerprint) where (moved_at is null);
 -- What intake keeps in memory.
 create index group_aliases_deciding on group_aliases (fingerprint) where (reason in ('merge', 'split') or family is not null);
 

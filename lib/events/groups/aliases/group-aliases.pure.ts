@@ -16,7 +16,7 @@ export type GroupAliases = {
   storms: ReadonlyMap<string, readonly StormAlias[]>;
 };
 
-type StormAlias = { source: string; template: Template; target: string };
+type StormAlias = { source: string; template: Template; text: string; target: string };
 
 /** As it is stored. `family`, `source` and `template` are null unless it is the template of a storm. */
 export type AliasRow = {
@@ -35,22 +35,34 @@ export function aliasesOf(rows: readonly AliasRow[]): GroupAliases {
       targets.set(fingerprint, target);
     } else if (source !== null && template !== null) {
       const its = storms.get(family) ?? [];
-      its.push({ source, template: tokensOf(template), target });
+      its.push({ source, template: tokensOf(template), text: template, target });
       storms.set(family, its);
     }
   }
   return { targets, storms };
 }
 
-/** The group that a failure of this source belongs to, named by what the rules computed for it. */
+/**
+ * The group that a failure of this source belongs to, with the text that the group gets if it is not stored: that of the failure, or
+ * the template of its storm.
+ */
 export function groupOf(computed: Fingerprint, source: string, { targets, storms }: GroupAliases): Fingerprint {
-  const target = targets.get(computed.fingerprint) ?? stormOf(computed, source, storms);
-  return target === undefined || target === computed.fingerprint ? computed : { ...computed, fingerprint: target };
+  const target = targets.get(computed.fingerprint);
+  if (target === computed.fingerprint) return computed;
+  if (target !== undefined) return { ...computed, fingerprint: target };
+  const storm = stormOf(computed, source, storms);
+  if (storm === undefined) return computed;
+  // The group of a storm is in no family: it is never a part of the next one.
+  return { ...computed, fingerprint: storm.target, pattern: storm.text, family: storm.target };
 }
 
-function stormOf({ family, pattern }: Fingerprint, source: string, storms: GroupAliases["storms"]): string | undefined {
+function stormOf(
+  { family, pattern }: Fingerprint,
+  source: string,
+  storms: GroupAliases["storms"],
+): StormAlias | undefined {
   const its = storms.get(family);
   if (its === undefined) return undefined;
   const tokens = tokensOf(pattern);
-  return its.find((storm) => storm.source === source && matchesTemplate(storm.template, tokens))?.target;
+  return its.find((storm) => storm.source === source && matchesTemplate(storm.template, tokens));
 }

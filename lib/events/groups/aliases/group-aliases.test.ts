@@ -14,34 +14,42 @@ const STORM: AliasRow = {
   ...{ fingerprint: "key", target: "storm", family: wobeku.family, source: "orders", template: "no answer from <*>" },
 };
 
+const inStorm = { ...wobeku, fingerprint: "storm", pattern: "no answer from <*>", family: "storm" };
+
 test.each([
-  ["itself", wobeku, "orders", [], wobeku.fingerprint],
-  ["the one that it was merged into", till, "orders", [alias(till.fingerprint, "other")], "other"],
-  ["the storm of its family and source, whose template holds it", wobeku, "orders", [STORM], "storm"],
-  ["itself in another source", wobeku, "billing", [STORM], wobeku.fingerprint],
-  ["itself with another message", till, "orders", [STORM], till.fingerprint],
+  ["itself", wobeku, "orders", [], wobeku],
+  [
+    "the one that it was merged into",
+    till,
+    "orders",
+    [alias(till.fingerprint, "other")],
+    { ...till, fingerprint: "other" },
+  ],
+  ["the storm of its family and source, whose template holds it", wobeku, "orders", [STORM], inStorm],
+  ["itself in another source", wobeku, "billing", [STORM], wobeku],
+  ["itself with another message", till, "orders", [STORM], till],
   ["itself with another error code", failure("no answer from wobeku", "OTHER"), "orders", [STORM], null],
-  ["its own merge before the storm", wobeku, "orders", [STORM, alias(wobeku.fingerprint, "other")], "other"],
+  [
+    "its own merge before the storm",
+    wobeku,
+    "orders",
+    [STORM, alias(wobeku.fingerprint, "other")],
+    { ...wobeku, fingerprint: "other" },
+  ],
   [
     "itself when it is kept apart from the storm",
     wobeku,
     "orders",
     [STORM, alias(wobeku.fingerprint, wobeku.fingerprint)],
-    null,
+    wobeku,
   ],
   [
     "the second of two storms of its family",
     wobeku,
     "orders",
-    [
-      { ...STORM, template: "gone <*>" },
-      { ...STORM, target: "second" },
-    ],
-    "second",
+    [{ ...STORM, target: "first", template: "gone <*>" }, STORM],
+    inStorm,
   ],
 ] as const)("a failure belongs to %s", (_, computed, source, rows, expected) => {
-  expect(groupOf(computed, source, aliasesOf(rows))).toEqual({
-    ...computed,
-    fingerprint: expected ?? computed.fingerprint,
-  });
+  expect(groupOf(computed, source, aliasesOf(rows))).toEqual(expected ?? computed);
 });

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { joinStorms } from "@/lib/events/groups/aliases/join-storms";
+import { mergeGroup, splitGroup } from "@/lib/events/groups/aliases/merge-groups";
 import { moveGroups } from "@/lib/events/groups/aliases/move-groups";
+import { readGroupDetail } from "@/lib/events/groups/group-detail.read";
 import { listGroups } from "@/lib/events/groups/group-list.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { listAlerts } from "@/lib/observe/alerts/alerts.read";
@@ -128,4 +130,41 @@ test("a storm that goes on in another form, and events of a process that did not
     pattern: "no <*> from <*> in the zone of <*>",
     counts: { PENDING: 123 },
   });
+});
+
+test("a group that is split off a storm stays apart, and a merged storm goes on in its target until it is split off", async () => {
+  await outage(60);
+  await joinStorms(world.deps);
+  const [storm] = await groups();
+  const { joined } = await readGroupDetail(world.db, ADA, { fingerprint: storm!.fingerprint, within: {} }, Date.now());
+  expect(joined.total).toBe(60);
+  const own = joined.items[0]!;
+  await splitGroup(world.deps, own.fingerprint, ADA);
+  const parked = async () => (await groups()).map(({ pattern, counts }) => [pattern, counts.PENDING]);
+  expect(await parked()).toEqual([
+    [storm!.pattern, 59],
+    [own.pattern, 1],
+  ]);
+  expect(await joinStorms(world.deps)).toBe(0);
+  await world.park(2, (index) => ({
+    eventId: `own-${index}`,
+    errorCode: "TIMEOUT",
+    error: error(own.pattern),
+  }));
+  await world.park(1, () => ({ eventId: "till", errorCode: "TIMEOUT", error: error("the till is away") }));
+  const till = (await groups()).find(({ pattern }) => pattern === "the till is away")!;
+  const request = { into: till.fingerprint, reason: "one outage" };
+  await mergeGroup(world.deps, { fingerprint: storm!.fingerprint, request }, ADA);
+  await outage(5, { from: 70 });
+  expect(await parked()).toEqual([
+    ["the till is away", 65],
+    [own.pattern, 3],
+  ]);
+  await splitGroup(world.deps, storm!.fingerprint, ADA);
+  await outage(1, { from: 80 });
+  expect(await parked()).toEqual([
+    [storm!.pattern, 65],
+    [own.pattern, 3],
+    ["the till is away", 1],
+  ]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { mergeGroup } from "@/lib/events/groups/aliases/merge-groups";
+import { mergeGroup, splitGroup } from "@/lib/events/groups/aliases/merge-groups";
 import { moveGroups } from "@/lib/events/groups/aliases/move-groups";
 import { readGroupDetail } from "@/lib/events/groups/group-detail.read";
 import { listGroups } from "@/lib/events/groups/group-list.read";
@@ -112,6 +112,56 @@ describe("a merged group", () => {
     expect(refused).toMatchObject({ code: "forbidden" });
     expect(JSON.stringify(refused)).not.toContain("orders");
     expect(await world.db.query("select 1 from group_aliases")).toEqual([]);
+  });
+});
+
+describe("a group that is split off", () => {
+  test("has its events back, keeps new ones, and takes along what was merged into it before", async () => {
+    const [bank, till, mint] = [await park("bank", 300), await park("till", 2), await park("mint", 3)];
+    await merge(bank, till);
+    await park("bank", 1, { from: 900 });
+    await merge(till, mint);
+    const { joined } = await readGroupDetail(world.db, ADA, { fingerprint: mint, within: {} }, Date.now());
+    expect(joined.total).toBe(2);
+    expect(joined.items).toMatchObject([
+      { fingerprint: till, pattern: "till is away", reason: "merge", note: REASON, by: "ada" },
+      { fingerprint: bank, pattern: "bank is away", reason: "merge" },
+    ]);
+    await splitGroup(world.deps, till, ADA);
+    expect(await groupsOfEvents()).toEqual([
+      { fingerprint: till, n: 303 },
+      { fingerprint: mint, n: 3 },
+    ]);
+    await park("bank", 1, { from: 901 });
+    expect(await detail(bank)).toMatchObject({
+      fingerprint: till,
+      pattern: "till is away",
+      counts: { PENDING: 304 },
+    });
+    await splitGroup(world.deps, bank, ADA);
+    expect(await listed()).toEqual([
+      [bank, 302],
+      [mint, 3],
+      [till, 2],
+    ]);
+    await expect(splitGroup(world.deps, bank, ADA)).rejects.toMatchObject({ code: "unknown-group" });
+    const entries = await world.db.query(
+      "select subject_id as group, before from audit_entries where action = 'group.split' order by id",
+    );
+    expect(entries).toEqual([
+      { group: till, before: { into: mint } },
+      { group: bank, before: { into: till } },
+    ]);
+  });
+
+  test("is not split off by a viewer who does not see all events of the other, nor shown to them", async () => {
+    await world.source("billing");
+    const bank = await park("bank", 1);
+    const till = await park("till", 1, { source: "billing" });
+    await merge(bank, till);
+    await expect(splitGroup(world.deps, bank, CLERK)).rejects.toMatchObject({ code: "forbidden" });
+    const { joined } = await readGroupDetail(world.db, CLERK, { fingerprint: till, within: {} }, Date.now());
+    expect(joined).toEqual({ total: 0, items: [] });
   });
 });
 

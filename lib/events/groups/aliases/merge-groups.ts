@@ -1,6 +1,7 @@
 import { readGroupsMeant } from "@/lib/events/groups/aliases/aliases.read";
 import { advanceAliases, storeAliases } from "@/lib/events/groups/aliases/aliases.write";
 import { moveGroups } from "@/lib/events/groups/aliases/move-groups";
+import { EXAMINED_AGAIN, regroupEvents } from "@/lib/events/groups/aliases/regroup-events";
 import { type GroupMerged, type GroupMergeRequest, unknownGroup } from "@/lib/events/groups/groups.shapes";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
@@ -49,6 +50,40 @@ export async function mergeGroup(
   });
   await moveGroups(db, { only: [merged.fingerprint], turns: TURNS_AT_ONCE });
   return merged;
+}
+
+/**
+ * Splits a group off again that was merged into another, or that a storm has joined: the events that the rules and the other aliases
+ * put into it go back in the background, new ones belong to it, and no storm takes it again. What pointed to it before its merge
+ * comes along. The history of arrivals stays where it was counted. Throws DomainError `forbidden` where the viewer does not see
+ * all events of the group that it is in, `unknown-group` for one that is in no other.
+ */
+export async function splitGroup({ db, clock }: MergeDeps, fingerprint: string, viewer: Viewer): Promise<void> {
+  await db.transaction(async (tx) => {
+    await advanceAliases(tx);
+    const [alias] = await tx.query<{ target: string; pattern: string }>(
+      `select target, pattern from group_aliases
+        where fingerprint = $1 and target <> fingerprint and reason in ('merge', 'storm') and family is null`,
+      [fingerprint],
+    );
+    if (!alias) throw unknownGroup(fingerprint);
+    const { target, pattern } = alias;
+    await changeable(tx, viewer, target);
+    await storeAliases(tx, [{ fingerprint, target: fingerprint, reason: "split", pattern, note: null }], viewer.name);
+    await tx.run("update group_aliases set target = $1, via = null where via = $1 and target = $2", [
+      fingerprint,
+      target,
+    ]);
+    await tx.run("update dlq_groups set grouping_version = $2, examined = null where fingerprint = $1", [
+      target,
+      EXAMINED_AGAIN,
+    ]);
+    await appendAudit(tx, {
+      ...{ actor: viewer.name, action: "group.split", subjectKind: "group", subjectId: fingerprint, reason: null },
+      ...{ before: { into: target }, after: null, count: 1, atMs: clock.wallMs() },
+    });
+  });
+  await regroupEvents(db, { turns: TURNS_AT_ONCE });
 }
 
 /** The group, when the viewer may change it: they see each source that it has events of. */

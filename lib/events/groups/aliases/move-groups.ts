@@ -28,20 +28,22 @@ export async function moveGroups(db: Db, { only, turns = TURNS, wait = false }: 
   let moved = 0;
   for (let turn = 0; turn < turns; turn++) {
     const n = await retrying(() => db.transaction((tx) => moveSome(tx, { only, wait })), { pause: db.pause });
+    if (n === 0) break;
     moved += n;
-    if (n < EVENTS_MAX) break;
   }
   return moved;
 }
 
-/** Returns how many events it moved; fewer than it may = there is nothing left to do now. */
+/**
+ * Returns how many events it moved; 0 = there is nothing left to do now. Groups are locked before events, as a batch that is
+ * parked locks them.
+ */
 async function moveSome(tx: Tx, { only, wait = false }: Pick<MoveOptions, "only" | "wait">): Promise<number> {
   if (!(await holdsRollups(tx, { wait }))) return 0;
   const open = await openAliases(tx, only);
   if (open.length === 0) return 0;
-  const moved = await moveEvents(tx, await eventsOf(tx, open));
   await moveHistory(tx, open);
-  return moved;
+  return moveEvents(tx, await eventsOf(tx, open));
 }
 
 /**
@@ -50,11 +52,11 @@ async function moveSome(tx: Tx, { only, wait = false }: Pick<MoveOptions, "only"
  */
 function openAliases(tx: Tx, only: readonly string[] | undefined): Promise<Moving[]> {
   return tx.query<Moving>(
-    `select fingerprint, target, reason from group_aliases a
-      where a.target <> a.fingerprint and a.family is null
-        and ($1::text[] is null or a.fingerprint = any($1))
-        and (a.moved_at is null or a.fingerprint in (
-          select fingerprint from dlq_groups where first_seen > now() - interval '1 hour'))
+    `select fingerprint, a.target, a.reason
+       from (select fingerprint from group_aliases where moved_at is null
+             union select fingerprint from dlq_groups where first_seen > now() - interval '1 hour') open
+       join group_aliases a using (fingerprint)
+      where a.target <> a.fingerprint and a.family is null and ($1::text[] is null or a.fingerprint = any($1))
       order by a.created_at desc, a.fingerprint limit ${GROUPS_MAX}`,
     [only ?? null],
     { name: "open-aliases" },

@@ -19,7 +19,7 @@ const EMPTY_MAX = 5_000;
 const COUNTED_MAX = 50;
 
 /** The version of a group whose events are examined again although the rules are the same: one was split off. */
-const EXAMINED_AGAIN = 0;
+export const EXAMINED_AGAIN = 0;
 
 /** How far a group has been examined, in the order of ids, and how many of its events belong to which groups now. */
 type Examined = { after: string; groups: Record<string, number>; family: string | null };
@@ -148,7 +148,9 @@ function examine({ fingerprint, examined }: OldGroup, events: readonly StoredErr
     const known = found.get(group.fingerprint);
     const first = Math.min(firstMs, known?.firstMs ?? firstMs);
     const last = Math.max(firstMs, known?.lastMs ?? firstMs);
-    found.set(group.fingerprint, { ...group, errorCode, sample: id, firstMs: first, lastMs: last });
+    // The text of a group is that of its own failures, where it has some.
+    const text = known && computed.fingerprint !== group.fingerprint ? known : group;
+    found.set(group.fingerprint, { ...text, errorCode, sample: id, firstMs: first, lastMs: last });
     if (group.fingerprint in state.groups || Object.keys(state.groups).length < COUNTED_MAX) {
       state.groups[group.fingerprint] = (state.groups[group.fingerprint] ?? 0) + 1;
     }
