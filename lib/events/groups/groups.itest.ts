@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import * as group from "@/app/(events)/api/v1/groups/[fingerprint]/route";
 import * as merge from "@/app/(events)/api/v1/groups/[fingerprint]/merge/route";
+import * as group from "@/app/(events)/api/v1/groups/[fingerprint]/route";
 import * as groups from "@/app/(events)/api/v1/groups/route";
 import * as top from "@/app/(observe)/api/v1/stats/top-errors/route";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
