@@ -83,6 +83,7 @@ export const ROUTES: Routes = {
   "/api/v1/group-mutes/{id}": () => import("@/app/(observe)/api/v1/group-mutes/[id]/route"),
   "/api/v1/groups": () => import("@/app/(events)/api/v1/groups/route"),
   "/api/v1/groups/{fingerprint}": () => import("@/app/(events)/api/v1/groups/[fingerprint]/route"),
+  "/api/v1/groups/{fingerprint}/merge": () => import("@/app/(events)/api/v1/groups/[fingerprint]/merge/route"),
   "/api/v1/kinds": () => import("@/app/(sources)/api/v1/kinds/route"),
   "/api/v1/mask-rules": () => import("@/app/(guard)/api/v1/mask-rules/route"),
   "/api/v1/mask-rules/trial": () => import("@/app/(guard)/api/v1/mask-rules/trial/route"),

@@ -1,3 +1,4 @@
+import { GROUPING_VERSION } from "@/lib/events/groups/fingerprint.pure";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
 import type { Db } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
@@ -37,8 +38,8 @@ export async function parkMany(db: Db, { source, events, redriveUrl, batch, days
   // As many partitions as a store in use has: each costs every statement a little.
   await ensurePartitions(db, Date.now() - Math.max(30, daysAgo) * DAY_MS, Date.now() + 3 * DAY_MS);
   await db.run(
-    `insert into dlq_groups (fingerprint, error_code, message_pattern, sample_event, first_seen, last_seen)
-     values ($1, 'UPSTREAM_5XX', '<n> from stock-service', uuidv7(), now(), now())`,
+    `insert into dlq_groups (fingerprint, error_code, message_pattern, sample_event, first_seen, last_seen, grouping_version)
+     values ($1, 'UPSTREAM_5XX', '<n> from stock-service', uuidv7(), now(), now(), ${GROUPING_VERSION})`,
     [`${source}-group`],
   );
   for (let from = 0; from < events; from += CHUNK) {

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { GROUPING_VERSION } from "@/lib/events/groups/fingerprint.pure";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
 import { CODE_FLOW, FLOW_KINDS, type FlowTable, GROUP_FLOW, SOURCE_FLOW } from "@/lib/observe/flow-tables.sql";
 import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
@@ -62,10 +63,10 @@ const groupLevelsOf = (table: string) =>
 /** The groups of the stored events. */
 async function addGroups(db: Db): Promise<void> {
   await db.run(
-    `insert into dlq_groups (fingerprint, error_code, exception_type, message_pattern, first_frame, sample_event, first_seen, last_seen)
+    `insert into dlq_groups (fingerprint, error_code, exception_type, message_pattern, first_frame, sample_event, first_seen, last_seen, grouping_version)
      select fingerprint, min(error_code), 'com.acme.Failure' || right(fingerprint, 2),
             'call <n> of ' || (array['stock','pricing','ledger','carrier','mailer','warehouse'])[1 + ('x' || right(fingerprint, 2))::bit(8)::int % 6] || ' failed in ' || fingerprint,
-            'com.acme.Client.call', min(id::text)::uuid, min(first_seen), max(first_seen)
+            'com.acme.Client.call', min(id::text)::uuid, min(first_seen), max(first_seen), ${GROUPING_VERSION}
        from dlq_events group by fingerprint`,
   );
 }

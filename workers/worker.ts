@@ -1,6 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { parseSourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
 import { brokerRegistry } from "@/lib/brokers/registry";
+import { moveGroups } from "@/lib/events/groups/aliases/move-groups";
+import { regroupEvents } from "@/lib/events/groups/aliases/regroup-events";
 import { openAnchorPlaces } from "@/lib/guard/audit-chain/anchors/anchor-places";
 import { writeAnchors } from "@/lib/guard/audit-chain/anchors/write-anchors";
 import { sealEntries } from "@/lib/guard/audit-chain/seal-entries";
@@ -313,6 +315,14 @@ function regularWorkOf(redriver: Redriver, lostWork: LostWork, upkeepDb: Db): Re
     { name: "start", everyMs: paces.startMs, work: () => startWaiting(redriver) },
     { name: "confirm", everyMs: paces.confirmMs, work: () => confirmQuietEvents(redriver) },
     { name: "redrive rules", everyMs: paces.rulesMs, work: () => runRedriveRules(redriver) },
+    {
+      name: "groups",
+      everyMs: paces.groupsMs,
+      work: async () => {
+        await regroupEvents(redriver.db);
+        await moveGroups(redriver.db);
+      },
+    },
     { name: "fold", everyMs: paces.foldMs, work: () => foldRollups(upkeepDb) },
     {
       name: "upkeep",

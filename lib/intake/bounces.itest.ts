@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { mergeGroup } from "@/lib/events/groups/aliases/merge-groups";
+import { moveGroups } from "@/lib/events/groups/aliases/move-groups";
 import { changeSettings } from "@/lib/guard/settings/change-settings";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
@@ -172,25 +174,49 @@ describe("an event that comes back after it was confirmed", () => {
     expect(await successOf()).toMatchObject({ confirmed: 1, bounced: 1, rate: 0.5 });
   });
 
-  test("sees a confirmation that is committed after it was looked up", async () => {
-    await world.park(1);
-    const id = await redrive(["event-0000"], DELIVERED);
-    let looks = 0;
-    const transaction: typeof world.db.transaction = (work, options) =>
+  /** A store in which something happens once between the look-up of the event and the bounce. */
+  function happening(work: () => Promise<unknown>) {
+    const looks = { n: 0 };
+    const transaction: typeof world.db.transaction = (inside, options) =>
       world.db.transaction(async (tx) => {
         const query: typeof tx.query = async (text, values, settings) => {
           const rows = await tx.query(text, values, settings);
-          if (settings?.name === "find-known" && looks++ === 0) {
-            await confirmEvents(world.deps, { source: "orders", eventIds: ["event-0000"] }, localViewer("consumer"));
-          }
+          if (settings?.name === "find-known" && looks.n++ === 0) await work();
           return rows as never;
         };
-        return work({ ...tx, query });
+        return inside({ ...tx, query });
       }, options);
+    return { looks, deps: { ...world.deps, db: { ...world.db, transaction } } };
+  }
+
+  test("leaves the group that its event has been moved to after it was looked up", async () => {
+    await world.park(1);
+    const other = { type: "Other", message: "another cause", stack: null };
+    await world.park(1, () => ({ eventId: "other", error: other }));
+    const id = await redrive(["event-0000"], DELIVERED);
+    const [group, into] = await Promise.all(
+      ["event-0000", "other"].map(async (eventId) => (await world.event(eventId)).fingerprint as string),
+    );
+    const request = { into: into!, reason: "one cause" };
+    const { looks, deps } = happening(() =>
+      mergeGroup(world.deps, { fingerprint: group!, request }, localViewer("ada")),
+    );
     const letter = deadLetter({ eventId: "event-0000", redrive: { redriveId: id, attempt: 1 } });
-    const deps = { ...world.deps, db: { ...world.db, transaction } };
     expect(await parkEvents(deps, [{ source: "orders", letter }], localViewer("tester"))).toEqual(["bounced"]);
-    expect(looks).toBe(2);
+    expect(looks.n).toBe(2);
+    await moveGroups(world.db);
+    expect(await world.event("event-0000")).toMatchObject({ fingerprint: into, bounces: 1 });
+  });
+
+  test("sees a confirmation that is committed after it was looked up", async () => {
+    await world.park(1);
+    const id = await redrive(["event-0000"], DELIVERED);
+    const { looks, deps } = happening(() =>
+      confirmEvents(world.deps, { source: "orders", eventIds: ["event-0000"] }, localViewer("consumer")),
+    );
+    const letter = deadLetter({ eventId: "event-0000", redrive: { redriveId: id, attempt: 1 } });
+    expect(await parkEvents(deps, [{ source: "orders", letter }], localViewer("tester"))).toEqual(["bounced"]);
+    expect(looks.n).toBe(2);
     expect(await world.redrive(id)).toMatchObject({ confirmed: 0, bounced: 1 });
   });
 });

@@ -1,5 +1,5 @@
 import { PARKED_AS } from "@/lib/events/event-state.pure";
-import { type Fingerprint, fingerprintOf } from "@/lib/events/groups/fingerprint.pure";
+import { type Fingerprint, fingerprintOf, GROUPING_VERSION } from "@/lib/events/groups/fingerprint.pure";
 import type { AdmissionMark, AdmissionRecord } from "@/lib/intake/admission/admission.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { STOPS_INTAKE } from "@/lib/intake/room/room.read";
@@ -237,11 +237,12 @@ export async function touchGroups(tx: Tx, parkings: readonly Parking[], nowMs: n
   const stale = [...groups.values()].sort((a, b) => (a.group.fingerprint < b.group.fingerprint ? -1 : 1));
   await tx.run(
     `insert into dlq_groups
-       (fingerprint, error_code, exception_type, message_pattern, first_frame, sample_event, first_seen, last_seen)
-     select fingerprint, error_code, exception_type, pattern, frame, sample, at, at
-       from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::uuid[])
-              as g (fingerprint, error_code, exception_type, pattern, frame, sample),
-            to_timestamp($7::float8 / 1000) as at
+       (fingerprint, error_code, exception_type, message_pattern, first_frame, family, sample_event, first_seen, last_seen,
+        grouping_version)
+     select fingerprint, error_code, exception_type, pattern, frame, family, sample, at, at, ${GROUPING_VERSION}
+       from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::uuid[])
+              as g (fingerprint, error_code, exception_type, pattern, frame, family, sample),
+            to_timestamp($8::float8 / 1000) as at
      on conflict (fingerprint) do update
        set last_seen = greatest(dlq_groups.last_seen, excluded.last_seen), sample_event = excluded.sample_event`,
     [
@@ -250,6 +251,7 @@ export async function touchGroups(tx: Tx, parkings: readonly Parking[], nowMs: n
       stale.map((parking) => parking.group.exceptionType),
       stale.map((parking) => parking.group.pattern),
       stale.map((parking) => parking.group.firstFrame),
+      stale.map((parking) => parking.group.family),
       stale.map((parking) => parking.id),
       nowMs,
     ],

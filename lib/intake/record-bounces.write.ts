@@ -287,7 +287,7 @@ export async function recordBounces(tx: Tx, bounces: Bounce[], nowMs: number): P
                    $9::text[], $10::int[], $11::float8[], $13::int[], $14::float8[], $15::text[], $16::boolean[], $17::text[])
          as w (id, old_status, status, old_bounces, redrive, old_error_code, error_code, old_fingerprint, fingerprint,
                attempts, failed_at, failed, cooldown_ms, beside, confirmed, admission)
-       where e.id = w.id and e.status = w.old_status and e.bounces = w.old_bounces
+       where e.id = w.id and e.status = w.old_status and e.bounces = w.old_bounces and e.fingerprint = w.old_fingerprint
          and (e.confirmed_at is not null) = w.confirmed
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, w.old_status,
                  e.status as new_status, w.old_error_code, w.old_fingerprint, w.beside

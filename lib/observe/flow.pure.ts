@@ -2,7 +2,7 @@ import { EVENT_MOVES, type EventMove, type EventStatus, isParked } from "@/lib/e
 
 /**
  * How each kind of `dlq_flow` changes the number of parked events (`dlq_size`). The kinds of an event's history add up to
- * whether it is parked now: see I15 in docs/invariants.md. `corrected` is written by migrations alone, with a sign; `expired` by the
+ * whether it is parked now: see I15 in docs/invariants.md. `corrected` has a sign: migrations wrote it, and an event that moves to another group counts it in both; `expired` by the
  * removal of events that were kept for their time; the last four by arrivals
  * that became no event: counted in a storm, known already, dropped as noise, or refused by the store.
  */

@@ -1,3 +1,4 @@
+import { groupsMeant } from "@/lib/events/groups/aliases/aliases.sql";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import {
   CODE_FLOW,
@@ -82,7 +83,7 @@ export function inScope({ source, errorCode }: StatsQuery["filter"]): string {
 }
 
 function inGroup({ fingerprint }: StatsQuery["filter"]): string {
-  return fingerprint ? "fingerprint = any($3::text[])" : anyOf("$3");
+  return fingerprint ? `fingerprint = any(${groupsMeant("$3::text[]")})` : anyOf("$3");
 }
 
 /** Always true; gives a type to a parameter that no condition uses. */

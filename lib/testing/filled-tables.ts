@@ -32,6 +32,7 @@ const CHOSEN: Record<string, string> = {
   "controls.scope": "'errorCode'",
   "event_bounces.id": "(select id from dlq_events limit 1)",
   "event_revisions.id": "(select id from dlq_events limit 1)",
+  "group_aliases.reason": "'storm'",
   "group_mutes.ended_because": "'time'",
   "intake_room.measure": "'disk'",
   "forgets.finished_at": "null",

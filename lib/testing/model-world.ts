@@ -3,6 +3,7 @@ import { PublishError } from "@/lib/brokers/port";
 import { ignoreEvents, releaseEvents } from "@/lib/events/bulk/ignore-events";
 import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import { EVENT_MOVES, type EventMove, type EventStatus } from "@/lib/events/event-state.pure";
+import { mergeGroup, splitGroup } from "@/lib/events/groups/aliases/merge-groups";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { decideApproval } from "@/lib/guard/approvals/decide-approval";
 import { imposeStop, resumeSends } from "@/lib/guard/stops/change-stop";
@@ -179,6 +180,8 @@ export type RunChoice = {
 /** How many were compared, over all runs: redrives that came to their end. */
 export const compared = { previews: 0, redrives: 0 };
 
+/** Messages of events, each of a group. */
+const GROUPS = ["no stock", "no answer"];
 const RUN_ROUNDS_MAX = 12;
 const WORKERS = 2;
 const ROUNDS_MAX = 80;
@@ -514,6 +517,7 @@ export async function openModel(store: ModelStore) {
           eventId: `event-${number}`,
           aggregateId,
           version: aggregateId === null ? null : version,
+          error: { type: "StockException", message: GROUPS[number % GROUPS.length]!, stack: null },
           payload: Buffer.from(`{"number": ${number}, "big": 9007199254740993}`),
         });
         letters.set(letter.eventId, letter);
@@ -708,6 +712,27 @@ export async function openModel(store: ModelStore) {
         if (!event) return;
         const { changed } = await releaseEvents(deps, { select: { ids: [event.id] }, reason: "needed" }, ada);
         if (changed === 1) mayStillSend.delete(event.eventId);
+      }),
+
+    /** Groups are those of all runs: events of runs before may move as well. */
+    merge: (place: number) =>
+      command("nothing", async () => {
+        const groups = await store.db.query<{ fingerprint: string }>(
+          "select fingerprint from dlq_groups order by fingerprint",
+        );
+        const [group, into] = [groups.at(place % groups.length), groups.at((place + 1) % groups.length)];
+        if (!group || !into) return;
+        const request = { into: into.fingerprint, reason: "one cause" };
+        await mergeGroup(deps, { fingerprint: group.fingerprint, request }, ada);
+      }),
+
+    split: (place: number) =>
+      command("nothing", async () => {
+        const merged = await store.db.query<{ fingerprint: string }>(
+          "select fingerprint from group_aliases where fingerprint <> target order by fingerprint",
+        );
+        const group = merged.at(place % (merged.length || 1));
+        if (group) await splitGroup(deps, group.fingerprint, ada);
       }),
 
     confirm: (place: number) =>

@@ -66,6 +66,7 @@ export const TEST_PACES: Paces = {
   rulesMs: 1_000,
   forgetMs: 400,
   foldMs: 1_500,
+  groupsMs: 500,
   consumersMs: 400,
   consumersStopMs: 5_000,
   outboxMs: 400,

@@ -1,5 +1,6 @@
 import { EVENT_STATUSES, type EventStatus } from "@/lib/events/event-state.pure";
 import { type EventFilter, type FilterStatus, resolveWindow } from "@/lib/events/filter/event-filter.shapes";
+import { groupsMeant } from "@/lib/events/groups/aliases/aliases.sql";
 import type { ScopedFilter } from "@/lib/guard/viewer/scope.shapes";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
 import { EVENT } from "@/lib/redrive/states/state.sql";
@@ -81,7 +82,6 @@ const COLUMNS = {
   aggregateType: "e.aggregate_type",
   eventType: "e.event_type",
   errorCode: "e.error_code",
-  fingerprint: "e.fingerprint",
   traceId: "e.trace_id",
 } as const;
 
@@ -98,6 +98,10 @@ function valueConditions(filter: EventFilter, params: Params): Condition[] {
   for (const field of Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]) {
     const list = filter[field];
     if (list) conditions.push({ field, sql: `${COLUMNS[field]} = any(${params.add(list)}::text[])` });
+  }
+  if (filter.fingerprint) {
+    const meant = groupsMeant(`${params.add(filter.fingerprint)}::text[]`, { unmoved: true });
+    conditions.push({ field: "fingerprint", sql: `e.fingerprint = any(${meant})` });
   }
   if (filter.admission) {
     // Without the first part the planner cannot know that the index of the marked events holds them all.

@@ -12,7 +12,12 @@ export type Fingerprint = {
   /** The message with ids, numbers and quoted text replaced: `order-<n> not found in <text>`. */
   pattern: string;
   firstFrame: string | null;
+  /** What the groups of a storm have in common: hash of error code, exception type and first frame, without the message. */
+  family: string;
 };
+
+/** The rules below. A group that an earlier version made is examined again in the background, see `aliases/regroup-events.ts`. */
+export const GROUPING_VERSION = 2;
 
 /** The first words of a message say most; the rest is often a dump of the very values that are removed here. */
 const MESSAGE_CHARS = 600;
@@ -32,7 +37,8 @@ export function fingerprintOf(letter: Pick<DeadLetter, "errorCode" | "error">): 
   const pattern = messagePattern(letter.error.message ?? "");
   const firstFrame = letter.error.stack === null ? null : firstOwnFrame(letter.error.stack);
   const identity = [letter.errorCode, exceptionType ?? "", firstFrame ?? "", pattern].join("\u0001");
-  return { fingerprint: hash64(identity), exceptionType, pattern, firstFrame };
+  const family = hash64([letter.errorCode, exceptionType ?? "", firstFrame ?? ""].join("\u0001"));
+  return { fingerprint: hash64(identity), exceptionType, pattern, firstFrame, family };
 }
 
 /**
@@ -41,7 +47,7 @@ export function fingerprintOf(letter: Pick<DeadLetter, "errorCode" | "error">): 
  */
 export function labelledGroup(errorCode: string, label: string): Fingerprint {
   const fingerprint = hash64([errorCode, "label", label].join("\u0001"));
-  return { fingerprint, exceptionType: null, pattern: label, firstFrame: null };
+  return { fingerprint, exceptionType: null, pattern: label, firstFrame: null, family: fingerprint };
 }
 
 /** The given type, else the text before the colon in the first line of the stack. */

@@ -5,7 +5,9 @@ import { listGroups } from "@/lib/events/groups/group-list.read";
 import { type GroupDetail, type GroupWithin, unknownGroup } from "@/lib/events/groups/groups.shapes";
 import { entriesOfEvents } from "@/lib/guard/audit/subjects.sql";
 import { maskTags } from "@/lib/guard/masking/mask.pure";
+import { oneSource } from "@/lib/guard/masking/mask-rule.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
+import { maskText } from "@/lib/guard/masking/mask-text.pure";
 import { ofSources, seesEntry, seesRedrive } from "@/lib/guard/viewer/scope.sql";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { readGroupHours } from "@/lib/observe/stats/group-onsets.read";
@@ -22,7 +24,7 @@ const EVENTS_MAX = 1_000;
 const PAST_MAX = 20;
 const ALERTS_MAX = 10;
 
-/** A group with all that its page shows. Throws DomainError `unknown-group`. */
+/** A group with all that its page shows, or the group that stands for it. Throws DomainError `unknown-group`. */
 export async function readGroupDetail(
   db: Db,
   viewer: Viewer,
@@ -36,12 +38,15 @@ export async function readGroupDetail(
   const group = items[0];
   if (!group) throw unknownGroup(fingerprint);
   const scope = sourceScope(viewer, source);
-  const [hours, rest, alerts] = await Promise.all([
-    readGroupHours(db, { fingerprint, sources: scope }, nowMs),
+  // The group that stands for the one that was asked for.
+  const of = { fingerprint: group.fingerprint, scope };
+  const [hours, rest, alerts, joined] = await Promise.all([
+    readGroupHours(db, { fingerprint: group.fingerprint, sources: scope }, nowMs),
     readAffectedAndPast(db, { viewer, group, scope, nowMs }),
-    readAlertsOf(db, { fingerprint, scope }),
+    readAlertsOf(db, of),
+    readJoined(db, viewer, group),
   ]);
-  return { group, hours: hours.map(({ atMs, ...hour }) => ({ at: iso(atMs), ...hour })), ...rest, alerts };
+  return { group, hours: hours.map(({ atMs, ...hour }) => ({ at: iso(atMs), ...hour })), ...rest, alerts, joined };
 }
 
 type Looked = { viewer: Viewer; group: GroupOut; scope: string[] | null; nowMs: number };
@@ -125,6 +130,28 @@ async function readPast(db: Queryable, viewer: Viewer, ids: readonly string[]): 
     { name: "group-entries", isoTimes: true },
   );
   return [...redrives, ...entries].sort((one, other) => (one.at < other.at ? 1 : -1)).slice(0, PAST_MAX);
+}
+
+const JOINED_MAX = 50;
+
+/** Groups of other sources may be among them: only for whoever sees all sources of the group. */
+async function readJoined(db: Queryable, viewer: Viewer, group: GroupOut): Promise<GroupDetail["joined"]> {
+  const rows = await db.query<GroupDetail["joined"]["items"][number] & { total: number }>(
+    `select a.fingerprint, a.pattern, a.reason, a.note, a.created_by as by, a.created_at as at, count(*) over () as total
+       from group_aliases a
+      where a.target = $1 and a.fingerprint <> $1 and a.reason in ('merge', 'storm') and a.family is null
+        and ($2::text[] is null or not exists (
+          select from dlq_group_levels l join sources s on s.id = l.source_id where l.fingerprint = $1 and s.name <> all($2)))
+      order by a.created_at desc, a.fingerprint limit ${JOINED_MAX}`,
+    [group.fingerprint, sourceScope(viewer)],
+    { name: "joined-groups", isoTimes: true },
+  );
+  const set = (await readMasks(db)).of(oneSource(group.sources));
+  const items = rows.map(({ total: _, ...row }) => ({
+    ...row,
+    pattern: maskText(row.pattern, set),
+  }));
+  return { total: rows[0]?.total ?? 0, items };
 }
 
 type OfGroup = { fingerprint: string; scope: string[] | null };

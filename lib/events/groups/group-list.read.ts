@@ -208,8 +208,12 @@ function windowOf(filter: Pick<EventFilter, "from" | "to">, nowMs: number): { fr
   return { fromMs: Math.min(window.fromMs ?? toMs - WINDOW_DEFAULT_MS, toMs), toMs };
 }
 
+/** A merge is seen at once, while its events are still being moved. */
+const STANDS_FOR = (row: "l" | "e") => `coalesce(a.target, ${row}.fingerprint) as fingerprint`;
+
 function rolledUp(filter: EventFilter, params: Params): string {
-  return `select l.fingerprint, l.source_id, l.status, sum(l.n) as n from dlq_group_levels l
+  return `select ${STANDS_FOR("l")}, l.source_id, l.status, sum(l.n) as n
+            from dlq_group_levels l left join group_aliases a on a.fingerprint = l.fingerprint
            where ${kindConditions(filter, params)} group by 1, 2, 3`;
 }
 
@@ -217,7 +221,8 @@ function rolledUp(filter: EventFilter, params: Params): string {
 function scanned(filter: ScopedFilter, nowMs: number, params: Params): string {
   const { where, values } = compileFilter(filter, nowMs);
   for (const value of values) params.add(value);
-  return `select e.fingerprint, e.source_id, e.status, count(*) as n from dlq_event_rows e where ${where} group by 1, 2, 3`;
+  return `select ${STANDS_FOR("e")}, e.source_id, e.status, count(*) as n
+            from dlq_event_rows e left join group_aliases a on a.fingerprint = e.fingerprint where ${where} group by 1, 2, 3`;
 }
 
 async function readTrends(

@@ -2,7 +2,13 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { GroupList } from "@/lib/events/events.shapes";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
-import type { GroupDetail, GroupSort, GroupWithin } from "@/lib/events/groups/groups.shapes";
+import type {
+  GroupDetail,
+  GroupMerged,
+  GroupMergeRequest,
+  GroupSort,
+  GroupWithin,
+} from "@/lib/events/groups/groups.shapes";
 import type { GroupMuteRequest, GroupMutesBegun } from "@/lib/observe/mutes/group-mutes.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
@@ -31,6 +37,31 @@ export function useGroup(fingerprint: string, within: GroupWithin) {
     refetchInterval: DETAIL_POLL_MS,
   });
 }
+
+/** Lets another group stand for one. */
+export function useMergeGroup() {
+  const client = useQueryClient();
+  return useMutation<GroupMerged, ApiError, { fingerprint: string; body: GroupMergeRequest }>({
+    mutationFn: async ({ fingerprint, body }) => {
+      const merged = await fetchJson<GroupMerged>(mergePath(fingerprint), { method: "POST", body, once: true });
+      void invalidateAfter(client, "events");
+      return merged;
+    },
+  });
+}
+
+/** Splits a group off that was merged into another or joined by a storm. */
+export function useSplitGroup() {
+  const client = useQueryClient();
+  return useMutation<void, ApiError, string>({
+    mutationFn: async (fingerprint) => {
+      await fetchJson(mergePath(fingerprint), { method: "DELETE" });
+      void invalidateAfter(client, "events");
+    },
+  });
+}
+
+const mergePath = (fingerprint: string) => `/api/v1/groups/${encodeURIComponent(fingerprint)}/merge`;
 
 /** Mutes groups until later. */
 export function useMuteGroups() {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import * as merge from "@/app/(events)/api/v1/groups/[fingerprint]/merge/route";
 import * as group from "@/app/(events)/api/v1/groups/[fingerprint]/route";
 import * as groups from "@/app/(events)/api/v1/groups/route";
 import * as top from "@/app/(observe)/api/v1/stats/top-errors/route";
@@ -202,5 +203,27 @@ describe("the page of a group", () => {
       const answer = await web.call(group.GET, { params: { fingerprint } });
       expect(answer).toMatchObject({ status: 404, body: { code: "unknown-group" } });
     }
+  });
+
+  test("is that of the group which stands for it, from a merge to a split", async () => {
+    const letter = deadLetter({
+      ...{ eventId: "other", errorCode: "STEADY" },
+      error: { type: "Other", message: "another cause", stack: null },
+    });
+    await parkEvents(web.deps, [{ source: "orders", letter }], ADA);
+    const [steady, other] = await list("?errorCode=STEADY");
+    const [params, into] = [{ fingerprint: other!.fingerprint }, steady!.fingerprint];
+    const refused = await web.call(merge.POST, { params, body: { into: "no such group", reason: "one cause" } });
+    expect(refused).toMatchObject({ status: 400, body: { code: "invalid-request" } });
+    const merged = await web.call(merge.POST, { params, body: { into, reason: "one cause" } });
+    expect(merged).toMatchObject({ status: 200, body: { ...params, into } });
+    const { body } = await web.call<GroupDetail>(group.GET, { params });
+    expect(body).toMatchObject({
+      group: { fingerprint: into, counts: { PENDING: 91 } },
+      joined: { total: 1, items: [{ ...params, pattern: "another cause", reason: "merge", note: "one cause" }] },
+    });
+    expect(await web.call(merge.DELETE, { method: "DELETE", params })).toMatchObject({ status: 204 });
+    const split = await web.call<GroupDetail>(group.GET, { params });
+    expect(split.body).toMatchObject({ group: { ...params, counts: { PENDING: 1 } }, joined: { total: 0 } });
   });
 });

@@ -7,6 +7,7 @@ import {
   resolveWindow,
 } from "@/lib/events/filter/event-filter.shapes";
 import { filterQuery } from "@/lib/events/list/event-page.shapes";
+import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import { SEVERITIES } from "@/lib/observe/alerts/rules/alert-rule.pure";
 import { VERDICTS } from "@/lib/observe/group-verdict.pure";
 import { pageOf } from "@/lib/platform/api/id-page.shapes";
@@ -49,6 +50,20 @@ export const groupDetailSchema = named(
         ),
       }),
     ),
+    /** Groups that were merged into it or joined by its storm, the newest first, fifty at most; none for viewers who do not see all its sources. */
+    joined: z.object({
+      total: countOut,
+      items: z.array(
+        z.object({
+          fingerprint: z.string(),
+          pattern: z.string(),
+          reason: z.enum(["merge", "storm"]),
+          note: nullableText,
+          by: z.string(),
+          at: timeOut,
+        }),
+      ),
+    }),
     /** What was done to these events before, the latest first, twenty at most. null = it could not be read in time. */
     past: z.nullable(
       z.array(
@@ -94,6 +109,7 @@ export const groupDetailSchema = named(
     },
     hours: [{ at: "2026-11-22T02:00:00.000Z", count: 10, usual: 1.5, usualMax: 6 }],
     affected: null,
+    joined: { total: 0, items: [] },
     past: [],
     alerts: [],
   },
@@ -119,12 +135,37 @@ export const groupDetailQuery: QueryOf<GroupWithin> = {
   },
 };
 
+const FINGERPRINT = /^[\w:.-]{1,64}$/;
+
+/** POST /api/v1/groups/{fingerprint}/merge */
+export const groupMergeRequestSchema = named(
+  "GroupMergeRequest",
+  z.strictObject({
+    /** The fingerprint of the group that stands for both from now on. */
+    into: z.string().check(z.regex(FINGERPRINT, "must be the fingerprint of a group")),
+    reason: reasonSchema,
+  }),
+  { into: "9f1c2b3a4d5e6f70", reason: "the same outage of the bank" },
+);
+export type GroupMergeRequest = z.infer<typeof groupMergeRequestSchema>;
+
+export const groupMergedSchema = named(
+  "GroupMerged",
+  z.object({
+    fingerprint: z.string(),
+    /** The group that stands for it. */
+    into: z.string(),
+  }),
+  { fingerprint: "5f3d2c1b0a998877", into: "9f1c2b3a4d5e6f70" },
+);
+export type GroupMerged = z.infer<typeof groupMergedSchema>;
+
 /** The path parameter `fingerprint`: what is too long to be one names nothing. */
 export const byFingerprint: PathOf<{ fingerprint: string }> = {
   parameters: { fingerprint: z.string() },
   problems: ["unknown-group"],
   read: ({ fingerprint = "" }) => {
-    if (/^[\w:.-]{1,64}$/.test(fingerprint)) return { fingerprint };
+    if (FINGERPRINT.test(fingerprint)) return { fingerprint };
     throw unknownGroup(fingerprint.slice(0, 64));
   },
 };

@@ -7,6 +7,7 @@ import {
   splitStatuses,
   splitWords,
 } from "@/lib/events/filter/event-filter.sql";
+import { groupsMeant } from "@/lib/events/groups/aliases/aliases.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 
 /**
@@ -24,7 +25,9 @@ export const KIND_FIELDS = ["source", "errorCode", "fingerprint", "status", "q"]
 /** Over `l` (dlq_group_levels): the kinds that may match. A refinement of a status stands for the status it refines. */
 export function kindConditions(filter: EventFilter, params: Params): string {
   const all = ["true"];
-  if (filter.fingerprint) all.push(`l.fingerprint = any(${params.add(filter.fingerprint)}::text[])`);
+  if (filter.fingerprint) {
+    all.push(`l.fingerprint = any(${groupsMeant(`${params.add(filter.fingerprint)}::text[]`, { unmoved: true })})`);
+  }
   if (filter.status) {
     const { stored, parents } = splitStatuses(filter.status);
     all.push(`l.status = any(${params.add([...new Set([...stored, ...parents])])}::text[])`);

@@ -1,3 +1,5 @@
+import { DECIDING } from "@/lib/events/groups/aliases/aliases.sql";
+import { type AliasRow, aliasesOf, type GroupAliases } from "@/lib/events/groups/aliases/group-aliases.pure";
 import { maskNullable } from "@/lib/guard/masking/mask.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
@@ -13,25 +15,31 @@ import type { Queryable } from "@/lib/platform/database/db";
 import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
 import { RULE_COLUMNS, type RuleColumns } from "@/lib/rules/rules.read";
 
-/** The enabled rules in their order, with the revision that they are of. */
-export type RulesInForce = { revision: bigint; rules: AdmissionRule[] };
+/** The enabled rules in their order and the aliases of groups, with the revision that both are of. */
+export type RulesInForce = { revision: bigint; rules: AdmissionRule[]; aliases: GroupAliases };
 
 /** A stored rule that this version cannot read is left out: it must never keep an event from being parked. */
 export async function readRulesInForce(db: Queryable): Promise<RulesInForce> {
-  // One statement: the rules are those of the revision.
-  const rows = await db.query<{ revision: string } & StoredRule>(
-    `select v.revision::text, r.id, r.name, r.source, r.version, r.body
-       from admission_revision v left join admission_rules r on r.enabled
-      order by r.position, r.id`,
+  // One statement: rules and aliases are those of the revision.
+  const [row] = await db.query<{ revision: string; rules: StoredRule[]; aliases: AliasRow[] }>(
+    `select v.revision::text,
+            array(select to_json(r) from (
+              select id, name, source, version, body from admission_rules where enabled order by position, id) r) as rules,
+            array(select to_json(a) from (
+              select a.fingerprint, a.target, a.family, s.name as source, a.template
+                from group_aliases a left join sources s on s.id = a.source_id
+               where ${DECIDING} order by a.created_at, a.fingerprint) a) as aliases
+       from admission_revision v`,
     [],
     { name: "rules-in-force" },
   );
   return {
-    revision: BigInt(rows[0]?.revision ?? 0),
-    rules: rows.flatMap(({ revision: _revision, body, ...rule }) => {
-      const read = rule.id === null ? null : readRuleBody(body);
-      return read && "body" in read ? [{ ...rule, ...read.body }] : [];
+    revision: BigInt(row?.revision ?? 0),
+    rules: (row?.rules ?? []).flatMap(({ body, ...rule }) => {
+      const read = readRuleBody(body);
+      return "body" in read ? [{ ...rule, ...read.body }] : [];
     }),
+    aliases: aliasesOf(row?.aliases ?? []),
   };
 }
 

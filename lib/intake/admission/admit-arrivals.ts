@@ -1,3 +1,4 @@
+import { groupOf } from "@/lib/events/groups/aliases/group-aliases.pure";
 import { type Fingerprint, fingerprintOf, labelledGroup } from "@/lib/events/groups/fingerprint.pure";
 import { type AdmissionRule, type Admitted, admit } from "@/lib/intake/admission/admission.pure";
 import { type RulesInForce, readRulesInForce } from "@/lib/intake/admission/admission-rules.read";
@@ -18,7 +19,7 @@ export type AdmittedArrival = Omit<Admitted, "group"> & {
   group: Fingerprint;
 };
 
-/** `revision`: of the rules that judged the arrivals. */
+/** `revision`: of the rules and aliases that judged the arrivals. */
 export type AdmittedBatch = { revision: bigint; arrivals: AdmittedArrival[] };
 
 /** The rules were changed after they judged a batch. */
@@ -31,7 +32,7 @@ export class RulesChanged extends Error {}
 const lastRead = new WeakMap<Db, RulesInForce>();
 
 /**
- * Makes arrivals storable and applies the rules of admission to them. In turns with other work, and before the
+ * Makes arrivals storable, applies the rules of admission to them and finds their groups. In turns with other work, and before the
  * transaction: a thousand long stacks take a while. `reread`: the rules have changed since they were read.
  */
 export async function admitArrivals(
@@ -46,13 +47,15 @@ export async function admitArrivals(
   const turns = createTurns(clock);
   const admitted: AdmittedArrival[] = [];
   for (const { source, letter } of arrivals) {
-    admitted.push({ source, ...admitOne(storable(letter), rulesOf(source)) });
+    const one: AdmittedArrival = { source, ...admitOne(storable(letter), rulesOf(source)) };
+    one.group = groupOf(one.group, source, inForce.aliases);
+    admitted.push(one);
     if (turns.due()) await turns.give();
   }
   return { revision: inForce.revision, arrivals: admitted };
 }
 
-/** `rules`: those of the letter's source. */
+/** `rules`: those of the letter's source. The group is the computed one, whatever stands for it. */
 export function admitOne(arrived: DeadLetter, rules: readonly AdmissionRule[]): Omit<AdmittedArrival, "source"> {
   // Each field by its name: a rest takes as long as all else here, for each arrival.
   const { letter, group: label, mark, dropped, matched, failed } = admit(arrived, rules, bodyReader(arrived.payload));

@@ -20,6 +20,7 @@ export const TRACES: readonly Trace[] = [
   { table: "saved_views", text: ["name"], json: ["filter"] },
   { table: "controls", text: ["value", "aggregate_type", "reason", "lift_reason"] },
   { table: "dlq_groups", text: ["message_pattern", "exception_type", "first_frame"] },
+  { table: "group_aliases", text: ["pattern", "template", "note"] },
   {
     table: "bulk_operations",
     text: ["reason", "fault"],

@@ -1,3 +1,4 @@
+import { joinStorms } from "@/lib/events/groups/aliases/join-storms";
 import { type LiveAlertRow, readEndedGroups, readLiveAlerts } from "@/lib/observe/alerts/alerts.read";
 import type { AlertEvidence } from "@/lib/observe/alerts/alerts.shapes";
 import {
@@ -60,6 +61,8 @@ export async function evaluateAlerts(
 async function evaluateClaimed(deps: AlertDeps, generation: string): Promise<Evaluation | null> {
   const { db, clock, log } = deps;
   const nowMs = clock.wallMs();
+  // First, so that the first evaluation of an outage finds one group in place of a thousand.
+  await joinStorms(deps).catch((error: unknown) => log.warn({ err: error }, "storms were not looked for"));
   const [rules, live, ended, maintenances, muted] = [
     await readRulesInForce(db),
     await readLiveAlerts(db),

@@ -1,3 +1,4 @@
+import { readGroupsMeant } from "@/lib/events/groups/aliases/aliases.read";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { MUTE_MS_MAX } from "@/lib/observe/mutes/group-mute.pure";
@@ -31,7 +32,7 @@ export async function muteGroups(
   }
   const unknown = source === null ? [] : await unknownSourceFaults(db, viewer, { names: [source], field: "source" });
   if (unknown.length > 0) throw new DomainError("unknown-source", unknown[0]!.detail, { fields: unknown });
-  const fingerprints = [...new Set(request.fingerprints)];
+  const fingerprints = [...new Set(await readGroupsMeant(db, request.fingerprints))];
   await assertGroupsSeen(db, viewer, fingerprints);
   return db.transaction(async (tx) => {
     const ids: string[] = [];

@@ -1,3 +1,4 @@
+import { groupsMeant } from "@/lib/events/groups/aliases/aliases.sql";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type GroupMute, muteEnded } from "@/lib/observe/mutes/group-mute.pure";
 import type { GroupMuteList, GroupMuteOut } from "@/lib/observe/mutes/group-mutes.shapes";
@@ -48,7 +49,7 @@ export async function listGroupMutes(
   const rows = await db.query<GroupMuteOut>(
     `select ${COLUMNS} from group_mutes m
       where ${SEEN} and ($2::uuid is null or m.id < $2) and ($3::boolean is null or (${LASTS}) = $3)
-        and ($4::text is null or m.fingerprint = $4) order by m.id desc limit $5`,
+        and ($4::text is null or m.fingerprint = any(${groupsMeant("array[$4::text]")})) order by m.id desc limit $5`,
     [
       sourceScope(viewer),
       query.cursor,

@@ -70,7 +70,7 @@ const FOLD_GROUP_LEVELS = `
   insert into dlq_group_levels (fingerprint, source_id, status, n)
   select fingerprint, source_id, status, sum(n) from gone group by fingerprint, source_id, status having sum(n) <> 0`;
 
-/** Only one process folds at a time: two would wait for each other's rows. The number is arbitrary. */
+/** Only one process folds, or moves the rollups of a group, at a time: two would wait for each other's rows. The number is arbitrary. */
 const FOLD_LOCK = 7_305_102;
 
 const FOLD_FLOW = foldFlow();
@@ -100,11 +100,15 @@ async function foldLogs(tx: Tx): Promise<number> {
 }
 
 function alone(db: Db, fold: (tx: Tx) => Promise<number>): Promise<number | null> {
-  return db.transaction(
-    async (tx) => {
-      const [row] = await tx.query<{ ours: boolean }>("select pg_try_advisory_xact_lock($1) as ours", [FOLD_LOCK]);
-      return row!.ours ? fold(tx) : null;
-    },
-    { statementTimeoutMs: 60_000 },
-  );
+  return db.transaction(async (tx) => ((await holdsRollups(tx)) ? fold(tx) : null), { statementTimeoutMs: 60_000 });
+}
+
+/** Whether this transaction alone changes folded rollups, until it ends. `wait`: for another one, as long as a statement may take. */
+export async function holdsRollups(tx: Tx, { wait = false } = {}): Promise<boolean> {
+  if (wait) {
+    await tx.query("select pg_advisory_xact_lock($1)", [FOLD_LOCK]);
+    return true;
+  }
+  const [row] = await tx.query<{ ours: boolean }>("select pg_try_advisory_xact_lock($1) as ours", [FOLD_LOCK]);
+  return row!.ours;
 }

@@ -1,3 +1,4 @@
+import { groupsMeant } from "@/lib/events/groups/aliases/aliases.sql";
 import { seesControl, seesRedrive } from "@/lib/guard/viewer/scope.sql";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { agePercentiles, type HourCount, parkedHoursAt, youngestFirst } from "@/lib/observe/age-percentiles.pure";
@@ -70,7 +71,7 @@ type NetRow = SizeRow & { bucket: number };
 function levelsOf(filter: StatsQuery["filter"]): string {
   return filter.fingerprint
     ? `select g.error_code as code, l.n from dlq_group_levels l join dlq_groups g using (fingerprint)
-        where l.status in ${PARKED} and l.fingerprint = any($3) and ${inScope(filter)}`
+        where l.status in ${PARKED} and l.fingerprint = any(${groupsMeant("$3::text[]")}) and ${inScope(filter)}`
     : `select error_code as code, n from dlq_level_sums where status in ${PARKED} and ${inScope(filter)}`;
 }
 

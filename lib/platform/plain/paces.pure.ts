@@ -26,6 +26,8 @@ export type Paces = {
   rulesMs: number;
   forgetMs: number;
   foldMs: number;
+  /** Events of merged groups, and of groups that earlier rules made, move this often, in bounded steps. */
+  groupsMs: number;
   /** A new, changed or stopped source is noticed within this time. */
   consumersMs: number;
   /** A silent broker delays the end of its own consumer, and of the worker, by at most this long. */
@@ -62,6 +64,7 @@ export const PACES: Paces = {
   rulesMs: 5_000,
   forgetMs: 2_000,
   foldMs: 15_000,
+  groupsMs: 5_000,
   consumersMs: 2_000,
   consumersStopMs: 15_000,
   outboxMs: 2_000,

@@ -2,7 +2,7 @@
 
 import { useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "next/navigation";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { windowed } from "@/components/observe/overview/parked-filter";
 import { redriveAtOnce } from "@/components/redrive/one-click/one-click";
 import { mendHref } from "@/components/repair/mends/mend-address";
@@ -36,9 +36,11 @@ import { MuteNote } from "../mute-note";
 import { VerdictBadge } from "../verdict-badge";
 import { GroupInflow } from "./group-inflow";
 import { Affected, Fact, GroupAlerts, Past, Sample } from "./group-panels";
+import { JoinedGroups } from "./joined-groups";
 import { RedriveNow } from "./redrive-now";
 
 const RedriveDialog = lazily(() => import("@/components/redrive/dialog/redrive-dialog"), "RedriveDialog");
+const MergeDialog = lazily(() => import("./merge-dialog"), "MergeDialog");
 const IgnoreGroupDialog = lazily(() => import("../ignore-group-dialog"), "IgnoreGroupDialog");
 
 /** One group: since when it rises and how much, who is affected, a sample, and what was done before. */
@@ -48,6 +50,12 @@ export function GroupPage({ fingerprint }: { fingerprint: string }) {
   const source = sourceOf(within);
   const read = useGroup(fingerprint, within);
   const back = filterHref("/groups", within);
+  const router = useRouter();
+  const now = read.data?.group.fingerprint ?? fingerprint;
+  // Another group stands for the one of the address.
+  useEffect(() => {
+    if (now !== fingerprint) router.replace(groupPath(now, source, within));
+  });
   if (read.data === undefined) {
     return (
       <>
@@ -114,6 +122,7 @@ function Loaded(props: { detail: GroupDetail; within: EventFilter; read: Read; b
           <Facts group={group} filter={filter} within={within} />
           <Affected affected={affected} filter={filter} />
           <GroupAlerts alerts={detail.alerts} />
+          <JoinedGroups joined={detail.joined} />
           <Past past={detail.past} events={affected?.events ?? 0} />
         </div>
       </div>
@@ -227,7 +236,7 @@ function Muted({ mute, sources }: { mute: NonNullable<GroupOut["mute"]>; sources
 
 function Actions(props: { group: GroupOut; filter: EventFilter; back: string }) {
   const { group, filter, back } = props;
-  const [act, setAct] = useState<"redrive" | "verify" | "ignore" | null>(null);
+  const [act, setAct] = useState<"redrive" | "verify" | "ignore" | "merge" | null>(null);
   const client = useQueryClient();
   const router = useRouter();
   const pendingOnly = withPart(filter, { status: ["PENDING"] });
@@ -241,6 +250,9 @@ function Actions(props: { group: GroupOut; filter: EventFilter; back: string }) 
       </LinkButton>
       <ActionButton needs="ignore" onClick={() => setAct("ignore")}>
         Ignore…
+      </ActionButton>
+      <ActionButton needs="ignore" onClick={() => setAct("merge")}>
+        Merge into…
       </ActionButton>
       {pending === 0 ? null : (
         <LinkButton prefetch={false} href={mendHref({ filter: pendingOnly }, randomKey)}>
@@ -269,6 +281,13 @@ function Actions(props: { group: GroupOut; filter: EventFilter; back: string }) 
           total={pending}
           initialMode={act === "verify" ? "verify" : "deliver"}
           onClose={() => setAct(null)}
+        />
+      ) : null}
+      {act === "merge" ? (
+        <MergeDialog
+          group={group}
+          onClose={() => setAct(null)}
+          onMerged={(into) => router.replace(groupPath(into, sourceOf(filter), filter))}
         />
       ) : null}
       {act === "ignore" ? <IgnoreGroupDialog groups={[group]} filter={filter} onClose={() => setAct(null)} /> : null}

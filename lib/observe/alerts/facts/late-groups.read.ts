@@ -1,3 +1,4 @@
+import { groupsMeant } from "@/lib/events/groups/aliases/aliases.sql";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { maskText } from "@/lib/guard/masking/mask-text.pure";
 import type { GroupFact } from "@/lib/observe/alerts/facts/alert-facts.pure";
@@ -11,6 +12,8 @@ const ARRIVED = "parked + bounced + unstored";
 const GROUPS_MAX = 2_000;
 
 /**
+ * A group counts with those for which it stands, also while they are being moved.
+ *
  * Groups of a source of which something arrived in the last hour, and those of which an alert fires. The present run of a
  * group begins with its first arrival in that hour, or with its alert; where an alert has ended, with the first arrival after it.
  */
@@ -28,10 +31,12 @@ export async function readLateGroups(
      ended as (select fingerprint, source_id, max(since) as since from named where not fires group by 1, 2),
      late as materialized (
        select fingerprint, source_id, min(at) as run_since, max(at) as last, sum(n)::bigint as arrived from (
-         select fingerprint, source_id, at, ${ARRIVED} as n from dlq_group_flow_minutes where at >= to_timestamp($1::float8 / 1000)
-         union all
-         select fingerprint, source_id, minute, n from dlq_flow
-          where minute >= to_timestamp($1::float8 / 1000) and kind in ('parked', 'bounced', 'unstored')) flow
+         select coalesce(a.target, f.fingerprint) as fingerprint, f.source_id, f.at, f.n from (
+           select fingerprint, source_id, at, ${ARRIVED} as n from dlq_group_flow_minutes where at >= to_timestamp($1::float8 / 1000)
+           union all
+           select fingerprint, source_id, minute, n from dlq_flow
+            where minute >= to_timestamp($1::float8 / 1000) and kind in ('parked', 'bounced', 'unstored')) f
+           left join group_aliases a on a.fingerprint = f.fingerprint) flow
          left join ended using (fingerprint, source_id)
         where n > 0 and (ended.since is null or at > ended.since) group by 1, 2 order by 5 desc, 1 limit ${GROUPS_MAX}),
      chosen as (
@@ -42,7 +47,8 @@ export async function readLateGroups(
             g.first_seen as "firstSeenMs", b.run_since as "runSinceMs", before.at as "beforeMs",
             coalesce(b.last, later.at) as "lastMs", greatest(b.arrived, later.n)::bigint as arrived,
             coalesce((select sum(l.n) from dlq_group_levels l
-              where l.fingerprint = b.fingerprint and l.source_id = b.source_id and l.status in ${PARKED}), 0)::bigint as parked
+              where l.fingerprint = any(${groupsMeant("array[b.fingerprint]", { unmoved: true })})
+                and l.source_id = b.source_id and l.status in ${PARKED}), 0)::bigint as parked
        from chosen b join sources s on s.id = b.source_id join dlq_groups g on g.fingerprint = b.fingerprint
        left join lateral (
          select h.at from dlq_group_flow_hours h

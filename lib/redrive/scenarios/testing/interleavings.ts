@@ -123,6 +123,8 @@ const commands = [
   ),
   of("ignore", place, (model, event) => model.ignore(event)),
   of("release", place, (model, event) => model.release(event)),
+  of("merge", place, (model, group) => model.merge(group)),
+  of("split", place, (model, group) => model.split(group)),
   of("confirm", place, (model, event) => model.confirm(event)),
   of("blacklist", place, (model, event) => model.blacklist(event)),
   of("lift", fc.constant(null), (model) => model.lift()),

@@ -1,0 +1,268 @@
+import { describe, expect, test } from "vitest";
+import { mergeGroup, splitGroup } from "@/lib/events/groups/aliases/merge-groups";
+import { moveGroups } from "@/lib/events/groups/aliases/move-groups";
+import { readGroupDetail } from "@/lib/events/groups/group-detail.read";
+import { listGroups } from "@/lib/events/groups/group-list.read";
+import { cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
+import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
+import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { evaluateAlerts } from "@/lib/observe/alerts/evaluate-alerts";
+import { alertRuleRequestSchema } from "@/lib/observe/alerts/rules/alert-rules.shapes";
+import { addAlertRule } from "@/lib/observe/alerts/rules/change-alert-rule";
+import { muteGroups } from "@/lib/observe/mutes/change-group-mute";
+import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
+import type { Db } from "@/lib/platform/database/db";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
+import { rollupDrift } from "@/lib/testing/rollup-drift";
+
+const world = worldOfEachTest();
+const ADA = localViewer("ada");
+const CLERK: Viewer = { name: "clerk", means: "session", sources: ["billing"], actions: "all" };
+const REASON = "one outage of the bank";
+
+/** Events of one error code, whose message names the group. */
+async function park(group: string, count: number, { from = 0, source = "orders" } = {}): Promise<string> {
+  const error = { type: "BankDown", message: `${group} is away`, stack: null };
+  await world.park(count, (index) => ({ eventId: `${group}-${from + index}`, errorCode: "TIMEOUT", error }), source);
+  return fingerprintOf(group);
+}
+
+async function fingerprintOf(group: string): Promise<string> {
+  const [row] = await world.db.query<{ fingerprint: string }>(
+    "select fingerprint from dlq_groups where message_pattern = $1",
+    [`${group} is away`],
+  );
+  return row!.fingerprint;
+}
+
+const merge = (fingerprint: string, into: string, viewer = ADA) =>
+  mergeGroup(world.deps, { fingerprint, request: { into, reason: REASON } }, viewer);
+const listed = async () =>
+  (await listGroups(world.db, ADA, { filter: {}, limit: 50, cursor: null }, Date.now())).items.map(
+    ({ fingerprint, counts }) => [fingerprint, counts.PENDING],
+  );
+const groupsOfEvents = () =>
+  world.db.query("select fingerprint, count(*)::int as n from dlq_events group by 1 order by 2 desc");
+const detail = async (fingerprint: string) =>
+  (await readGroupDetail(world.db, ADA, { fingerprint, within: {} }, Date.now())).group;
+
+async function selectedBy(fingerprint: string): Promise<number> {
+  const selection = scopeSelection(ADA, "view", { filter: { fingerprint: [fingerprint] } });
+  const asOfMs = Date.now();
+  const page = { selection, asOfMs, cutoff: cutoffOf(selection, asOfMs), after: null, limit: 5_000 };
+  return (await readCandidates(world.db, page)).length;
+}
+
+describe("a merged group", () => {
+  test("is one group with the other: its events, its history, its links, and what arrives later", async () => {
+    const bank = await park("bank", 12);
+    const till = await park("till", 3);
+    await foldRollups(world.db);
+    await park("bank", 1, { from: 12 });
+    expect(await merge(bank, till)).toEqual({ fingerprint: bank, into: till });
+    expect(await groupsOfEvents()).toEqual([{ fingerprint: till, n: 16 }]);
+    await park("bank", 1, { from: 20 });
+    expect(await listed()).toEqual([[till, 17]]);
+    expect(await detail(bank)).toMatchObject({ fingerprint: till, arrivals: { count: 17 } });
+    expect(await selectedBy(bank)).toBe(17);
+    const until = new Date(Date.now() + 3_600_000).toISOString();
+    await muteGroups(world.deps, { fingerprints: [bank], source: null, until, reason: REASON }, ADA);
+    expect((await detail(till)).mute).toMatchObject({ reason: REASON });
+    const entries = await world.db.query(
+      "select actor, subject_id as group, reason, after from audit_entries where action = 'group.merged'",
+    );
+    expect(entries).toEqual([{ actor: "ada", group: bank, reason: REASON, after: { into: till } }]);
+  });
+
+  test("follows its target into a third group", async () => {
+    const [bank, till, mint] = [await park("bank", 2), await park("till", 2), await park("mint", 2)];
+    await merge(bank, till);
+    await merge(till, mint);
+    await park("bank", 1, { from: 10 });
+    expect(await groupsOfEvents()).toEqual([{ fingerprint: mint, n: 7 }]);
+    expect(await detail(bank)).toMatchObject({ fingerprint: mint });
+  });
+
+  test("is seen as one before its events have moved, and a redrive takes all of it", async () => {
+    const [bank, till] = [await park("bank", 5), await park("till", 2)];
+    await world.db.run(
+      `insert into group_aliases (fingerprint, target, reason, pattern, created_by) values ($1, $2, 'merge', '', 'ada')`,
+      [bank, till],
+    );
+    expect(await listed()).toEqual([[till, 7]]);
+    expect(await selectedBy(till)).toBe(7);
+    expect(await world.request({ select: { filter: { fingerprint: [bank] } } })).toMatchObject({ total: 7 });
+  });
+
+  test("needs one error code, two groups, and a viewer who sees all events of both", async () => {
+    const bank = await park("bank", 1);
+    await world.source("billing");
+    const till = await park("till", 1, { source: "billing" });
+    await world.park(1, () => ({ eventId: "other", errorCode: "OTHER" }));
+    const [other] = await world.db.query<{ fingerprint: string }>(
+      "select fingerprint from dlq_groups where error_code = 'OTHER'",
+    );
+    await expect(merge(bank, bank)).rejects.toMatchObject({ code: "invalid-request" });
+    await expect(merge(bank, other!.fingerprint)).rejects.toMatchObject({ code: "invalid-request" });
+    await expect(merge(bank, "0123456789abcdef")).rejects.toMatchObject({ code: "unknown-group" });
+    await expect(merge(till, bank, CLERK)).rejects.toMatchObject({ code: "unknown-group" });
+    await park("till", 1, { from: 5 });
+    const mint = await park("mint", 1, { source: "billing" });
+    const refused = await merge(till, mint, CLERK).catch((error: Error & { code: string }) => error);
+    expect(refused).toMatchObject({ code: "forbidden" });
+    expect(JSON.stringify(refused)).not.toContain("orders");
+    expect(await world.db.query("select 1 from group_aliases")).toEqual([]);
+  });
+});
+
+describe("a group that is split off", () => {
+  test("has its events back, keeps new ones, and takes along what was merged into it before", async () => {
+    const [bank, till, mint] = [await park("bank", 300), await park("till", 2), await park("mint", 3)];
+    await merge(bank, till);
+    await park("bank", 1, { from: 900 });
+    await merge(till, mint);
+    const { joined } = await readGroupDetail(world.db, ADA, { fingerprint: mint, within: {} }, Date.now());
+    expect(joined.total).toBe(2);
+    expect(joined.items).toMatchObject([
+      { fingerprint: till, pattern: "till is away", reason: "merge", note: REASON, by: "ada" },
+      { fingerprint: bank, pattern: "bank is away", reason: "merge" },
+    ]);
+    await splitGroup(world.deps, till, ADA);
+    expect(await groupsOfEvents()).toEqual([
+      { fingerprint: till, n: 303 },
+      { fingerprint: mint, n: 3 },
+    ]);
+    await park("bank", 1, { from: 901 });
+    expect(await detail(bank)).toMatchObject({
+      fingerprint: till,
+      pattern: "till is away",
+      counts: { PENDING: 304 },
+    });
+    await splitGroup(world.deps, bank, ADA);
+    expect(await listed()).toEqual([
+      [bank, 302],
+      [mint, 3],
+      [till, 2],
+    ]);
+    await expect(splitGroup(world.deps, bank, ADA)).rejects.toMatchObject({ code: "unknown-group" });
+    const entries = await world.db.query(
+      "select subject_id as group, before from audit_entries where action = 'group.split' order by id",
+    );
+    expect(entries).toEqual([
+      { group: till, before: { into: mint } },
+      { group: bank, before: { into: till } },
+    ]);
+  });
+
+  test("is not split off by a viewer who does not see all events of the other, nor shown to them", async () => {
+    await world.source("billing");
+    const bank = await park("bank", 1);
+    const till = await park("till", 1, { source: "billing" });
+    await merge(bank, till);
+    await expect(splitGroup(world.deps, bank, CLERK)).rejects.toMatchObject({ code: "forbidden" });
+    const { joined } = await readGroupDetail(world.db, CLERK, { fingerprint: till, within: {} }, Date.now());
+    expect(joined).toEqual({ total: 0, items: [] });
+  });
+});
+
+describe("the move of a group", () => {
+  test("keeps the counters equal to a full count after every commit, whoever parks, redrives or dies meanwhile", async () => {
+    const bank = await park("bank", 1_900);
+    const till = await park("till", 10);
+    await foldRollups(world.db);
+    const drifts: unknown[] = [];
+    let done = false;
+    const watch = (async () => {
+      while (!done) drifts.push(...(await rollupDrift(world.db)));
+    })();
+    await world.db.run(
+      `insert into group_aliases (fingerprint, target, reason, pattern, created_by) values ($1, $2, 'merge', '', 'ada')`,
+      [bank, till],
+    );
+    // The second transaction of this worker dies before it commits.
+    let transactions = 0;
+    const dying: Db = Object.assign(Object.create(world.db), {
+      transaction: (work: Parameters<Db["transaction"]>[0], options: Parameters<Db["transaction"]>[1]) =>
+        world.db.transaction(async (tx) => {
+          const result = await work(tx);
+          if (++transactions === 2) throw new Error("killed");
+          return result;
+        }, options),
+    });
+    await expect(moveGroups(dying)).rejects.toThrow("killed");
+    const left = async () => (await world.db.query("select 1 from dlq_events where fingerprint = $1", [bank])).length;
+    expect(await left()).toBe(1_400);
+    const redrive = world.request({ select: { filter: { fingerprint: [till] } } });
+    await Promise.all([
+      moveGroups(world.db),
+      moveGroups(world.db),
+      // The process that parks has not seen the alias.
+      park("bank", 40, { from: 5_000 }),
+      foldRollups(world.db),
+      redrive,
+    ]);
+    await moveGroups(world.db, { wait: true });
+    done = true;
+    await watch;
+    expect(drifts).toEqual([]);
+    expect((await redrive).total).toBeGreaterThanOrEqual(1_910);
+    expect(await groupsOfEvents()).toEqual([{ fingerprint: till, n: 1_950 }]);
+    expect((await detail(till)).arrivals.count).toBe(1_950);
+  });
+
+  test("goes on with a live alert as that of the target", async () => {
+    await world.db.run("delete from alert_rules");
+    const watch = { kind: "new-group", atLeast: 2, quietMs: 86_400_000, clearMs: 0 };
+    const rule = alertRuleRequestSchema.parse({ name: "Tested", severity: "warning", watch });
+    await addAlertRule({ ...world.deps, expires: true }, rule, ADA);
+    const [bank, till] = [await park("bank", 3), await park("till", 1)];
+    const evaluate = () => evaluateAlerts({ ...world.deps, publicUrl: "https://parkade.example.com" }, 0);
+    const alerts = () => world.db.query("select id, state, key, subject ->> 'fingerprint' as about from alerts");
+    expect(await evaluate()).toMatchObject({ fired: 1 });
+    const [fired] = await alerts();
+    expect(fired).toMatchObject({ state: "firing", key: `${bank}@orders`, about: bank });
+    await merge(bank, till);
+    expect(await evaluate()).toMatchObject({ fired: 0, resolved: 0 });
+    expect(await alerts()).toEqual([{ ...fired, key: `${till}@orders`, about: till }]);
+  });
+
+  test("ends a mute rather than spreading it, forgets the group when it is quiet, and finds it when it is there again", async () => {
+    const [bank, till] = [await park("bank", 2), await park("till", 2)];
+    const until = new Date(Date.now() + 3_600_000).toISOString();
+    await muteGroups(world.deps, { fingerprints: [bank], source: null, until, reason: REASON }, ADA);
+    await world.db.run("update dlq_groups set first_seen = now() - interval '2 days' where fingerprint = $1", [bank]);
+    await merge(bank, till);
+    expect((await detail(till)).mute).toBeNull();
+    const [since] = await world.db.query<{ old: boolean }>(
+      "select first_seen < now() - interval '1 day' as old from dlq_groups where fingerprint = $1",
+      [till],
+    );
+    expect(since).toEqual({ old: true });
+    const known = () => world.db.query("select 1 from dlq_groups where fingerprint = $1", [bank]);
+    expect(await known()).toHaveLength(1);
+    await world.db.run("update dlq_groups set last_seen = now() - interval '2 minutes' where fingerprint = $1", [bank]);
+    await moveGroups(world.db);
+    expect(await known()).toEqual([]);
+    const open = () => world.db.query("select 1 from group_aliases where moved_at is null");
+    expect(await open()).toEqual([]);
+    // A process with the aliases of before parks once more: the group is found again.
+    await world.db.run(`update dlq_events set fingerprint = $1 where id = (select id from dlq_events limit 1)`, [bank]);
+    await world.db.run(
+      `insert into dlq_group_levels (fingerprint, source_id, status, n)
+       select f, s.id, 'PENDING', n from sources s, (values ($1, 1), ($2, -1)) v (f, n) where s.name = 'orders'`,
+      [bank, till],
+    );
+    await world.db.run(
+      `insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
+       select date_trunc('minute', now()), s.id, 'TIMEOUT', f, 'corrected', n from sources s, (values ($1, 1), ($2, -1)) v (f, n) where s.name = 'orders'`,
+      [bank, till],
+    );
+    await world.db.run(
+      `insert into dlq_groups (fingerprint, error_code, message_pattern, sample_event, first_seen, last_seen)
+       select $1, error_code, message_pattern, sample_event, now(), now() from dlq_groups where fingerprint = $2`,
+      [bank, till],
+    );
+    await moveGroups(world.db);
+    expect(await groupsOfEvents()).toEqual([{ fingerprint: till, n: 4 }]);
+  });
+});

@@ -1,0 +1,102 @@
+import { FLOW_KINDS, type FlowTable, GROUP_FLOW } from "@/lib/observe/flow-tables.sql";
+import { arrivedEver } from "@/lib/observe/mutes/group-mutes.read";
+import type { Tx } from "@/lib/platform/database/db";
+
+/** A group and the one that stands for it. */
+export type Moving = { fingerprint: string; target: string; reason: string };
+
+const GIVEN = "unnest($1::text[], $2::text[], $3::text[]) g (fingerprint, target, reason)";
+const valuesOf = (moving: readonly Moving[]) => [
+  moving.map(({ fingerprint }) => fingerprint),
+  moving.map(({ target }) => target),
+  moving.map(({ reason }) => reason),
+];
+
+/** In one statement: an event that is parked meanwhile is seen together with its flow, and keeps the flow where it is. */
+function moveFlow(): string {
+  const sums = FLOW_KINDS.map((kind) => `sum(${kind})`).join(", ");
+  const moveIn = ({ table }: FlowTable, n: number) => `, gone_${n} as (
+      delete from ${table} f using empty where f.fingerprint = empty.fingerprint returning f.*, empty.target),
+    into_${n} as (
+      insert into ${table} (at, source_id, error_code, fingerprint, ${FLOW_KINDS.join(", ")})
+      select at, source_id, error_code, target, ${sums} from gone_${n} group by at, source_id, error_code, target
+      on conflict (at, source_id, error_code, fingerprint) do update
+        set ${FLOW_KINDS.map((kind) => `${kind} = ${table}.${kind} + excluded.${kind}`).join(", ")})`;
+  return `with empty as materialized (
+      select g.* from ${GIVEN}
+       where not exists (select from dlq_group_levels l where l.fingerprint = g.fingerprint
+                          group by l.source_id, l.status having sum(l.n) <> 0)),
+    logged as (update dlq_flow f set fingerprint = empty.target from empty where f.fingerprint = empty.fingerprint)
+    ${GROUP_FLOW.map(moveIn).join("")}
+    select fingerprint, target, reason from empty`;
+}
+const MOVE_FLOW = moveFlow();
+
+/**
+ * Where a group has been replaced by another (`rules`), its mutes go on in the other; a number of further arrivals counts
+ * from what that one has had. Elsewhere the target keeps its own: a merge mutes nothing that was not muted.
+ */
+const MOVE_MUTES = `
+  with moving as (select g.*, m.id, m.ended_at is null as open, m.source,
+           row_number() over (partition by g.target, m.source, m.ended_at is null order by m.id desc) as n
+      from ${GIVEN} join group_mutes m on m.fingerprint = g.fingerprint)
+  update group_mutes m
+     set fingerprint = moving.target,
+         arrived_start = m.arrived_start + case when moving.open then ${arrivedEver("moving.target", "m.source")} else 0 end,
+         ended_at = case when moving.open and not stays then now() else m.ended_at end,
+         ended_because = case when moving.open and not stays then 'replaced' else m.ended_because end
+    from moving cross join lateral (select moving.reason = 'rules' and moving.n = 1 and not exists (
+           select from group_mutes o where o.fingerprint = moving.target and o.ended_at is null
+              and coalesce(o.source, '') = coalesce(moving.source, '')) as stays) s
+   where m.id = moving.id`;
+
+/** A live alert goes on as that of the target, unless its rule has one about that already: then it ends as if its group were quiet. */
+const MOVE_ALERTS = `
+  with moving as (select g.*, a.id, a.state = 'resolved' as over, a.rule_id, g.target || '@' || a.source as key,
+           row_number() over (partition by a.rule_id, g.target, a.source, a.state = 'resolved' order by a.id) as n
+      from ${GIVEN} join alerts a on a.subject ->> 'fingerprint' = g.fingerprint)
+  update alerts a set subject = a.subject || jsonb_build_object('fingerprint', moving.target),
+         key = case when moving.over then a.key else coalesce(moving.key, a.key) end
+    from moving
+   where a.id = moving.id and (moving.over or (moving.n = 1 and not exists (
+     select from alerts o where o.rule_id = moving.rule_id and o.key = moving.key and o.state <> 'resolved')))`;
+
+/**
+ * A batch that finds its group recent does not touch its row (`touchGroups`): the row of a group leaves only when it has
+ * not been recent for longer than a batch takes.
+ */
+const QUIET = "1 minute";
+
+/**
+ * Moves what is stored of groups without events: their flow, mutes, alerts and times; a group that has events is left as it
+ * is. The caller holds the rollups. Returns those that are done: nothing of them is stored any more.
+ */
+export async function moveHistory(tx: Tx, moving: readonly Moving[]): Promise<string[]> {
+  // In one order, as `touchGroups` locks them.
+  await tx.query("select from dlq_groups where fingerprint = any($1::text[]) order by fingerprint for update", [
+    [...new Set(moving.flatMap(({ fingerprint, target }) => [fingerprint, target]))],
+  ]);
+  await tx.run(MOVE_MUTES, valuesOf(moving));
+  const empty = await tx.query<Moving>(MOVE_FLOW, valuesOf(moving));
+  if (empty.length === 0) return [];
+  const values = valuesOf(empty);
+  await tx.run(MOVE_ALERTS, values);
+  const rows = await tx.query<{ fingerprint: string }>(
+    `with given as (select * from ${GIVEN}),
+     times as (
+       select given.target, min(o.first_seen) as first, max(o.last_seen) as last
+         from given join dlq_groups o using (fingerprint) group by 1),
+     kept as (
+       update dlq_groups g set first_seen = least(g.first_seen, times.first), last_seen = greatest(g.last_seen, times.last)
+         from times where g.fingerprint = times.target),
+     gone as (
+       delete from dlq_groups o using given
+        where o.fingerprint = given.fingerprint and o.last_seen < now() - interval '${QUIET}' returning o.fingerprint),
+     done as (
+       select fingerprint from given
+        where fingerprint in (select fingerprint from gone) or not exists (select from dlq_groups o where o.fingerprint = given.fingerprint))
+     update group_aliases a set moved_at = now() from done where a.fingerprint = done.fingerprint returning a.fingerprint`,
+    values,
+  );
+  return rows.map(({ fingerprint }) => fingerprint);
+}
