@@ -5,7 +5,7 @@ import { MaskedText } from "@/components/guard/masking/masked-text";
 import { classNames } from "@/components/ui/class-names";
 import { CopyButton } from "@/components/ui/copy-button";
 import type { EventDetail } from "@/lib/events/events.shapes";
-import { STACK_CHARS, stackLines } from "@/lib/events/groups/fingerprint.pure";
+import { STACK_CHARS, stackLines } from "@/lib/events/groups/fingerprint/stack.pure";
 import { formatNumber, plural, visible } from "@/lib/platform/plain/format.pure";
 
 /** A longer message is folded: an error of 10,000 characters must not push the rest off the screen. */

@@ -185,7 +185,7 @@ describe("one event", () => {
       ],
       errorDetail: { type: "HttpError" },
       origin: { queue: "orders.dlq" },
-      group: { pattern: "<n> from payment for order <n>", parked: 78 },
+      group: { pattern: "503 from payment for order <n>", parked: 78 },
       target: { main: "http://127.0.0.1:9/sink" },
     });
     expect(body.history.map(({ kind, actor, reason }) => ({ kind, actor, reason }))).toEqual([

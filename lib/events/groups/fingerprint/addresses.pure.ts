@@ -1,0 +1,170 @@
+import { sourcePath } from "./source-path.pure";
+import { foldToken, isValue } from "./words.pure";
+
+/** Tokens with dots, colons, slashes or an `@`: hosts, URLs, paths, e-mail addresses, names of a program. */
+
+const DATA_FILE =
+  /\.(?:csv|tsv|xlsx?|pdf|docx?|pptx?|txt|log|png|jpe?g|gif|webp|svg|heic|tiff?|mp[34]|mov|avi|wav|zip|gz|tgz|tar|bz2|zst|7z|parquet|avro|orc|ndjson|jsonl|edi|dat|bak|tmp|eml|ics|part|sql)$/i;
+const SOURCE_FILE =
+  /\.(?:[cm]?[jt]sx?|py|pyx|rb|php|go|rs|java|kts?|scala|cs|fs|vb|exs?|erl|dart|cpp|cc|hpp|swift|lua|p[lm]|html|ejs|hbs|twig|blade|vue|ya?ml|json|toml|ini|conf|cfg|properties|env|pem|crt|key|so|dll|jar|war|class|xsd|xml|wsdl|proto|avsc)$/i;
+
+const TOP_LEVEL = new Set(
+  "com net org io dev cloud internal local localdomain lan corp intranet example invalid test edu gov mil int biz svc arpa uk de fr nl pl es eu ch at it be jp cn br au ru se dk fi cz pt gr hu ro tr kr us ca nz sg hk tw in ie no za mx ar shop store online app ai".split(
+    " ",
+  ),
+);
+/** Endings that are also everyday words of programs: a host needs three labels with them. */
+const ALSO_WORDS = new Set("test local int at it be in no is app shop store us io dev example net es ai".split(" "));
+const NO_HOST = /^(?:asp|vb|ado)\.net$|^(?:socket|engine|web)\.io$/i;
+const PACKAGE = /^(?:com|org|net|io|de|fr|uk|nl|dev|eu|me|java|javax|jakarta|kotlin|scala|akka|app|ch|br)\./;
+
+function isHost(token: string): boolean {
+  const labels = token.split(".");
+  const last = labels.at(-1)!;
+  if (labels.length < 2 || !TOP_LEVEL.has(last.toLowerCase()) || NO_HOST.test(token)) return false;
+  if (labels.length < 3 && ALSO_WORDS.has(last)) return false;
+  return (
+    !(PACKAGE.test(token) && labels.length > 2 && /[A-Z]/.test(token)) &&
+    labels.every((label) => /^[A-Za-z0-9-]+$/.test(label))
+  );
+}
+
+const EMAIL = /^[\w.+~%-]{1,64}@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}$/;
+const IPV6 = /^(?=[^.]*:[0-9a-fA-F:]*:)[0-9a-fA-F:]{2,39}(?:(?:\.|:)[0-9.]{7,15})?(?:%[\w]+)?(?:\/[0-9]{1,3})?$/;
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+const ISO_DURATION = /^-?P(?:[0-9]+[YMWD])*(?:T(?:[0-9]+(?:\.[0-9]+)?[HMS])+)?$/;
+
+/** A token as it stands in a pattern: the words of a name stay, values are replaced. */
+export function foldChunk(chunk: string): string {
+  if (chunk.includes("://")) return foldUrl(chunk);
+  if (chunk.length === 36 && UUID.test(chunk)) return "<uuid>";
+  if (isSealed(chunk)) return "<id>";
+  if (ISO_DURATION.test(chunk) && chunk.length > 2) return "<duration>";
+  if (chunk.includes("@")) return foldAt(chunk);
+  if (chunk.includes("/") || chunk.includes("\\")) return foldPath(chunk);
+  if (chunk.includes(":")) return foldColons(chunk);
+  if (chunk.includes(".")) return foldDots(chunk);
+  return foldToken(chunk);
+}
+
+/** Keys, tokens and handles: long, of both cases and digits, without the dots of a name. */
+function isSealed(chunk: string): boolean {
+  if (chunk.startsWith("eyJ")) return true;
+  if (chunk.length < 24 || chunk.startsWith("/")) return false;
+  const bare = /^[A-Za-z0-9+/_=-]+$/.test(chunk);
+  if (!bare || !/[0-9]/.test(chunk) || !/[a-z]/.test(chunk) || !/[A-Z]/.test(chunk)) return false;
+  return chunk.length >= 40 || chunk.includes("+") || !chunk.includes("/");
+}
+
+function foldAt(chunk: string): string {
+  if (EMAIL.test(chunk)) return "<email>";
+  const at = chunk.lastIndexOf("@");
+  if (at === 0) return `@${foldChunk(chunk.slice(1))}`;
+  const name = foldChunk(chunk.slice(0, at));
+  const rest = chunk.slice(at + 1);
+  // `Order@1b2c3d4`: the identity of an object, of letters alone now and then.
+  if (/^[0-9a-f]{4,16}$/.test(rest)) return `${name}@<id>`;
+  return `${name}@${foldChunk(rest)}`;
+}
+
+const ANNOUNCES_CODE = /^(?:error|err|code|errno|status|exit|sqlstate|statuscode|http|signal)$/i;
+
+function foldColons(chunk: string): string {
+  if (IPV6.test(chunk)) return "<addr>";
+  if (/^(?:arn|urn):/i.test(chunk)) return "<arn>";
+  const pieces = chunk.split(":");
+  let folded = "";
+  for (const [at, piece] of pieces.entries()) {
+    if (at > 0 && /^[0-9]{1,5}$/.test(piece) && /<(?:host|addr|id)>$/.test(folded)) continue;
+    if (at > 0 && ANNOUNCES_CODE.test(pieces[at - 1]!) && /^-?[0-9A-Z]{1,8}$/.test(piece)) {
+      folded += `:${piece}`;
+      continue;
+    }
+    folded += (at === 0 ? "" : ":") + (piece === "" ? "" : piece.includes(".") ? foldDots(piece) : foldToken(piece));
+  }
+  return folded;
+}
+
+function foldDots(chunk: string): string {
+  if (isHost(chunk)) return "<host>";
+  if (/^v?[0-9]+(?:\.[0-9A-Za-z-]+)+$/.test(chunk)) return /^v[0-9]+\.[A-Z][a-z]/.test(chunk) ? chunk : "<n>";
+  if (DATA_FILE.test(chunk)) return `<file>${chunk.slice(chunk.lastIndexOf("."))}`;
+  if (/^(?:TLS|SSL)v[0-9](?:\.[0-9])?$/.test(chunk)) return chunk;
+  return chunk
+    .split(".")
+    .map((piece) => (piece === "" ? "" : foldToken(piece)))
+    .join(".");
+}
+
+/** The scheme and the route of a URL: its host, query, fragment and the ids in its path are values. */
+function foldUrl(url: string): string {
+  const scheme = url.slice(0, url.indexOf("://"));
+  const rest = url.slice(scheme.length + 3);
+  const slash = rest.indexOf("/");
+  const path = slash < 0 ? "" : rest.slice(slash).split(/[?#]/, 1)[0]!;
+  return `${scheme.toLowerCase()}://<host>${path === "" || path === "/" ? "" : foldRoute(path)}`;
+}
+
+/** Steps of a route that are followed by the name or id of one thing. */
+const ONE_OF =
+  /^(?:user|order|customer|product|item|account|invoice|file|page|article|post|category|tag|lookup|slug|by-?[a-z]+|name|names|tenant|project|bucket|key|search|image|img|img|blob|object|o|b|u|p|document|doc|member|shop|store|city|country|status|topic|queue|topics|queues)$/i;
+const NO_COLLECTION =
+  /(?:ss|us|is|status|news|address|process|access|success|express|aws|https|dns|sms|gps|cms|analytics|payments?-?service)$/i;
+/** Steps behind a collection that name an action and not a member of it. */
+const ACTION =
+  /^(?:search|count|batch|bulk|query|export|import|sync|validate|create|update|delete|cancel|refund|capture|confirm|status|health|me|new|list|all|stats|events|webhooks?|publish|ack|send|v[0-9]+)$/i;
+
+const isCollection = (step: string) =>
+  ONE_OF.test(step) || (step.length > 3 && /[a-z]s$/i.test(step) && !NO_COLLECTION.test(step));
+
+function foldRoute(path: string): string {
+  if (DATA_FILE.test(path)) return foldDataPath(path, "/");
+  let folded = "";
+  let ofCollection = false;
+  for (const step of path.split(/[?#]/, 1)[0]!.split("/").slice(1)) {
+    if (step === "") continue;
+    const value = isValue(step) || step.startsWith("$") || step.includes("%") || step.length > 40;
+    if (value || (ofCollection && !ACTION.test(step))) {
+      folded += "/<id>";
+      ofCollection = false;
+    } else {
+      folded += `/${step}`;
+      ofCollection = isCollection(step);
+    }
+  }
+  return folded;
+}
+
+/** The first folder and the ending: what lies between them and the name of a data file varies. */
+function foldDataPath(path: string, separator: string): string {
+  const steps = path.split(separator);
+  const first = steps.find((step) => step !== "" && !step.endsWith(":")) ?? "";
+  const ending = path.slice(path.lastIndexOf(".")).toLowerCase();
+  const start = path.startsWith(separator) ? separator : "";
+  const folder =
+    steps.length > 2 && !isValue(first) && !/^(?:home|users|root|tmp|mnt|var|opt|srv|data|app)$/i.test(first)
+      ? `${first}${separator}`
+      : "";
+  return `${start}${folder}<path>${ending}`;
+}
+
+function foldPath(chunk: string): string {
+  const separator = chunk.includes("/") ? "/" : "\\";
+  if (/^HTTP\/[0-9](?:\.[0-9])?$/.test(chunk)) return chunk;
+  const rooted = chunk.startsWith(separator) || /^(?:\.{1,2}[/\\]|[A-Za-z]:[/\\])/.test(chunk);
+  const colon = chunk.search(/:[0-9]+(?::[0-9]+)?$/);
+  if (colon > 0 && rooted) return `${foldPath(chunk.slice(0, colon))}:<n>`;
+  if (DATA_FILE.test(chunk)) return foldDataPath(chunk, separator);
+  if (rooted && SOURCE_FILE.test(chunk)) return sourcePath(chunk);
+  if (/^\/(?:tmp|var\/tmp|var\/folders|private\/var|proc|dev\/shm)\//.test(chunk))
+    return `${chunk.split("/", 2).join("/")}/<path>`;
+  if (chunk.startsWith("/") && /^\/(?:home|Users)\//.test(chunk)) {
+    const [, home, , ...rest] = chunk.split("/");
+    return `/${home}/<id>${rest.length === 0 ? "" : foldRoute(`/${rest.join("/")}`)}`;
+  }
+  if (chunk.startsWith("/")) return foldRoute(chunk) || "/";
+  return chunk
+    .split(separator)
+    .map((step) => (step === "" ? "" : foldChunk(step)))
+    .join(separator);
+}

@@ -1,0 +1,135 @@
+/**
+ * JSON in a message, also cut off, of Python, Ruby, JavaScript or the `toString` of a class, read by its members: a body that
+ * says which error it is (`code`, `error`, `message`) is reduced to what it says, any other one is data.
+ */
+
+/** A member that says which error it is. */
+const TELLING = new Set(
+  "error errors err code errorcode errcode errortype errorname errormessage errordescription reason message msg detail details exception fault faultcode faultstring cause statuscode exitcode extensions developermessage usermessage subcode suberrors violations sqlstate".split(
+    " ",
+  ),
+);
+/** A member that is part of what a telling one beside it says. */
+const BESIDE = new Set(
+  "type kind title description status path field param parameter property keyword expected received target name instancepath schemapath constraint rule severity column loc location resource service".split(
+    " ",
+  ),
+);
+const NUMBER_SAYS = /^(?:code|errcode|errorcode|status|statuscode|subcode|exitcode|sqlstate|faultcode)$/;
+
+const START =
+  /[{[(]\s{0,20}(?:[{[]\s{0,20}){0,4}(?:(?:["'][^"'\n]{1,64}["']|:?[A-Za-z_@$][\w.$@-]{0,40})\s*(?:=>|=(?!=))|["'][^"'\n]{1,64}["']\s*:(?!:))/y;
+/** A bare name before a colon begins an object in braces alone: `[orders: 3]` is no list of members. */
+const BARE_START = /(?:%?\{|\[\s{0,20}\{)\s{0,20}[A-Za-z_$][\w$]{0,40}\s*:(?![:\w])/y;
+
+export type Members = { end: number; said: string | null };
+
+const DEPTH_MAX = 12;
+const SAID_MAX = 12;
+
+/**
+ * The structure that begins at a bracket; null when what follows is no member. `ofError` = the name of an error stands before it.
+ * `fold` reduces a text to its words.
+ */
+export function membersAt(text: string, at: number, ofError: boolean, fold: (text: string) => string): Members | null {
+  START.lastIndex = at;
+  BARE_START.lastIndex = at;
+  if (!START.test(text) && !BARE_START.test(text)) return null;
+  const reader = new MemberReader(text, at, fold);
+  return { end: reader.read(), said: reader.said(ofError) };
+}
+
+class MemberReader {
+  readonly #text: string;
+  #at: number;
+  readonly #fold: (text: string) => string;
+  #key = "";
+  readonly #keys: string[] = [];
+  readonly #telling: { key: string; value: string; alone: boolean }[] = [];
+
+  constructor(text: string, at: number, fold: (text: string) => string) {
+    this.#text = text;
+    this.#at = at;
+    this.#fold = fold;
+  }
+
+  said(ofError: boolean): string | null {
+    if (this.#telling.length === 0 || !(ofError || this.#isProblem() || this.#telling.some(({ alone }) => alone)))
+      return null;
+    return this.#telling.map(({ key, value }) => `${key}: ${value}`).join(", ");
+  }
+
+  /** A problem of RFC 9457 that has a title and a status alone. */
+  #isProblem(): boolean {
+    const has = (name: string) => this.#telling.some(({ key }) => key === name);
+    return has("title") && has("status");
+  }
+
+  /** The position behind the bracket that closes the structure, or the end of the text. */
+  read(): number {
+    while (this.#at < this.#text.length) {
+      const char = this.#text[this.#at]!;
+      if (char === "{" || char === "[" || char === "(") this.#open();
+      else if (char === "}" || char === "]" || char === ")") {
+        this.#at++;
+        this.#key = this.#keys.pop() ?? "";
+        if (this.#keys.length === 0) return this.#at;
+      } else if (char === '"' || char === "'") this.#quoted(char);
+      else if (char === "," || char <= " " || char === ":" || char === "=" || char === ">" || char === ";") this.#at++;
+      else this.#bare();
+    }
+    return this.#at;
+  }
+
+  #open() {
+    this.#at++;
+    this.#keys.push(this.#key);
+    if (this.#keys.length > DEPTH_MAX) this.#at = this.#text.length;
+  }
+
+  #quoted(quote: string) {
+    const from = this.#at + 1;
+    let to = from;
+    while (to < this.#text.length && this.#text[to] !== quote) to += this.#text[to] === "\\" ? 2 : 1;
+    this.#at = Math.min(to + 1, this.#text.length);
+    this.#keyOrValue(this.#text.slice(from, to));
+  }
+
+  /** A word, or words up to the next member: `name=Zoë Müller, id=17`. */
+  #bare() {
+    const from = this.#at;
+    while (this.#at < this.#text.length) {
+      const char = this.#text[this.#at]!;
+      if (char === "," || char === "}" || char === "]" || char === ")" || char === "{" || char === "[" || char === "=")
+        break;
+      if (char === "\n" || (char === ":" && this.#at > from && /[\s"'[{]|$/.test(this.#text[this.#at + 1] ?? "")))
+        break;
+      if (char === "(" && this.#text[this.#at - 1] !== " ") break;
+      this.#at++;
+    }
+    if (this.#at === from) this.#at++;
+    this.#keyOrValue(this.#text.slice(from, this.#at).trim());
+  }
+
+  #keyOrValue(text: string) {
+    let next = this.#at;
+    while (this.#text[next] === " ") next++;
+    const char = this.#text[next];
+    if (char === ":" || char === "=") {
+      this.#key = text;
+      this.#at = next + 1;
+      return;
+    }
+    this.#record(text);
+  }
+
+  #record(value: string) {
+    if (value === "" || this.#telling.length >= SAID_MAX) return;
+    const key = this.#key.replace(/[-_ :@.]/g, "").toLowerCase();
+    const alone = TELLING.has(key);
+    if (!alone && !BESIDE.has(key)) return;
+    const bare = value.replaceAll("\\", "");
+    const kept = NUMBER_SAYS.test(key) && /^-?[0-9A-Z.]{1,8}$/.test(bare);
+    this.#telling.push({ key: this.#key, value: kept ? bare : this.#fold(bare), alone });
+  }
+}
