@@ -8,9 +8,11 @@ import {
   resolveInstant,
   TAG_PREFIX,
 } from "@/lib/events/filter/filter-params.shapes";
+import { wordsOf } from "@/lib/events/filter/search-words.pure";
 import { ADMISSION_MARKS } from "@/lib/intake/admission/admission.pure";
 import { described } from "@/lib/platform/api/schemas.shapes";
 import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
+import { SUMMARY_BYTES_MAX } from "@/lib/platform/plain/storable.pure";
 
 export {
   FILTER_STATUSES,
@@ -46,8 +48,9 @@ export const filterText = (lengthMax: number) =>
 /** A visible character. A search without one restricts nothing. */
 const WORD_PATTERN = "[\\p{L}\\p{N}\\p{P}\\p{S}]";
 const WORD = new RegExp(WORD_PATTERN, "u");
-const words = filterText(512)
-  .check(z.refine((value) => WORD.test(value), "must hold a word: leave it out to not search"))
+/** As long as the error that a list shows: it is copied whole. */
+const words = filterText(SUMMARY_BYTES_MAX)
+  .check(z.refine((value) => WORD.test(wordsOf(value).join("")), "must hold a word: leave it out to not search"))
   .register(z.globalRegistry, { pattern: WORD_PATTERN });
 
 /** One value or several. */
@@ -93,7 +96,7 @@ const filterObject = z.strictObject({
   /** The mark that the event got when it arrived. */
   admission: z.optional(valuesOf(z.enum(ADMISSION_MARKS, `must be one of ${ADMISSION_MARKS.join(", ")}`))),
   /** See `lib/events/filter/event-filter.sql.ts` for what the words are looked up in. */
-  q: described(z.optional(words), "Words of the error; all must occur"),
+  q: described(z.optional(words), "Words of the error, with their quotes and signs; all must occur"),
   tags: z.optional(
     z
       .record(filterText(128), values)

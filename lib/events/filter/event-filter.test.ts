@@ -9,6 +9,7 @@ import {
   resolveWindow,
   toSearchParams,
 } from "@/lib/events/filter/event-filter.shapes";
+import { likePattern, wordsOf } from "@/lib/events/filter/search-words.pure";
 import { ADMISSION_MARKS } from "@/lib/intake/admission/admission.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
@@ -257,5 +258,24 @@ describe("resolveInstant", () => {
   test("refuses a reversed window", () => {
     expect(fault(() => resolveWindow({ from: "now", to: "-1h" }, NOW))?.code).toBe("invalid-window");
     expect(resolveWindow({ from: "-1h", to: "now" }, NOW)).toEqual({ fromMs: NOW - 3_600_000, toMs: NOW });
+  });
+});
+
+describe("the words of a search", () => {
+  test.each([
+    ['key "price" missing', ['"price"', "missing", "key"]],
+    ["C:\\temp\\x.json  at\tat", ["C:\\temp\\x.json", "at"]],
+    ["password=•••••• for ••••••@shop", ["password=", "@shop", "for"]],
+    ["••••••", []],
+  ])("of %s keep their signs, the longest first, without masks", (q, words) => {
+    expect(wordsOf(q)).toEqual(words);
+  });
+
+  test("a search for a mask alone is refused: it would restrict nothing", () => {
+    expect(fault(() => fromSearchParams(new URLSearchParams({ q: "•••••• " })))?.code).toBe("invalid-filter");
+  });
+
+  test("a sign of LIKE stands for itself", () => {
+    expect(likePattern("100%_a\\b")).toBe("%100\\%\\_a\\\\b%");
   });
 });
