@@ -69,16 +69,20 @@ function valuesOf<T extends z.core.$ZodType>(value: T) {
 const values = valuesOf(filterText(512));
 
 const DAY =
-  "(000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})-((0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|(0[13-9]|1[0-2])-(29|30)|(0[13578]|1[02])-31)";
-const TIME = "T([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\\.[0-9]{1,9})?)?(Z|[+-](0[0-9]|1[0-4]):?[0-5][0-9])?";
+  "(000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})-?((0[1-9]|1[0-2])-?(0[1-9]|1[0-9]|2[0-8])|(0[13-9]|1[0-2])-?(29|30)|(0[13578]|1[02])-?31)";
+const TIME =
+  "[T ]([01][0-9]|2[0-3]):?[0-5][0-9](:?[0-5][0-9]([.,][0-9]{1,9})?)?( ?(Z|[+-](0[0-9]|1[0-4])(:?[0-5][0-9])?))?";
 /** What `resolveInstant` reads, for clients; it also takes 29 February and 24:00. */
-const INSTANT_PATTERN = `^(now|(now)?[+-]?([0-9]{1,9}[sm]|[0-9]{1,7}h|[0-9]{1,5}[dw])|[0-9]{12,14}|${DAY}(${TIME})?)$`;
-/** Of these the ones that say when something was, and not how long ago. */
-export const WALL_TIME_PATTERN = `^([0-9]{12,14}|${DAY}(${TIME})?)$`;
+const INSTANT_PATTERN = `^(now|(now)?[+-]?([0-9]{1,9}[sm]|[0-9]{1,7}h|[0-9]{1,5}[dw])|[1-9][0-9]{8,18}([.,][0-9]{1,9})?|${DAY}(${TIME})?)$`;
 
 export const instant = z
   .string("must be text")
-  .check(z.refine((value) => resolveInstant(value, 0) !== null, "must be ISO 8601, epoch milliseconds, or like -24h"))
+  .check(
+    z.refine(
+      (value) => resolveInstant(value, 0) !== null,
+      "must be ISO 8601, epoch seconds or milliseconds, or like -24h",
+    ),
+  )
   .register(z.globalRegistry, { pattern: INSTANT_PATTERN });
 
 const filterObject = z.strictObject({
@@ -90,7 +94,10 @@ const filterObject = z.strictObject({
   errorCode: z.optional(values),
   fingerprint: z.optional(values),
   status: z.optional(valuesOf(z.enum(FILTER_STATUSES, `must be one of ${FILTER_STATUSES.join(", ")}`))),
-  from: described(z.optional(instant), "First parked at or after: ISO 8601, epoch milliseconds, or relative like -24h"),
+  from: described(
+    z.optional(instant),
+    "First parked at or after: ISO 8601, epoch seconds or milliseconds, or relative like -24h",
+  ),
   to: described(z.optional(instant), "First parked before, in the same forms"),
   traceId: z.optional(values),
   /** The mark that the event got when it arrived. */
