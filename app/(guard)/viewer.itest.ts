@@ -991,8 +991,8 @@ describe("a viewer who may not reveal", () => {
     }
   });
 
-  test("searches no error text for a word with digits, and no tag of a credential", async () => {
-    for (const query of ["?q=card+4111", "?tag.token=x", "?tag.who=ada%40example.com"]) {
+  test("finds no word of a credential, and searches by no tag of one", async () => {
+    for (const query of ["?tag.token=x", "?tag.who=ada%40example.com"]) {
       const [refused, found] = [
         await ask(VIEWS, "GET api/v1/events/route.ts", { query }),
         await ask(ADMIN, "GET api/v1/events/route.ts", { query }),
@@ -1000,7 +1000,8 @@ describe("a viewer who may not reveal", () => {
       expect(refused.body, query).toMatchObject({ code: "forbidden", errors: [{ detail: "reveal" }, {}] });
       expect(found.status).toBe(200);
     }
-    expect((await ask(VIEWS, "GET api/v1/events/route.ts", { query: "?q=login" })).status).toBe(200);
+    const hidden = await ask(VIEWS, "GET api/v1/events/route.ts", { query: "?q=card+4111" });
+    expect(hidden.body).toMatchObject({ items: [] });
   });
 
   test("gets no event whole: an export of lines holds what is stored", async () => {

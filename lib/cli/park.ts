@@ -14,7 +14,7 @@ const CHARS_MAX = 1_000_000;
 /** Refused lines that are said; the rest is counted. */
 const SAID_MAX = 20;
 
-type Counts = Omit<ParkAnswer, "rejected" | "revisions">;
+type Counts = Omit<ParkAnswer, "rejected" | "revisions" | "unread">;
 type Rejected = ParkAnswer["rejected"];
 
 /** `park`: one JSON document, or a line for each event, from standard input. */
@@ -35,6 +35,7 @@ export async function park(call: Call): Promise<number> {
   let sentLines = 0;
   let sent = false;
   let noSource = false;
+  let unreadSaid = 0;
   try {
     for await (const { body, lines } of requestsOf(terminal.lines())) {
       signal.throwIfAborted();
@@ -42,17 +43,22 @@ export async function park(call: Call): Promise<number> {
       const {
         rejected,
         revisions: _,
+        unread = [],
         ...answer
       } = await api.change<ParkAnswer>(path, change).catch((error: unknown) => {
         const alone = lines.length === 1 ? refusalOf(error) : null;
         if (alone !== null) return alone;
         throw error;
       });
+      const placeOf = (index: number) => (lines.length === 0 ? `event ${index + 1}` : `line ${lines[index]}`);
       for (const { index, code, detail } of rejected.slice(0, Math.max(0, SAID_MAX - counts.rejectedTotal))) {
-        const place = lines.length === 0 ? `event ${index + 1}` : `line ${lines[index]}`;
-        terminal.say(`${place}: ${visible(detail)} (${code})`);
+        terminal.say(`${placeOf(index)}: ${visible(detail)} (${code})`);
         noSource ||= code === "unknown-source";
       }
+      for (const { index, field, detail } of unread.slice(0, Math.max(0, SAID_MAX - unreadSaid))) {
+        terminal.say(`${placeOf(index)} is parked without ${field}: ${visible(detail)}`);
+      }
+      unreadSaid += unread.length;
       for (const name of Object.keys(counts) as (keyof Counts)[]) counts[name] += answer[name];
       sentLines = lines.at(-1) ?? 0;
       sent = true;

@@ -324,6 +324,8 @@ export const parkAnswerSchema = named(
     ),
     /** All refused ones, listed or not. */
     rejectedTotal: z.int(),
+    /** Values that could not be read, such as a time that is none; their events are stored without them. At most 1,000 are listed. */
+    unread: z.optional(z.array(z.object({ index: z.int(), field: z.string(), detail: z.string() }))),
   }),
   {
     accepted: 2,

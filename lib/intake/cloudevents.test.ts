@@ -99,6 +99,16 @@ describe("a structured CloudEvent", () => {
   });
 
   test.each([
+    ["2026-11-19 10:00:00,5+00", Date.parse("2026-11-19T10:00:00.500Z"), undefined],
+    [1_795_082_400.5, 1_795_082_400_500, undefined],
+    ["yesterday", null, { failedAt: "yesterday" }],
+    [{ seconds: 1 }, null, { failedAt: '{"seconds":1}' }],
+  ])("is taken with any time, and says which it did not read: %j", (failedat, failedAtMs, unread) => {
+    const { letter, unread: said } = structured({ ...attributes, failedat, time: "soon" });
+    expect([letter.failedAtMs, letter.origin.unread, said]).toEqual([failedAtMs, unread, unread]);
+  });
+
+  test.each([
     ["another version", { specversion: "0.3" }, "specversion"],
     ["no id", { id: undefined }, "id"],
     ["an empty type", { type: "" }, "type"],
@@ -107,7 +117,6 @@ describe("a structured CloudEvent", () => {
     ["an attribute name in capitals", { errorCode: "X" }, "errorCode"],
     ["an object as attribute", { tenant: {} }, "tenant"],
     ["a fraction as attribute", { tenant: 1.5 }, "tenant"],
-    ["a time that is none", { time: "yesterday" }, "time"],
     ["a version that is none", { aggregateversion: "v3" }, "aggregateversion"],
     ["both kinds of data", { data: 1, data_base64: "AA==" }, "data"],
     ["broken base64", { data_base64: "A" }, "data_base64"],

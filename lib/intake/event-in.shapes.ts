@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { resolveInstant, WALL_TIME_PATTERN } from "@/lib/events/filter/event-filter.shapes";
 import {
   type Arrival,
   type ArrivalLimits,
@@ -15,10 +14,12 @@ import {
   parsed,
   parseJson,
   parseText,
+  readFailedAt,
   redriveMarkOf,
   refuse,
   reject,
   traceIdOf,
+  unreadIn,
   versionOf,
 } from "@/lib/intake/arrival.shapes";
 import type { DeadLetter, DeadLetterError, Header } from "@/lib/intake/dead-letter.pure";
@@ -33,8 +34,6 @@ import { described } from "@/lib/platform/api/schemas.shapes";
 import { isObjectAt, type Member, type Span, sizeOf } from "@/lib/platform/plain/raw-json.pure";
 import {
   ATTEMPTS_MAX,
-  INSTANT_MS,
-  isInstant,
   isStorableText,
   JSON_COLUMN_DEPTH_MAX,
   TAGS_MAX,
@@ -95,24 +94,13 @@ const errorSchema = z.strictObject({
   stack: z.nullish(freeText(TEXT_MAX.errorStack)),
 });
 
-// A union hands on the words of the only branch whose type fits.
-const INSTANT_WORDS = "must be an ISO 8601 time of the years 1 to 9999, or epoch milliseconds";
-const instant = z.union(
-  [
-    z
-      .string()
-      .check(
-        z.maxLength(64, INSTANT_WORDS),
-        z.refine((value) => {
-          const ms = /^(now|[+-]?\d+[smhdw])/.test(value) ? null : resolveInstant(value, 0);
-          return ms !== null && isInstant(ms);
-        }, INSTANT_WORDS),
-      )
-      .register(z.globalRegistry, { pattern: WALL_TIME_PATTERN }),
-    z.number().check(z.gte(0, INSTANT_WORDS), z.lte(INSTANT_MS.max, INSTANT_WORDS)),
-  ],
-  INSTANT_WORDS,
-);
+/** Any value, since no dead letter is refused for its time: see `readFailedAt`. */
+const failedAt = z.optional(z.unknown()).register(z.globalRegistry, {
+  description:
+    "When it failed last: ISO 8601, RFC 3339, or a number of seconds or milliseconds since 1970, also as text. A value that is no time is kept in `origin.unread` and listed in the answer",
+  anyOf: [{ type: "string" }, { type: "number" }, { type: "null" }],
+  examples: ["2026-11-20T09:41:00Z", 1_795_167_660],
+});
 
 /** Read from the bytes of the request, past the schema: these are their forms for clients. */
 const readVersionText = z.optional(z.unknown()).register(z.globalRegistry, {
@@ -147,7 +135,7 @@ const eventInSchema = z.strictObject({
       .check(z.gte(0, "must not be negative"), z.lte(ATTEMPTS_MAX, `must be at most ${ATTEMPTS_MAX}`)),
   ),
   traceId: z.nullish(text(TEXT_MAX.traceId)),
-  failedAt: z.nullish(instant),
+  failedAt,
   payload: z.optional(z.unknown()),
   payloadBase64: readBase64Text,
   contentType: z.nullish(text(TEXT_MAX.contentType)),
@@ -212,6 +200,7 @@ export function readEventIn(bytes: Uint8Array, span: Span, options: ReadOptions)
   const source = event.source ?? options.defaultSource;
   if (source === null) refuse("source", "is missing: name the source this event comes from");
   const headers = readHeaders(event.headers, options.headersMax);
+  const failed = readFailedAt(event.failedAt);
   const letter: DeadLetter = {
     eventId: event.eventId,
     ...(event.producer ? { producer: event.producer } : {}),
@@ -223,15 +212,15 @@ export function readEventIn(bytes: Uint8Array, span: Span, options: ReadOptions)
     errorCode: event.errorCode,
     error: readError(event.error),
     attempts: event.attempts ?? 0,
-    failedAtMs: readFailedAt(event.failedAt),
+    failedAtMs: failed.ms,
     payload: body.payload,
     contentType: event.contentType ?? body.contentType,
     headers,
     tags: readTags(event.tags),
-    origin: { convention: "http", ...event.origin },
+    origin: { convention: "http", ...event.origin, ...unreadIn(failed) },
     redrive: redriveMarkOf(headers),
   };
-  if (!stored) return { source, letter };
+  if (!stored) return { source, letter, ...unreadIn(failed) };
   const origin = members.get("origin");
   const originText = event.origin && origin ? decode(bytes, origin) : "{}";
   return { source, letter, stored: readStored(bytes, stored, { originText, valuesMax: options.storedValuesMax }) };
@@ -281,11 +270,6 @@ function readVersion(bytes: Uint8Array, members: Map<string, Member>): bigint | 
 
 function readError(error: EventIn["error"]): DeadLetterError {
   return { type: error?.type ?? null, message: error?.message ?? null, stack: error?.stack ?? null };
-}
-
-function readFailedAt(failedAt: EventIn["failedAt"]): number | null {
-  if (failedAt === null || failedAt === undefined) return null;
-  return typeof failedAt === "number" ? failedAt : resolveInstant(failedAt, 0);
 }
 
 function readHeaders(given: EventIn["headers"], headersMax: number): Header[] {

@@ -1,5 +1,5 @@
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { compileFilter, paramsFrom, splitWords } from "@/lib/events/filter/event-filter.sql";
+import { compileFilter, paramsFrom } from "@/lib/events/filter/event-filter.sql";
 import { type Candidate, cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
 import { readScopedFilter, readScopedSelection } from "@/lib/guard/viewer/scope.read";
 import { type ScopedFilter, scopeSelection } from "@/lib/guard/viewer/scope.shapes";
@@ -130,7 +130,7 @@ async function findDue(db: Queryable, search: Search): Promise<Found> {
 }
 
 /** Names of the filter that no kind tells: a page of events with a rare tag would read a whole source. */
-const LEFT_OUT = ["tags", "eventType", "aggregateType"] as const;
+const LEFT_OUT = ["tags", "eventType", "aggregateType", "q"] as const;
 
 /**
  * The part of a filter that the pages are read by, so that a page costs the same whatever the filter; `whole`: it is all of
@@ -140,7 +140,6 @@ function sweptBy(filter: EventFilter): { swept: EventFilter; whole: boolean } {
   const swept = { ...filter };
   if (!filter.eventId && !filter.aggregateId && !filter.traceId) {
     for (const name of LEFT_OUT) delete swept[name];
-    if (splitWords(filter.q ?? "").numbered.length > 0) delete swept.q;
   }
   return { swept, whole: Object.keys(swept).length === Object.keys(filter).length };
 }

@@ -2,7 +2,7 @@ import type { Deps } from "@/app/_server/deps";
 import { ADDRESS_HEADER } from "@/app/_server/viewer";
 import type { ParkAnswer } from "@/lib/events/events.shapes";
 import { assertMay, may, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { type Arrival, type Rejection, readOrReject, shortRejection } from "@/lib/intake/arrival.shapes";
+import { type Arrival, type Rejection, readOrReject, shortRejection, type Unread } from "@/lib/intake/arrival.shapes";
 import { PARK_BATCH_MAX, type ParkOutcome, parkEvents } from "@/lib/intake/park-events";
 import type { ChangedEvent } from "@/lib/intake/record-known-events";
 import type { SourceRules } from "@/lib/intake/source-rules.read";
@@ -121,10 +121,18 @@ export class Intake {
 
   private add(index: number, arrival: Arrival, bytes: number): void {
     this.refusedInARow = 0;
+    if (arrival.unread) this.noteUnread(index, arrival.unread);
     this.copyPayload(arrival);
     this.batch.arrivals.push(arrival);
     this.batch.indexes.push(index);
     this.batch.bytes += bytes;
+  }
+
+  private noteUnread(index: number, { failedAt }: Unread): void {
+    this.answer.unread ??= [];
+    if (this.answer.unread.length >= REJECTED_LISTED_MAX) return;
+    const detail = `${JSON.stringify(failedAt)} is no time: send ISO 8601, or seconds or milliseconds since 1970`;
+    this.answer.unread.push({ index, field: "failedAt", detail });
   }
 
   /** Says the same of a source that does not exist. */

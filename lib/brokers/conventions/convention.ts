@@ -34,16 +34,6 @@ export function clean(text: string): string {
   return text.replaceAll("\u0000", "\uFFFD").toWellFormed();
 }
 
-/** Epoch milliseconds of ISO 8601 as .NET and Java write it: up to nine fraction digits, UTC without a zone. null when it is none. */
-export function instantMs(text: string | null): number | null {
-  if (text === null) return null;
-  const match = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?\s*(Z|[+-]\d\d:?\d\d)?$/i.exec(text.trim());
-  if (match === null) return null;
-  const [, date, time, fraction = "", zone = "Z"] = match;
-  const ms = Date.parse(`${date}T${time}.${fraction.padEnd(3, "0").slice(0, 3)}${zone.toUpperCase()}`);
-  return Number.isNaN(ms) ? null : ms;
-}
-
 /** `Acme.OrderPlaced, Acme, Version=1.0.0.0;Acme.IEvent, Acme` -> `Acme.OrderPlaced`. */
 export function dotnetTypeName(text: string | null): string | null {
   const name = text?.split(/[,;]/, 1)[0]?.trim();

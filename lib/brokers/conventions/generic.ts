@@ -1,6 +1,7 @@
-import { type Convention, instantMs, type Reading } from "@/lib/brokers/conventions/convention";
+import type { Convention, Reading } from "@/lib/brokers/conventions/convention";
 import type { HeaderView, Message } from "@/lib/brokers/message";
 import type { DeadLetterError } from "@/lib/intake/dead-letter.pure";
+import { instantMs } from "@/lib/platform/plain/iso-time.pure";
 
 /** Names under which consumers without a framework describe their failure. */
 const TYPE_NAMES = ["x-error-type", "x-exception-type", "error-type", "exception-type"];

@@ -1,5 +1,6 @@
-import { type Convention, instantMs, type Reading } from "@/lib/brokers/conventions/convention";
+import type { Convention, Reading } from "@/lib/brokers/conventions/convention";
 import type { Message } from "@/lib/brokers/message";
+import { instantMs } from "@/lib/platform/plain/iso-time.pure";
 
 const SUFFIXES = ["_error", "_skipped"];
 

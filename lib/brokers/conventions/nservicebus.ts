@@ -1,13 +1,11 @@
 import { type Convention, dotnetTypeName, type Reading } from "@/lib/brokers/conventions/convention";
 import { dotnetChain } from "@/lib/brokers/conventions/exception-text";
 import type { Message } from "@/lib/brokers/message";
+import { instantMs } from "@/lib/platform/plain/iso-time.pure";
 
-/** Epoch ms of `yyyy-MM-dd HH:mm:ss:ffffff Z`, whose colon before the microseconds no date parser takes; null for any other form. */
+/** Of `yyyy-MM-dd HH:mm:ss:ffffff Z`: a colon before the microseconds is no other's form. */
 function nserviceBusTimeMs(text: string | null): number | null {
-  const match = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d):(\d{3})\d{3} Z$/.exec(text?.trim() ?? "");
-  if (match === null) return null;
-  const ms = Date.parse(`${match[1]}T${match[2]}.${match[3]}Z`);
-  return Number.isNaN(ms) ? null : ms;
+  return instantMs(text?.replace(/:(\d{6}) Z$/, ".$1Z"));
 }
 
 /** Transport address to queue name: MSMQ adds the machine (`Billing@HOST`). */

@@ -1,6 +1,7 @@
-import { type Convention, instantMs, type Reading } from "@/lib/brokers/conventions/convention";
+import type { Convention, Reading } from "@/lib/brokers/conventions/convention";
 import { consumerError } from "@/lib/brokers/conventions/generic";
 import type { Message } from "@/lib/brokers/message";
+import { instantMs } from "@/lib/platform/plain/iso-time.pure";
 
 const SOURCE = "CloudPubSubDeadLetterSource";
 

@@ -5,6 +5,7 @@ import { isRedriveHeader, RETRY_COUNT, redriveMarks } from "@/lib/brokers/conven
 import { HeaderView, type Message, textOrNull } from "@/lib/brokers/message";
 import type { OutboundMessage } from "@/lib/brokers/port";
 import { ExactNumber, isExactObject, parseExact } from "@/lib/platform/plain/exact-json.pure";
+import { instantMs } from "@/lib/platform/plain/iso-time.pure";
 
 type Job = Record<string, unknown>;
 
@@ -33,11 +34,6 @@ function numberIn(job: Job, name: string): number | null {
 }
 
 /** Sidekiq 8 writes milliseconds, older versions seconds with a fraction. */
-function timeMs(value: number | null): number | null {
-  if (value === null) return null;
-  return Math.round(value < 1e11 ? value * 1000 : value);
-}
-
 /** base64 of the deflated JSON list of lines. */
 function stackOf(job: Job): string | null {
   const packed = textIn(job, "error_backtrace");
@@ -64,7 +60,7 @@ export function messageOf(member: Buffer, scoreSeconds: number): Message {
     class: text("wrapped") ?? text("class"),
     queue: text("queue"),
     attempts: String(retryCount === null ? 1 : retryCount + 1),
-    failedAtMs: String(timeMs(number("failed_at")) ?? scoreSeconds * 1000),
+    failedAtMs: String(instantMs(number("failed_at")) ?? scoreSeconds * 1000),
     error_class: text("error_class"),
     error_message: text("error_message"),
     error_backtrace: job === null ? null : stackOf(job),
@@ -78,7 +74,7 @@ export function messageOf(member: Buffer, scoreSeconds: number): Message {
     messageId: facts.jid!,
     type: facts.class!,
     contentType: job === null ? null : "application/json",
-    sentAtMs: timeMs(number("created_at")),
+    sentAtMs: instantMs(number("created_at")),
     orderKey: null,
     property: (name) => facts[name] ?? null,
     origin: {

@@ -13,7 +13,8 @@ import { listGroups } from "@/lib/events/groups/group-list.read";
 import { countEvents } from "@/lib/events/list/event-count.read";
 import { exportEvents } from "@/lib/events/list/event-export.read";
 import { listEvents } from "@/lib/events/list/event-list.read";
-import { scopeFilter } from "@/lib/guard/viewer/scope.shapes";
+import { cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
+import { scopeFilter, scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { parkEvents } from "@/lib/intake/park-events";
@@ -124,7 +125,11 @@ function letterOf(i: number): DeadLetter {
     eventType: i % 6 === 0 ? null : `Type${i % 3}`,
     traceId: i % 4 === 0 ? null : `trace-${i % 50}`,
     errorCode: codeOf(i),
-    error: { type: null, message: `call ${i} of ${["stock", "pricing"][i % 2]} failed`, stack: null },
+    error: {
+      type: i % 3 === 0 ? "com.acme.CallException" : null,
+      message: `call ${i} of ${["stock", "pricing"][i % 2]} for "sku ${"abc"[i % 3]}" of x${i % 4}@shop.example failed`,
+      stack: null,
+    },
     tags: { orderId: String(i % 60), tenant: i % 3 ? "acme" : "globex" },
   });
 }
@@ -148,6 +153,9 @@ const filters: fc.Arbitrary<EventFilter> = fc.record(
       "97",
       "stock 8",
       "failed of call",
+      '"sku a" stock',
+      "CallException x2@shop.example",
+      "X1@SHOP.example",
       "%",
       "nothing",
     ),
@@ -249,7 +257,8 @@ function hasStatus(row: Stored, status: FilterStatus): boolean {
 }
 
 function hasWord(row: Stored, word: string): boolean {
-  return row.group_text.includes(word) || (/\d/.test(word) && row.last_error.toLowerCase().includes(word));
+  const lower = word.toLowerCase();
+  return row.group_text.includes(lower) || row.last_error.toLowerCase().includes(lower);
 }
 
 async function listed(filter: EventFilter, limit: number): Promise<string[]> {
@@ -286,6 +295,17 @@ async function exported(filter: EventFilter): Promise<string[]> {
   return ids;
 }
 
+async function selected(filter: EventFilter, limit: number): Promise<string[]> {
+  const selection = scopeSelection(localViewer(), "redrive", { filter });
+  const ids: string[] = [];
+  for (let after: string | null = null; ; after = ids.at(-1)!) {
+    const page = { selection, asOfMs: NOW, cutoff: cutoffOf(selection, NOW), after, limit };
+    const rows = await readCandidates(db, page);
+    ids.push(...rows.map(({ id }) => id));
+    if (rows.length < limit) return ids;
+  }
+}
+
 const windowOk = (filter: EventFilter) => {
   try {
     compileFilter(scopeFilter(localViewer(), filter), NOW);
@@ -295,25 +315,38 @@ const windowOk = (filter: EventFilter) => {
   }
 };
 
+/** Filters that no index of few events answers: a search reads groups and last errors. */
+const searches = filters.map(({ q = "stock", from, to, tags }) =>
+  fromSearchParams(toSearchParams({ q, from, to, tags } as EventFilter)),
+);
+
 describe("any filter", () => {
-  test("selects the same events in the list, the count, the export, the groups and a bulk operation", {
-    retry: 0,
-  }, async () => {
-    await fc.assert(
-      fc.asyncProperty(filters.filter(windowOk), fc.integer({ min: 15, max: 60 }), async (filter, limit) => {
-        const truth = await matching(fromSearchParams(toSearchParams(filter)));
-        expect(await listed(filter, limit)).toEqual(truth);
-        expect(await listedBackwards(filter, limit + 5)).toEqual(truth);
-        expect(await exported(filter)).toEqual(truth);
-        const { total } = await countEvents(db, localViewer(), filter, NOW);
-        expect(total).toMatchObject({ value: truth.length, kind: "exact" });
-        const groups = await listGroups(db, localViewer(), { filter, limit: 500, cursor: null }, NOW);
-        const counts = groups.items.flatMap((group) => Object.values(group.counts));
-        expect(counts.reduce((sum, n) => sum + n, 0)).toBe(truth.length);
-      }),
-      { numRuns: 20 },
-    );
-  });
+  test.each([
+    ["filter", filters],
+    ["search", searches],
+  ])(
+    "selects the same events in the list, the count, the export, the groups and a bulk operation: a %s",
+    {
+      retry: 0,
+    },
+    async (_, any) => {
+      await fc.assert(
+        fc.asyncProperty(any.filter(windowOk), fc.integer({ min: 15, max: 60 }), async (filter, limit) => {
+          const truth = await matching(fromSearchParams(toSearchParams(filter)));
+          expect(await listed(filter, limit)).toEqual(truth);
+          expect(await listedBackwards(filter, limit + 5)).toEqual(truth);
+          expect(await exported(filter)).toEqual(truth);
+          expect(await selected(filter, limit)).toEqual(truth);
+          const { total } = await countEvents(db, localViewer(), filter, NOW);
+          expect(total).toMatchObject({ value: truth.length, kind: "exact" });
+          const groups = await listGroups(db, localViewer(), { filter, limit: 500, cursor: null }, NOW);
+          const counts = groups.items.flatMap((group) => Object.values(group.counts));
+          expect(counts.reduce((sum, n) => sum + n, 0)).toBe(truth.length);
+        }),
+        { numRuns: 20 },
+      );
+    },
+  );
 
   test("is a condition of SQL that a caller can go on from", async () => {
     const { where, values } = compileFilter(scopeFilter(localViewer(), { errorCode: ["TIMEOUT"], from: "-3d" }), NOW, {
@@ -326,6 +359,46 @@ describe("any filter", () => {
     ]);
     expect(rows).toHaveLength((await matching({ errorCode: ["TIMEOUT"], from: "-3d" })).length);
   });
+});
+
+const SHOWN = [
+  'key "price" missing',
+  "can't parse 'foo\\bar' at C:\\temp\\x.json",
+  "mail to ann@shop.example: 550 5.1.1 <ann@shop.example>... 100%_sure",
+  "платёж «Ромашка» отклонён: счёт №40817",
+  "注文「A-12」の在庫がありません",
+  'الدفع "مرفوض" للطلب ٧٧',
+];
+
+test("what the list shows as an event's last error finds it, whole and word by word, in any script", async () => {
+  const clock = { ...systemClock, wallMs: () => NOW - 40 * 24 * HOUR };
+  const letters = SHOWN.map((message, n) =>
+    deadLetter({ eventId: `shown-${n}`, errorCode: "SHOWN", error: { type: null, message, stack: null } }),
+  );
+  await parkEvents(
+    { db, clock },
+    letters.map((letter) => ({ source: "orders", letter })),
+    localViewer("tester"),
+  );
+  const found = async (q: string) => {
+    const filter = fromSearchParams(new URLSearchParams({ q }));
+    const page = { filter, limit: 500, cursor: null };
+    const { items } = await listEvents(lists, localViewer(), page, NOW);
+    const { total } = await countEvents(db, localViewer(), filter, NOW);
+    expect(total.value).toBe(items.length);
+    const groups = await listGroups(db, localViewer(), page, NOW);
+    expect(groups.items.length > 0).toBe(items.length > 0);
+    return items.map(({ lastError }) => lastError!);
+  };
+  for (const [n, message] of SHOWN.entries()) {
+    const [{ lastError } = { lastError: null }] = (
+      await listEvents(lists, localViewer(), { filter: { eventId: [`shown-${n}`] }, limit: 1, cursor: null }, NOW)
+    ).items;
+    for (const text of [message, message.toUpperCase(), lastError!, ...lastError!.split(/\s+/)]) {
+      expect(await found(text), text).toContain(lastError);
+    }
+  }
+  expect(await found("price-less")).toEqual([]);
 });
 
 describe("a thousand events of one millisecond", () => {

@@ -8,9 +8,11 @@ import {
   resolveInstant,
   TAG_PREFIX,
 } from "@/lib/events/filter/filter-params.shapes";
+import { wordsOf } from "@/lib/events/filter/search-words.pure";
 import { ADMISSION_MARKS } from "@/lib/intake/admission/admission.pure";
 import { described } from "@/lib/platform/api/schemas.shapes";
 import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
+import { SUMMARY_BYTES_MAX } from "@/lib/platform/plain/storable.pure";
 
 export {
   FILTER_STATUSES,
@@ -46,8 +48,9 @@ export const filterText = (lengthMax: number) =>
 /** A visible character. A search without one restricts nothing. */
 const WORD_PATTERN = "[\\p{L}\\p{N}\\p{P}\\p{S}]";
 const WORD = new RegExp(WORD_PATTERN, "u");
-const words = filterText(512)
-  .check(z.refine((value) => WORD.test(value), "must hold a word: leave it out to not search"))
+/** As long as the error that a list shows: it is copied whole. */
+const words = filterText(SUMMARY_BYTES_MAX)
+  .check(z.refine((value) => WORD.test(wordsOf(value).join("")), "must hold a word: leave it out to not search"))
   .register(z.globalRegistry, { pattern: WORD_PATTERN });
 
 /** One value or several. */
@@ -66,16 +69,20 @@ function valuesOf<T extends z.core.$ZodType>(value: T) {
 const values = valuesOf(filterText(512));
 
 const DAY =
-  "(000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})-((0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|(0[13-9]|1[0-2])-(29|30)|(0[13578]|1[02])-31)";
-const TIME = "T([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\\.[0-9]{1,9})?)?(Z|[+-](0[0-9]|1[0-4]):?[0-5][0-9])?";
+  "(000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})-?((0[1-9]|1[0-2])-?(0[1-9]|1[0-9]|2[0-8])|(0[13-9]|1[0-2])-?(29|30)|(0[13578]|1[02])-?31)";
+const TIME =
+  "[T ]([01][0-9]|2[0-3]):?[0-5][0-9](:?[0-5][0-9]([.,][0-9]{1,9})?)?( ?(Z|[+-](0[0-9]|1[0-4])(:?[0-5][0-9])?))?";
 /** What `resolveInstant` reads, for clients; it also takes 29 February and 24:00. */
-const INSTANT_PATTERN = `^(now|(now)?[+-]?([0-9]{1,9}[sm]|[0-9]{1,7}h|[0-9]{1,5}[dw])|[0-9]{12,14}|${DAY}(${TIME})?)$`;
-/** Of these the ones that say when something was, and not how long ago. */
-export const WALL_TIME_PATTERN = `^([0-9]{12,14}|${DAY}(${TIME})?)$`;
+const INSTANT_PATTERN = `^(now|(now)?[+-]?([0-9]{1,9}[sm]|[0-9]{1,7}h|[0-9]{1,5}[dw])|[1-9][0-9]{8,18}([.,][0-9]{1,9})?|${DAY}(${TIME})?)$`;
 
 export const instant = z
   .string("must be text")
-  .check(z.refine((value) => resolveInstant(value, 0) !== null, "must be ISO 8601, epoch milliseconds, or like -24h"))
+  .check(
+    z.refine(
+      (value) => resolveInstant(value, 0) !== null,
+      "must be ISO 8601, epoch seconds or milliseconds, or like -24h",
+    ),
+  )
   .register(z.globalRegistry, { pattern: INSTANT_PATTERN });
 
 const filterObject = z.strictObject({
@@ -87,13 +94,16 @@ const filterObject = z.strictObject({
   errorCode: z.optional(values),
   fingerprint: z.optional(values),
   status: z.optional(valuesOf(z.enum(FILTER_STATUSES, `must be one of ${FILTER_STATUSES.join(", ")}`))),
-  from: described(z.optional(instant), "First parked at or after: ISO 8601, epoch milliseconds, or relative like -24h"),
+  from: described(
+    z.optional(instant),
+    "First parked at or after: ISO 8601, epoch seconds or milliseconds, or relative like -24h",
+  ),
   to: described(z.optional(instant), "First parked before, in the same forms"),
   traceId: z.optional(values),
   /** The mark that the event got when it arrived. */
   admission: z.optional(valuesOf(z.enum(ADMISSION_MARKS, `must be one of ${ADMISSION_MARKS.join(", ")}`))),
   /** See `lib/events/filter/event-filter.sql.ts` for what the words are looked up in. */
-  q: described(z.optional(words), "Words of the error; all must occur"),
+  q: described(z.optional(words), "Words of the error, with their quotes and signs; all must occur"),
   tags: z.optional(
     z
       .record(filterText(128), values)

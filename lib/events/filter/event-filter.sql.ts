@@ -1,5 +1,6 @@
 import { EVENT_STATUSES, type EventStatus } from "@/lib/events/event-state.pure";
 import { type EventFilter, type FilterStatus, resolveWindow } from "@/lib/events/filter/event-filter.shapes";
+import { likePattern, wordsOf } from "@/lib/events/filter/search-words.pure";
 import { groupsMeant } from "@/lib/events/groups/aliases/aliases.sql";
 import type { ScopedFilter } from "@/lib/guard/viewer/scope.shapes";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
@@ -10,9 +11,9 @@ import { EVENT } from "@/lib/redrive/states/state.sql";
  * operations use exactly these conditions; a read may add a condition that finds the rows faster, never one that
  * changes the result.
  *
- * `q`: every word must occur, case-insensitively, in the event's group (error code, exception type, message pattern,
- * first stack frame of the application). A word with a digit may also occur in the event's own last error, since
- * patterns hold no numbers and ids; such a word scans, so it needs a time window or another name beside it.
+ * `q`: every word must occur, case-insensitively, in the event's last error or in its group (error code, exception type,
+ * message pattern, first stack frame of the application). Groups are few; a word that none of them holds is looked for in
+ * every last error of the window, see `lib/events/list/event-search.read.ts`.
  */
 
 export type FilterField = keyof EventFilter | "window";
@@ -208,31 +209,25 @@ function tagConditions(tags: EventFilter["tags"], params: Params): Condition[] {
   });
 }
 
-/** The words of `q`. `plain` ones are looked up in groups alone, `numbered` ones also in the event's last error. */
-export function splitWords(q: string): { plain: string[]; numbered: string[] } {
-  const words = q.split(/\s+/).filter((word) => word !== "");
-  return { plain: words.filter((word) => !/\d/.test(word)), numbered: words.filter((word) => /\d/.test(word)) };
+/** SQL: the text of the group `g`. */
+export const GROUP_TEXT = "concat_ws(' ', g.error_code, g.exception_type, g.message_pattern, g.first_frame)";
+
+/** SQL: a text array of words as patterns of LIKE, in lower case by the rules of the database. `words` is the `$n`. */
+export function wordPatterns(words: string): string {
+  return `array(select lower(word) from unnest(${words}::text[]) word)`;
 }
 
-const GROUP_TEXT = "lower(concat_ws(' ', g.error_code, g.exception_type, g.message_pattern, g.first_frame))";
-
-/** Fingerprints of the groups whose text holds each of the words. `words` is the `$n` of a text array. */
+/** The groups whose text holds all words. */
 export function groupsHolding(words: string): string {
-  return `select g.fingerprint from dlq_groups g
-    where (select bool_and(strpos(${GROUP_TEXT}, lower(word)) > 0) from unnest(${words}::text[]) word)`;
+  return `select g.fingerprint from dlq_groups g where lower(${GROUP_TEXT}) like all (${wordPatterns(words)})`;
 }
 
+/** An event whose group does not hold all words has one of them in its last error, which is cheap to ask. */
 function wordConditions(q: string | undefined, params: Params): Condition[] {
   if (q === undefined) return [];
-  const { plain, numbered } = splitWords(q);
-  const conditions: Condition[] = [];
-  if (plain.length > 0) {
-    conditions.push({ field: "q", sql: `e.fingerprint = any(array(${groupsHolding(params.add(plain))}))` });
-  }
-  for (const word of numbered) {
-    const one = params.add([word]);
-    const inGroup = `e.fingerprint = any(array(${groupsHolding(one)}))`;
-    conditions.push({ field: "q", sql: `(${inGroup} or strpos(lower(e.last_error), lower((${one}::text[])[1])) > 0)` });
-  }
-  return conditions;
+  const words = params.add(wordsOf(q).map(likePattern));
+  const patterns = wordPatterns(words);
+  const whole = `concat_ws(' ', (select ${GROUP_TEXT} from dlq_groups g where g.fingerprint = e.fingerprint), e.last_error)`;
+  const inEvent = `lower(e.last_error) like any (${patterns}) and lower(${whole}) like all (${patterns})`;
+  return [{ field: "q", sql: `(e.fingerprint = any(array(${groupsHolding(words)})) or (${inEvent}))` }];
 }

@@ -9,6 +9,7 @@ import {
   resolveWindow,
   toSearchParams,
 } from "@/lib/events/filter/event-filter.shapes";
+import { likePattern, wordsOf } from "@/lib/events/filter/search-words.pure";
 import { ADMISSION_MARKS } from "@/lib/intake/admission/admission.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
@@ -242,7 +243,7 @@ describe("resolveInstant", () => {
     ["2026-11-19T10:30:00.5+02:00", Date.parse("2026-11-19T08:30:00.500Z")],
     ["1795000000000", 1795000000000],
     ["2026-13-01", null],
-    ["1795000000", null],
+    ["1795000000", 1_795_000_000_000],
     ["24", null],
     ["-1y", null],
     ["now821429657w", null],
@@ -250,12 +251,31 @@ describe("resolveInstant", () => {
     ["10000-01-01", null],
     ["2026-02-29", null],
     ["2028-02-29", Date.parse("2028-02-29T00:00:00Z")],
-    ["2026-11-19 10:30", null],
+    ["2026-11-19 10:30", Date.parse("2026-11-19T10:30:00Z")],
     ["", null],
   ])("%s", (value, ms) => expect(resolveInstant(value, NOW)).toBe(ms));
 
   test("refuses a reversed window", () => {
     expect(fault(() => resolveWindow({ from: "now", to: "-1h" }, NOW))?.code).toBe("invalid-window");
     expect(resolveWindow({ from: "-1h", to: "now" }, NOW)).toEqual({ fromMs: NOW - 3_600_000, toMs: NOW });
+  });
+});
+
+describe("the words of a search", () => {
+  test.each([
+    ['key "price" missing', ['"price"', "missing", "key"]],
+    ["C:\\temp\\x.json  at\tat", ["C:\\temp\\x.json", "at"]],
+    ["password=•••••• for ••••••@shop", ["password=", "@shop", "for"]],
+    ["••••••", []],
+  ])("of %s keep their signs, the longest first, without masks", (q, words) => {
+    expect(wordsOf(q)).toEqual(words);
+  });
+
+  test("a search for a mask alone is refused: it would restrict nothing", () => {
+    expect(fault(() => fromSearchParams(new URLSearchParams({ q: "•••••• " })))?.code).toBe("invalid-filter");
+  });
+
+  test("a sign of LIKE stands for itself", () => {
+    expect(likePattern("100%_a\\b")).toBe("%100\\%\\_a\\\\b%");
   });
 });

@@ -1,5 +1,6 @@
 import { EVENT_STATUSES } from "@/lib/events/event-state.pure";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { instantMs } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
 
 /**
@@ -102,34 +103,16 @@ export function toSearchParams(filter: EventFilter): URLSearchParams {
 }
 
 const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
-/** The years 1 to 9999: what ISO 8601 writes with four digits, and PostgreSQL stores. */
-const INSTANT_MS = { min: Date.parse("0001-01-01T00:00:00Z"), max: Date.parse("9999-12-31T23:59:59.999Z") };
-
 /**
- * Epoch milliseconds of an instant as people write it, or null when it is none:
- * ISO 8601 date (`2026-11-20`, midnight UTC) or date-time (UTC unless it has an offset), epoch milliseconds (12 to 14
- * digits), `now`, or relative to now: `-24h`, `24h` and `now-24h` are the same; units s, m (up to nine digits), h (seven),
- * d, w (five).
+ * Epoch milliseconds of an instant as people write it, or null when it is none: as `instantMs` reads it, `now`, or relative to
+ * now: `-24h`, `24h` and `now-24h` are the same; units s, m (up to nine digits), h (seven), d, w (five).
  */
 export function resolveInstant(value: string, nowMs: number): number | null {
   if (value === "now") return nowMs;
   const relative = /^(?:now)?([+-]?)(?=\d{1,9}[sm]$|\d{1,7}h$|\d{1,5}[dw]$)(\d+)([smhdw])$/.exec(value);
-  if (relative) {
-    const distance = Number(relative[2]) * UNIT_MS[relative[3]!]!;
-    return relative[1] === "+" ? nowMs + distance : nowMs - distance;
-  }
-  if (/^\d{12,14}$/.test(value)) return Number(value);
-  const iso = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/i.exec(value);
-  if (!iso) return null;
-  if (!isCalendarDay(value.slice(0, 10))) return null;
-  const ms = Date.parse(iso[1] !== undefined && iso[4] === undefined ? `${value}Z` : value);
-  return ms >= INSTANT_MS.min && ms <= INSTANT_MS.max ? ms : null;
-}
-
-/** Date.parse takes 31 February for 3 March, and a window would end later than it was asked to. */
-function isCalendarDay(day: string): boolean {
-  const ms = Date.parse(`${day}T00:00:00Z`);
-  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day);
+  if (!relative) return instantMs(value);
+  const distance = Number(relative[2]) * UNIT_MS[relative[3]!]!;
+  return relative[1] === "+" ? nowMs + distance : nowMs - distance;
 }
 
 /** The window of a filter: [fromMs, toMs), null = open. Throws DomainError `invalid-window` when it is reversed. */

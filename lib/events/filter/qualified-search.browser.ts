@@ -46,7 +46,7 @@ function termOf(token: string): Term | null {
 
 /** The reason why a token that looks like a qualifier is none, as a sentence; null for a plain word. */
 function misread(token: string): string | null {
-  const parts = /^(-?)([A-Za-z_]+|tag\.[^:]+):([^/:\s].*)$/.exec(token);
+  const parts = /^(-?)([A-Za-z_]+|tag\.[^:]+):([^/\\:\s].*)$/.exec(token);
   if (!parts) return null;
   const [, minus, given, value] = parts as unknown as [string, string, string, string];
   const name = NAMES.get(given.toLowerCase()) ?? (given.toLowerCase().startsWith(TAG) ? given : undefined);

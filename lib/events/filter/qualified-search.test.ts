@@ -54,12 +54,16 @@ describe("parseSearch", () => {
     expect(parseSearch(typed)).toEqual({ terms: [], words: typed, unread: [why] });
   });
 
-  it.each(["12:30:05", "java.lang.IllegalStateException:null", "at https://stock/a:1", "Error:", "10.0.0.1:5432"])(
-    "takes %s for words and nothing else",
-    (typed) => {
-      expect(parseSearch(typed)).toEqual({ terms: [], words: typed, unread: [] });
-    },
-  );
+  it.each([
+    "12:30:05",
+    "java.lang.IllegalStateException:null",
+    "at https://stock/a:1",
+    "Error:",
+    "10.0.0.1:5432",
+    "C:\\temp\\x",
+  ])("takes %s for words and nothing else", (typed) => {
+    expect(parseSearch(typed)).toEqual({ terms: [], words: typed, unread: [] });
+  });
 });
 
 describe("terms of a filter", () => {

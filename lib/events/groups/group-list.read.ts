@@ -4,6 +4,7 @@ import { type EventFilter, resolveWindow } from "@/lib/events/filter/event-filte
 import { compileFilter, type Params, paramsFrom } from "@/lib/events/filter/event-filter.sql";
 import type { GroupSort } from "@/lib/events/groups/groups.shapes";
 import { isDecidedByKinds, kindConditions } from "@/lib/events/list/event-kinds.read";
+import { inGroups, isInFacts, narrow, readSearch } from "@/lib/events/list/event-search.read";
 import { maskNullable } from "@/lib/guard/masking/mask.pure";
 import { oneSource } from "@/lib/guard/masking/mask-rule.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
@@ -92,9 +93,9 @@ type Place = readonly [key: number, fingerprint: string];
 /** `ofAll`: how many groups match from the place that was asked for. */
 type MatchingGroup = GroupRow & { key: number; ofAll: number };
 
-function readMatching(db: Db, { filter, scope, sort, after, most, nowMs }: Matching): Promise<MatchingGroup[]> {
+async function readMatching(db: Db, { filter, scope, sort, after, most, nowMs }: Matching): Promise<MatchingGroup[]> {
   const params = paramsFrom(1);
-  const counted = isDecidedByKinds(filter) ? rolledUp(filter, params) : scanned(filter, nowMs, params);
+  const counted = isDecidedByKinds(filter) ? rolledUp(filter, params) : await scanned(db, filter, nowMs, params);
   const lasts = sort === "last" && scope !== null ? lastIn(params.add(scope)) : null;
   const key = sort === "count" ? "parked" : `extract(epoch from ${lasts?.at ?? "g.last_seen"}) * 1000`;
   const place = after === null ? "" : `where (key, fingerprint) < (${params.add(after[0])}, ${params.add(after[1])})`;
@@ -218,12 +219,23 @@ function rolledUp(filter: EventFilter, params: Params): string {
 }
 
 /** Only the statement timeout limits it: a window or a name beside it keeps it quick. */
-function scanned(filter: ScopedFilter, nowMs: number, params: Params): string {
-  const { where, values } = compileFilter(filter, nowMs);
+async function scanned(db: Db, filter: ScopedFilter, nowMs: number, params: Params): Promise<string> {
+  const search = await readSearch(db, filter);
+  const ofGroups = search && inGroups(filter, search);
+  if (search && ofGroups && isDecidedByKinds(ofGroups)) {
+    const compiled = compileFilter(filter, nowMs);
+    for (const value of compiled.values) params.add(value);
+    const others = `${isInFacts(search, compiled, params)} and not e.fingerprint = any(${params.add(search.groups)}::text[])`;
+    return `${rolledUp(ofGroups, params)} union all ${countedBy(`${others} and ${compiled.where}`)}`;
+  }
+  const { where, values } = await narrow(db, filter, compileFilter(filter, nowMs), 1);
   for (const value of values) params.add(value);
-  return `select ${STANDS_FOR("e")}, e.source_id, e.status, count(*) as n
-            from dlq_event_rows e left join group_aliases a on a.fingerprint = e.fingerprint where ${where} group by 1, 2, 3`;
+  return countedBy(where);
 }
+
+const countedBy = (where: string) =>
+  `select ${STANDS_FOR("e")}, e.source_id, e.status, count(*) as n
+     from dlq_event_rows e left join group_aliases a on a.fingerprint = e.fingerprint where ${where} group by 1, 2, 3`;
 
 async function readTrends(
   db: Queryable,

@@ -2,8 +2,9 @@ import type { EventStatus } from "@/lib/events/event-state.pure";
 import type { CountOut, EventCounts, EventOut } from "@/lib/events/events.shapes";
 import type { EventFilter, FilterStatus } from "@/lib/events/filter/event-filter.shapes";
 import { type CompileOptions, compileFilter, paramsFrom, splitStatuses } from "@/lib/events/filter/event-filter.sql";
-import { isDecidedByKinds, kindConditions, narrowToKinds } from "@/lib/events/list/event-kinds.read";
+import { isDecidedByKinds, kindConditions } from "@/lib/events/list/event-kinds.read";
 import { EVENT_COLUMNS } from "@/lib/events/list/event-rows.read";
+import { inGroups, narrow, readSearch } from "@/lib/events/list/event-search.read";
 import { readScopedFilter } from "@/lib/guard/viewer/scope.read";
 import type { ScopedFilter } from "@/lib/guard/viewer/scope.shapes";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
@@ -136,12 +137,18 @@ async function countRows(
   nowMs: number,
   window?: CompileOptions["window"],
 ): Promise<Counted> {
+  const search = await readSearch(db, filter);
+  const ofGroups = search && inGroups(filter, search);
+  if (ofGroups) {
+    const counted = await countRows(db, ofGroups, nowMs, window);
+    if (counted === null || counted.bounded) return counted;
+  }
   const parts = (window ? null : await controlledParts(db, filter)) ?? [{ filter }];
   const values: unknown[] = [];
   const met: string[] = [];
   for (const { filter: part, hint } of parts) {
     const firstParam = values.length + 1;
-    const compiled = await narrowToKinds(db, part, compileFilter(part, nowMs, { window, firstParam }), firstParam);
+    const compiled = await narrow(db, part, compileFilter(part, nowMs, { window, firstParam }), firstParam);
     values.push(...compiled.values);
     const where = hint ? `${compiled.where} and ${hint}` : compiled.where;
     met.push(`(select e.id, e.status from dlq_event_rows e where ${where} limit ${COUNT_BOUND + 1})`);
@@ -185,7 +192,7 @@ async function countHeld(db: Db, filter: ScopedFilter, nowMs: number): Promise<{
   const asked: FilterStatus[] = status.includes("PENDING") ? ["PENDING"] : [...status];
   return inTime(db, async (tx) => {
     const part = { ...filter, status: asked };
-    const compiled = await narrowToKinds(tx, part, compileFilter(part, nowMs), 1);
+    const compiled = await narrow(tx, part, compileFilter(part, nowMs), 1);
     // The columns are read for these rows alone, see `page` in event-scan.ts.
     const found = await tx.query<EventOut>(
       `select ${EVENT_COLUMNS}

@@ -1,12 +1,5 @@
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import {
-  type CompiledFilter,
-  groupsHolding,
-  type Params,
-  paramsFrom,
-  splitStatuses,
-  splitWords,
-} from "@/lib/events/filter/event-filter.sql";
+import { type CompiledFilter, type Params, paramsFrom, splitStatuses } from "@/lib/events/filter/event-filter.sql";
 import { groupsMeant } from "@/lib/events/groups/aliases/aliases.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 
@@ -16,11 +9,8 @@ import type { Queryable } from "@/lib/platform/database/db";
  * with events.
  */
 
-/**
- * The fields of a filter that kinds decide. Of `q` only the words without a digit, of `status` only the stored
- * statuses.
- */
-export const KIND_FIELDS = ["source", "errorCode", "fingerprint", "status", "q"] as const;
+/** The fields of a filter that kinds decide. Of `status` only the stored statuses. */
+export const KIND_FIELDS = ["source", "errorCode", "fingerprint", "status"] as const;
 
 /** Over `l` (dlq_group_levels): the kinds that may match. A refinement of a status stands for the status it refines. */
 export function kindConditions(filter: EventFilter, params: Params): string {
@@ -40,8 +30,6 @@ export function kindConditions(filter: EventFilter, params: Params): string {
       `l.fingerprint in (select fingerprint from dlq_groups where error_code = any(${params.add(filter.errorCode)}::text[]))`,
     );
   }
-  const words = filter.q === undefined ? [] : splitWords(filter.q).plain;
-  if (words.length > 0) all.push(`l.fingerprint in (${groupsHolding(params.add(words))})`);
   return all.join(" and ");
 }
 
@@ -49,9 +37,11 @@ export function kindConditions(filter: EventFilter, params: Params): string {
 export function isDecidedByKinds(filter: EventFilter): boolean {
   const used = (Object.keys(filter) as (keyof EventFilter)[]).filter((name) => filter[name] !== undefined);
   if (filter.status && splitStatuses(filter.status).refined.length > 0) return false;
-  if (filter.q !== undefined && splitWords(filter.q).numbered.length > 0) return false;
   return used.every((name) => (KIND_FIELDS as readonly string[]).includes(name));
 }
+
+/** Up to this many rows of all kinds are read with a condition that remains; beyond, another plan is used. */
+export const KIND_ROWS_MAX = 20_000;
 
 /** How much of the store the kinds of a filter hold. */
 type KindShare = { kinds: number; events: number; ofAll: number };

@@ -6,10 +6,10 @@ import {
   type Params,
   paramsFrom,
   splitStatuses,
-  splitWords,
 } from "@/lib/events/filter/event-filter.sql";
-import { KIND_FIELDS, kindConditions } from "@/lib/events/list/event-kinds.read";
+import { KIND_FIELDS, KIND_ROWS_MAX, kindConditions } from "@/lib/events/list/event-kinds.read";
 import { EVENT_COLUMNS } from "@/lib/events/list/event-rows.read";
+import { inGroups, readSearch, type Search } from "@/lib/events/list/event-search.read";
 import type { ScopedFilter } from "@/lib/guard/viewer/scope.shapes";
 import { controlledParts } from "@/lib/order/controls/controlled-parts.read";
 import type { Queryable } from "@/lib/platform/database/db";
@@ -50,18 +50,24 @@ export async function scanEvents(db: Queryable, scan: Scan): Promise<ScannedEven
   const parts = await controlledParts(db, scan.filter);
   if (parts === null) return scanOne(db, scan);
   const found = await Promise.all(parts.map((part) => scanOne(db, { ...scan, ...part })));
-  // An event that two controls match is in two parts.
-  const rows = [...new Map(found.flat().map((row) => [row.id, row])).values()];
-  const order = scan.towards === "newer" ? 1 : -1;
-  return rows.sort((a, b) => (a.id < b.id ? -order : order)).slice(0, scan.limit);
+  return merged(scan, found.flat());
+}
+
+/** A page of rows of several reads, of which two may have found the same event. */
+function merged({ towards, limit }: Scan, found: ScannedEvent[]): ScannedEvent[] {
+  const rows = [...new Map(found.map((row) => [row.id, row])).values()];
+  const order = towards === "newer" ? 1 : -1;
+  return rows.sort((a, b) => (a.id < b.id ? -order : order)).slice(0, limit);
 }
 
 async function scanOne(db: Queryable, scan: Scan): Promise<ScannedEvent[]> {
   const plan = await choosePlan(db, scan.filter);
-  if (plan.kind !== "kinds" || plan.sure) return run(db, inOrder(scan, plan));
+  const search = await readSearch(db, scan.filter);
+  if (search === null && (plan.kind !== "kinds" || plan.sure)) return run(db, inOrder(scan, plan));
   const near = await run(db, probe(scan));
   if (near.length >= scan.limit) return near;
   if (scan.filter.tags && (await areRare(db, scan.filter.tags))) return run(db, throughTags(scan));
+  if (search !== null) return scanSearch(db, scan, { search, near });
   // Without a covered field every kind may match: by kind, a page of each would be read instead of one page of all.
   const rest = plan.covered.length === 0 ? IN_ORDER : plan;
   const window = likelyWindow(scan, near);
@@ -70,6 +76,30 @@ async function scanOne(db: Queryable, scan: Scan): Promise<ScannedEvent[]> {
     if (within.length >= scan.limit) return within;
   }
   return run(db, inOrder(scan, rest));
+}
+
+/**
+ * The groups that hold all words fill the page as far as they can; last errors are read no further than that, first those of the
+ * window that probably holds a page.
+ */
+async function scanSearch(
+  db: Queryable,
+  scan: Scan,
+  { search, near }: { search: Search; near: readonly ScannedEvent[] },
+): Promise<ScannedEvent[]> {
+  const filter = inGroups(scan.filter, search);
+  const ofGroups = filter === null ? [] : await scanOne(db, { ...scan, filter });
+  const reaches = (end: string | null) => {
+    const last = ofGroups[scan.limit - 1];
+    return last !== undefined && (end === null || (scan.towards === "newer" ? last.id < end : last.id >= end));
+  };
+  const window = likelyWindow(scan, near);
+  if (window !== null && !reaches(window)) {
+    const within = await run(db, throughFacts({ ...scan, until: window }, search));
+    if (within.length >= scan.limit) return merged(scan, [...ofGroups, ...within]);
+  }
+  const until = reaches(null) ? ofGroups[scan.limit - 1]!.id : scan.until;
+  return merged(scan, [...ofGroups, ...(await run(db, throughFacts({ ...scan, until }, search)))]);
 }
 
 /** The first time window when the newest rows hold no match, and the longest window that is tried before all days. */
@@ -129,12 +159,7 @@ async function choosePlan(db: Queryable, filter: ScopedFilter): Promise<ReadPlan
   if (filter.aggregateId) return column("aggregateId", "found_aggregate_id", filter.aggregateId);
   if (filter.traceId) return column("traceId", "trace_id", filter.traceId);
   const refined = splitStatuses(filter.status ?? []).refined.length > 0;
-  const covered = KIND_FIELDS.filter(
-    (field) =>
-      filter[field] !== undefined &&
-      (field !== "status" || !refined) &&
-      (field !== "q" || splitWords(filter.q!).plain.length > 0),
-  );
+  const covered = KIND_FIELDS.filter((field) => filter[field] !== undefined && (field !== "status" || !refined));
   const left = leavesConditions(filter, covered);
   // The refinements have small partial indexes of their own, which the planner finds.
   const other = filter.eventType ? column("eventType", "event_type", filter.eventType) : refined ? IN_ORDER : null;
@@ -153,12 +178,9 @@ function column(field: FilterField, name: string, values: readonly string[]): Re
 function leavesConditions(filter: ScopedFilter, covered: readonly FilterField[]): boolean {
   return (Object.keys(filter) as Exclude<FilterField, "window">[]).some((field) => {
     if (filter[field] === undefined || field === "from" || field === "to") return false;
-    return !covered.includes(field) || (field === "q" && splitWords(filter.q!).numbered.length > 0);
+    return !covered.includes(field);
   });
 }
-
-/** Up to this many rows of all kinds are read with a condition that remains; beyond, another plan is used. */
-const KIND_ROWS_MAX = 20_000;
 
 async function areMany(db: Queryable, filter: ScopedFilter): Promise<boolean> {
   const params = paramsFrom(1);
@@ -188,14 +210,10 @@ function boundsOf(scan: Scan, params: Params): string[] {
   return bounds;
 }
 
-/** The conditions of the filter without the covered fields; the words of `q` with a digit always remain. */
+/** The conditions of the filter without the covered fields. */
 function start(scan: Scan, covered: readonly FilterField[]): { compiled: CompiledFilter; params: Params } {
   const rest = { ...scan.filter };
-  for (const field of covered) if (field !== "window" && field !== "q") delete rest[field];
-  if (covered.includes("q") && rest.q !== undefined) {
-    const numbered = splitWords(rest.q).numbered;
-    rest.q = numbered.length > 0 ? numbered.join(" ") : undefined;
-  }
+  for (const field of covered) if (field !== "window") delete rest[field];
   const compiled = compileFilter(rest, scan.nowMs);
   const params = paramsFrom(1);
   for (const value of compiled.values) params.add(value);
@@ -260,21 +278,35 @@ function page(
 const PROBE_ROWS = 4_000;
 /** The same when a condition reads another table for each row. */
 const PROBE_FACTS = 1_000;
-const FACTS = ["aggregateId", "eventType", "traceId", "tags"] as const;
+const FACTS = ["aggregateId", "eventType", "traceId", "tags", "q"] as const;
+
+/** The conditions on the id, and the others. */
+function soonerAndLater(scan: Scan): { sooner: string[]; later: string[]; params: Params } {
+  const { compiled, params } = start(scan, []);
+  const sooner = compiled.conditions.filter(({ field }) => field === "window").map(({ sql }) => sql);
+  const later = compiled.conditions.filter(({ field }) => field !== "window").map(({ sql }) => sql);
+  return { sooner: [...sooner, ...boundsOf(scan, params)], later, params };
+}
 
 /** Searches the next rows of the table and returns the matching ones. */
 function probe(scan: Scan): Sql {
-  const { compiled, params } = start(scan, []);
+  const { sooner, later, params } = soonerAndLater(scan);
   const order = orderOf(scan);
-  const sooner = compiled.conditions.filter(({ field }) => field === "window").map(({ sql }) => sql);
-  const later = compiled.conditions.filter(({ field }) => field !== "window").map(({ sql }) => sql);
-  sooner.push(...boundsOf(scan, params));
-  const facts =
-    FACTS.some((field) => scan.filter[field] !== undefined) || splitWords(scan.filter.q ?? "").numbered.length > 0;
+  const facts = FACTS.some((field) => scan.filter[field] !== undefined);
   const next = `select e.* from dlq_events e where ${all(sooner)} order by e.id ${order} limit ${facts ? PROBE_FACTS : PROBE_ROWS}`;
   const from = facts
     ? `(${next}) n join dlq_event_rows e on e.id = n.id where ${all(later)}`
     : `(${next}) e where ${all(later)}`;
+  return page(scan, from, { order, limit: `${params.add(scan.limit)}::int`, params });
+}
+
+/** Reads last errors, and of the events with these words the rest. */
+function throughFacts(scan: Scan, search: Search): Sql {
+  const { sooner, later, params } = soonerAndLater(scan);
+  const order = orderOf(scan);
+  sooner.push(search.inFacts(params));
+  const found = `select e.id from dlq_event_facts e where ${all(sooner)} order by e.id ${order}`;
+  const from = `(${found}) n join dlq_event_rows e on e.id = n.id where ${all(later)}`;
   return page(scan, from, { order, limit: `${params.add(scan.limit)}::int`, params });
 }
 

@@ -1,5 +1,6 @@
 import { type CompiledFilter, compileFilter, paramsFrom } from "@/lib/events/filter/event-filter.sql";
-import { kindConditions, kindShare, narrowToKinds } from "@/lib/events/list/event-kinds.read";
+import { kindConditions, kindShare } from "@/lib/events/list/event-kinds.read";
+import { inGroups, isInFacts, narrow, readSearch, type Search } from "@/lib/events/list/event-search.read";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import type { ScopedFilter, ScopedSelection } from "@/lib/guard/viewer/scope.shapes";
 import type { Control } from "@/lib/order/controls/control.pure";
@@ -92,12 +93,13 @@ export async function selectedWhere(
 ): Promise<Pick<CompiledFilter, "where" | "values">> {
   const compiled = compileSelection(page.selection, page.asOfMs, firstParam);
   const { where, values } =
-    "filter" in page.selection ? await narrowToKinds(db, page.selection.filter, compiled, firstParam) : compiled;
+    "filter" in page.selection ? await narrow(db, page.selection.filter, compiled, firstParam) : compiled;
   if (!page.also || page.also.length === 0) return { where, values };
   return { where: `(${where} or e.id = any($${firstParam + values.length}::uuid[]))`, values: [...values, page.also] };
 }
 
 const UUID_MAX = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+const UUID_MIN = "00000000-0000-0000-0000-000000000000";
 
 /**
  * The cutoff of a selection. A filter takes the events that are stored now, and no later arrival. Named events have no
@@ -155,6 +157,8 @@ async function readPage<Row extends { id: string }>(
 ): Promise<Row[]> {
   if ("filter" in page.selection) {
     const { filter } = page.selection;
+    const search = await readSearch(db, filter);
+    if (search !== null) return readSearched(db, filter, { search, page, columns });
     // By their ids, aggregates, traces or tags an index finds the events.
     const named = filter.eventId ?? filter.aggregateId ?? filter.traceId ?? filter.tags;
     const share = named ? null : await kindShare(db, filter);
@@ -174,6 +178,30 @@ async function readPage<Row extends { id: string }>(
   return db.query<Row>(text, [page.cutoff, page.after, page.limit, ...compiled.values], {
     name: "candidates",
   });
+}
+
+/** Matches of the groups that hold all words, and of last errors as far as those reach. */
+async function readSearched<Row extends { id: string }>(
+  db: Queryable,
+  filter: ScopedFilter,
+  { search, page, columns }: { search: Search; page: CandidatePage; columns: string },
+): Promise<Row[]> {
+  const groups = inGroups(filter, search);
+  const selection = { filter: groups } as ScopedSelection;
+  const ofGroups = groups === null ? [] : await readPage<Row>(db, { ...page, selection }, columns);
+  const compiled = compileFilter(filter, page.asOfMs, { firstParam: 5 });
+  const params = paramsFrom(5 + compiled.values.length);
+  const until = ofGroups.length < page.limit ? UUID_MIN : ofGroups.at(-1)!.id;
+  const bounds = { field: "window", sql: `${BEHIND_CURSOR} and e.id >= $4` } as const;
+  const inFacts = isInFacts(search, { conditions: [...compiled.conditions, bounds] }, params);
+  const others = await db.query<Row>(
+    `select ${columns} from dlq_event_rows e join sources s on s.id = e.source_id
+      where ${bounds.sql} and ${inFacts} and ${compiled.where} order by e.id desc limit $3`,
+    [page.cutoff, page.after, page.limit, until, ...compiled.values, ...params.values],
+    { name: "searched-candidates" },
+  );
+  const rows = [...new Map([...ofGroups, ...others].map((row) => [row.id, row])).values()];
+  return rows.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, page.limit);
 }
 
 /** The page of an operation or of a redrive is read from its own rows, which an index holds in this order. */
@@ -279,7 +307,7 @@ export async function sampleCandidates(
   const newest = await read("<=", "desc", page.cutoff, most);
   if (newest.length < most) return newest;
   const each = Math.floor(most / (SAMPLE_PLACES + 2));
-  const oldest = await read(">=", "asc", "00000000-0000-0000-0000-000000000000", each);
+  const oldest = await read(">=", "asc", UUID_MIN, each);
   const [fromMs, toMs] = [uuidv7TimeMs(oldest[0]!.id), uuidv7TimeMs(newest[0]!.id)];
   const between: Candidate[] = [];
   for (let place = 1; place <= SAMPLE_PLACES; place++) {

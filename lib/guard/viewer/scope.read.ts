@@ -1,14 +1,20 @@
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { groupsHolding } from "@/lib/events/filter/event-filter.sql";
+import { holdsWords, likePattern, wordsOf } from "@/lib/events/filter/search-words.pure";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
+import { maskNullable } from "@/lib/guard/masking/mask.pure";
 import type { Masks } from "@/lib/guard/masking/mask-rule.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
+import { maskText } from "@/lib/guard/masking/mask-text.pure";
 import { type ScopedFilter, type ScopedSelection, scopeFilter, scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { type Action, may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /** `scopeFilter` by the mask rules in force. Throws DomainError `forbidden`. */
 export async function readScopedFilter(db: Queryable, viewer: Viewer, filter: EventFilter): Promise<ScopedFilter> {
-  return scopeFilter(viewer, filter, await masksOfSearch(db, viewer, filter));
+  const shown = await searchShown(db, viewer, filter);
+  return scopeFilter(viewer, shown, await masksOfSearch(db, viewer, shown));
 }
 
 /** `scopeSelection` by the mask rules in force. Throws DomainError `forbidden`. */
@@ -18,11 +24,46 @@ export async function readScopedSelection(
   action: Action,
   selection: Selection,
 ): Promise<ScopedSelection> {
-  const filter = "filter" in selection ? selection.filter : {};
-  return scopeSelection(viewer, action, selection, await masksOfSearch(db, viewer, filter));
+  if (!("filter" in selection)) return scopeSelection(viewer, action, selection);
+  const filter = await searchShown(db, viewer, selection.filter);
+  return scopeSelection(viewer, action, { ...selection, filter }, await masksOfSearch(db, viewer, filter));
 }
 
 /** Read for a search by tags of somebody who may not reveal alone: no other is judged by them. */
 async function masksOfSearch(db: Queryable, viewer: Viewer, { tags }: EventFilter): Promise<Masks | undefined> {
   return tags === undefined || may(viewer, "reveal") ? undefined : readMasks(db);
+}
+
+/** Each is masked in this process, which serves others meanwhile. */
+const GROUPS_MAX = 20_000;
+
+/**
+ * For somebody who may not reveal, the words of a filter are the groups whose texts hold them as they are shown: masked by the rules
+ * of every source. A last error is not searched, since only a value that stands in no text of a group is found there alone.
+ */
+async function searchShown(db: Queryable, viewer: Viewer, filter: EventFilter): Promise<EventFilter> {
+  const { q, ...rest } = filter;
+  if (q === undefined || may(viewer, "reveal")) return filter;
+  const words = wordsOf(q);
+  const [masks, groups] = await Promise.all([
+    readMasks(db),
+    db.query<{ fingerprint: string; code: string; type: string | null; pattern: string; frame: string | null }>(
+      `select fingerprint, error_code as code, exception_type as type, message_pattern as pattern, first_frame as frame
+         from dlq_groups where fingerprint in (${groupsHolding("$1")}) limit ${GROUPS_MAX + 1}`,
+      [words.map(likePattern)],
+      { name: "groups-shown" },
+    ),
+  ]);
+  if (groups.length > GROUPS_MAX) {
+    throw new DomainError("invalid-filter", `More than ${GROUPS_MAX} groups hold these words: add a word`, {
+      fields: [{ field: "q", detail: "add a word" }],
+    });
+  }
+  const set = masks.of(null);
+  const found = groups.filter(({ code, type, pattern, frame }) =>
+    holdsWords([code, maskNullable(type, set), maskText(pattern, set), frame].join(" "), words),
+  );
+  const fingerprint = found.map((group) => group.fingerprint);
+  const asked = rest.fingerprint;
+  return { ...rest, fingerprint: asked ? fingerprint.filter((one) => asked.includes(one)) : fingerprint };
 }

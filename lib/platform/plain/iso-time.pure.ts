@@ -6,3 +6,62 @@ export function iso(ms: number): string {
 export function isoOrNull(ms: number | null): string | null {
   return ms === null ? null : iso(ms);
 }
+
+/** The years 1 to 9999: beyond them a time is no longer written with four digits. */
+export function isInstant(ms: number): boolean {
+  return ms >= -62_135_596_800_000 && ms <= 253_402_300_799_999;
+}
+
+/** Seconds since 1970 stay below this until the year 5138; milliseconds, microseconds and nanoseconds are a thousand times as large each. */
+const SECONDS_BELOW = 1e11;
+
+function epochMs(value: number): number | null {
+  if (!(value >= 0 && value < SECONDS_BELOW * 1e9)) return null;
+  let ms = value * 1_000;
+  for (let below = SECONDS_BELOW; value >= below; below *= 1_000) ms /= 1_000;
+  return Math.round(ms);
+}
+
+/** A number of seconds since 1973 and later, or of a smaller unit. Eight digits are a day. */
+const EPOCH = /^\d{9,20}(?:[.,]\d{1,9})?$/;
+const DAY = /(?<year>\d{4})-?(?<month>\d\d)-?(?<day>\d\d)/;
+const TIME = /(?<hour>\d\d):?(?<minute>\d\d)(?::?(?<second>\d\d)(?:[.,](?<fraction>\d{1,12}))?)?/;
+/** Some write the name of the zone behind its offset: Go `+0000 UTC`, Java `+01:00[Europe/Berlin]`. */
+const ZONE = /(?: ?(?<zone>Z|[+-]\d\d(?::?\d\d)?))?(?: (?:UTC|GMT)|\[[\w/+-]{1,64}\])?/;
+const ISO = new RegExp(`^${DAY.source}(?:[T ]${TIME.source}${ZONE.source})?$`, "i");
+
+/**
+ * Epoch milliseconds of a point in time as machines write it; null when it is none that exists. A number, also as text, is of seconds,
+ * milliseconds, microseconds or nanoseconds by its size. Text is ISO 8601, basic or extended, or RFC 3339 with a space: midnight
+ * without a time of day, UTC without an offset.
+ */
+export function instantMs(value: unknown): number | null {
+  if (typeof value === "number") return epochMs(value);
+  if (typeof value !== "string" || value.length > 100) return null;
+  const text = value.trim();
+  if (EPOCH.test(text)) return epochMs(Number(text.replace(",", ".")));
+  const parts = ISO.exec(text)?.groups;
+  return parts === undefined ? null : calendarMs(parts);
+}
+
+function calendarMs(parts: Record<string, string | undefined>): number | null {
+  const part = (name: string) => Number(parts[name] ?? 0);
+  const [hour, minute, second] = [part("hour"), part("minute"), part("second")];
+  // Midnight may be the end of a day, and a leap second is the first of the next minute.
+  if (hour > 24 || minute > 59 || second > 60 || (hour === 24 && minute + second > 0)) return null;
+  const day = new Date(0);
+  // Date.UTC takes the year 99 for 1999.
+  day.setUTCFullYear(part("year"), part("month") - 1, part("day"));
+  if (day.getUTCMonth() !== part("month") - 1 || day.getUTCDate() !== part("day")) return null;
+  const offset = offsetMs(parts.zone ?? "Z");
+  const milliseconds = Number((parts.fraction ?? "").padEnd(3, "0").slice(0, 3));
+  const ms = day.getTime() + ((hour * 60 + minute) * 60 + second) * 1_000 + milliseconds - (offset ?? Number.NaN);
+  return isInstant(ms) ? ms : null;
+}
+
+function offsetMs(zone: string): number | null {
+  if (/^z$/i.test(zone)) return 0;
+  const [hours, minutes] = [Number(zone.slice(1, 3)), Number(zone.slice(3).replace(":", "") || 0)];
+  if (hours > 23 || minutes > 59) return null;
+  return (zone.startsWith("-") ? -1 : 1) * (hours * 60 + minutes) * 60_000;
+}

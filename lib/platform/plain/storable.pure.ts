@@ -1,5 +1,6 @@
 import type { DeadLetter, Header } from "@/lib/intake/dead-letter.pure";
 import { hash64 } from "./hash.pure";
+import { isInstant } from "./iso-time.pure";
 
 /**
  * PostgreSQL text holds neither NUL nor half a surrogate pair, and an index key has a maximum length. A broker's
@@ -30,8 +31,6 @@ export const TEXT_MAX = {
 export const TAGS_MAX = 16;
 /** Deliveries before the event was parked. The column also counts every bounce and redrive and must never overflow. */
 export const ATTEMPTS_MAX = 1_000_000;
-/** Years 1 to 9999, epoch milliseconds: beyond them a time is no longer written with four digits. */
-export const INSTANT_MS = { min: -62_135_596_800_000, max: 253_402_300_799_999 } as const;
 /** Depth of containers in a JSON column (`origin`, a configuration): later readers may recurse. */
 export const JSON_COLUMN_DEPTH_MAX = 32;
 /** `last_error` is a summary for the list; the whole message is in the body. UTF-8 bytes. */
@@ -75,10 +74,6 @@ export function storable(letter: DeadLetter): DeadLetter {
     attempts: Math.min(Math.max(Math.trunc(letter.attempts) || 0, 0), ATTEMPTS_MAX),
     failedAtMs: letter.failedAtMs !== null && isInstant(letter.failedAtMs) ? letter.failedAtMs : null,
   };
-}
-
-export function isInstant(ms: number): boolean {
-  return ms >= INSTANT_MS.min && ms <= INSTANT_MS.max;
 }
 
 /** Nearly all letters are storable: HTTP ingest checks its text, and a broker's message rarely holds a NUL. */

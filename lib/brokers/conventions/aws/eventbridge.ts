@@ -1,8 +1,9 @@
 import { withoutOwned } from "@/lib/brokers/conventions/aws/sqs";
-import { type Convention, instantMs, type Reading } from "@/lib/brokers/conventions/convention";
+import type { Convention, Reading } from "@/lib/brokers/conventions/convention";
 import { PayloadJson } from "@/lib/brokers/conventions/payload-json";
 import type { Message } from "@/lib/brokers/message";
 import type { Origin } from "@/lib/intake/dead-letter.pure";
+import { instantMs } from "@/lib/platform/plain/iso-time.pure";
 
 const OWNED = new Set([
   "rule_arn",

@@ -1,7 +1,8 @@
 import { movedBySqs, withoutOwned } from "@/lib/brokers/conventions/aws/sqs";
-import { type Convention, instantMs, type PayloadState, type Reading } from "@/lib/brokers/conventions/convention";
+import type { Convention, PayloadState, Reading } from "@/lib/brokers/conventions/convention";
 import { PayloadJson } from "@/lib/brokers/conventions/payload-json";
 import type { Message } from "@/lib/brokers/message";
+import { instantMs } from "@/lib/platform/plain/iso-time.pure";
 import { membersOf, skipSpace } from "@/lib/platform/plain/raw-json.pure";
 
 const OWNED = new Set(["requestid", "errorcode", "errormessage"]);

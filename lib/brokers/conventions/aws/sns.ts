@@ -1,8 +1,9 @@
 import { movedBySqs } from "@/lib/brokers/conventions/aws/sqs";
-import { type Convention, instantMs, type Reading } from "@/lib/brokers/conventions/convention";
+import type { Convention, Reading } from "@/lib/brokers/conventions/convention";
 import { PayloadJson } from "@/lib/brokers/conventions/payload-json";
 import { type HeaderValue, HeaderView, type Message } from "@/lib/brokers/message";
 import type { Header } from "@/lib/intake/dead-letter.pure";
+import { instantMs } from "@/lib/platform/plain/iso-time.pure";
 import { membersOf, skipSpace } from "@/lib/platform/plain/raw-json.pure";
 
 /** What stands around the message of SNS in its envelope: a subscriber expects the envelope again. */

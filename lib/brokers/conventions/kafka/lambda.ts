@@ -1,8 +1,9 @@
-import { type Convention, instantMs } from "@/lib/brokers/conventions/convention";
+import type { Convention } from "@/lib/brokers/conventions/convention";
 import { kafkaMessage, type Place } from "@/lib/brokers/kafka/message";
 import type { KafkaRecord } from "@/lib/brokers/kafka/record-batch";
 import type { Message } from "@/lib/brokers/message";
 import { ExactNumber, isExactObject, parseExact } from "@/lib/platform/plain/exact-json.pure";
+import { instantMs } from "@/lib/platform/plain/iso-time.pure";
 
 type Json = Record<string, unknown>;
 

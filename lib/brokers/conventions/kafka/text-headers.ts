@@ -2,6 +2,7 @@ import type { Convention } from "@/lib/brokers/conventions/convention";
 import { javaChain, significant } from "@/lib/brokers/conventions/exception-text";
 import type { HeaderView, Message } from "@/lib/brokers/message";
 import type { Origin } from "@/lib/intake/dead-letter.pure";
+import { instantMs } from "@/lib/platform/plain/iso-time.pure";
 
 /** How a framework that writes its dead-letter headers as UTF-8 text names them. */
 type Names = {
@@ -219,10 +220,7 @@ export const wolverine = convention({
   type: "exception-type",
   message: "exception-message",
   stack: "exception-stack",
-  failedAtMs: (headers) => {
-    const text = headers.lastText("failed-at") ?? "";
-    return /^\d{1,15}$/.test(text) ? Number(text) : null;
-  },
+  failedAtMs: (headers) => instantMs(headers.lastText("failed-at")),
   more: (headers) => {
     // kafka://topic/orders, rabbitmq://queue/orders
     const [, transport, kind, name] =
