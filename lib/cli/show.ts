@@ -66,14 +66,15 @@ function textOf(event: EventDetail, columns: number | null): string {
         .join(" ") || null,
     ],
   ]);
+  const decoded = body.decoded?.text == null ? null : body.decoded;
   const sections = [
     ["Stack", indented(errorDetail.stack)],
     ["Headers", factsText(headers.map(([name, value]) => [name, value ?? "(no value)"]))],
     [
-      `Payload (${body.contentType}, ${formatBytes(body.bytes)}${body.masked ? ", masked in part" : ""})`,
+      `Payload (${body.contentType}, ${formatBytes(body.bytes)}${body.masked ? ", masked in part" : ""}${decoded ? `, decoded from ${decoded.from}` : ""})`,
       event.origin.absentBody && body.bytes === 0
         ? "(no body: a tombstone, which is not an empty payload)"
-        : (indented(body.text) ?? "(no UTF-8 text: --payload writes the bytes)") || "(empty)",
+        : (indented(decoded?.text ?? body.text) ?? "(no UTF-8 text: --payload writes the bytes)") || "(empty)",
     ],
     [
       "History",
