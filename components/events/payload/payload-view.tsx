@@ -15,9 +15,10 @@ import { fromBase64 } from "./hex-lines";
 import { HexView } from "./hex-view";
 import { findNodes, type JsonDoc, MATCHES_MAX, openJson } from "./json-nodes";
 import { JsonTree } from "./json-tree";
+import { readableLines } from "./readable-lines";
 import { splitByMatches } from "./split-by-matches";
 
-type Mode = "tree" | "raw" | "hex";
+type Mode = "tree" | "lines" | "raw" | "hex";
 
 function Raw({ text, words, current }: { text: string; words: string; current: number }) {
   const parts = useMemo(() => splitByMatches(text, words, MATCHES_MAX), [text, words]);
@@ -50,7 +51,7 @@ function useSearchInside(mode: Mode, doc: JsonDoc | null, text: string | null) {
   const found = useMemo(() => (doc && wanted !== "" ? findNodes(doc, wanted) : []), [doc, wanted]);
   const inText = useMemo(
     () =>
-      mode === "raw" && wanted !== ""
+      mode !== "tree" && wanted !== ""
         ? splitByMatches(text ?? "", wanted, MATCHES_MAX).filter((part) => part.match).length
         : 0,
     [mode, wanted, text],
@@ -129,14 +130,16 @@ export function PayloadView(props: {
   const bytes = useMemo(() => fromBase64(body.base64), [body.base64]);
   const { text, textBytes, maskedCount } = useShownText(body, bytes);
   const json = useMemo(() => (text === null ? null : openJson(textBytes)), [text, textBytes]);
+  const lines = useMemo(() => (text === null ? null : readableLines(text, body.contentType)), [text, body.contentType]);
   const [chosen, setChosen] = useState<Mode | null>(null);
   const modes: Mode[] = [
     ...(json?.doc ? (["tree"] as const) : []),
+    ...(lines === null ? [] : (["lines"] as const)),
     ...(text === null ? [] : (["raw"] as const)),
     "hex",
   ];
   const mode = chosen !== null && modes.includes(chosen) ? chosen : (modes[0] ?? "hex");
-  const search = useSearchInside(mode, json?.doc ?? null, text);
+  const search = useSearchInside(mode, json?.doc ?? null, mode === "lines" ? lines : text);
   const { wanted, found, current } = search;
 
   if (body.bytes === 0) return <p className="px-3 py-4 text-muted">The payload is empty: zero bytes.</p>;
@@ -171,6 +174,8 @@ export function PayloadView(props: {
         <p className="px-3 py-4 text-muted">{formatBytes(body.bytes)}, masked as a whole.</p>
       ) : mode === "tree" && json?.doc ? (
         <JsonTree key={eventId} doc={json.doc} matches={found} current={current} />
+      ) : mode === "lines" && lines !== null ? (
+        <Raw text={lines} words={wanted} current={current} />
       ) : mode === "raw" && text !== null ? (
         <Raw text={text} words={wanted} current={current} />
       ) : (
