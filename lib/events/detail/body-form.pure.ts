@@ -37,6 +37,9 @@ const ENCODINGS = new Map(
   }).flatMap(([encoding, names]) => names.map((name) => [name, encoding] as const)),
 );
 
+/** A header may be long; no message has more. */
+const ENCODINGS_MAX = 8;
+
 /** How the message says that its body is encoded; an encoding that several of its headers name counts once. */
 export function formOf(body: FormedBody): BodyForm {
   const encodings = new Set<string>();
@@ -56,8 +59,8 @@ export function formOf(body: FormedBody): BodyForm {
       : undefined;
     if (known !== undefined) encodings.add(known);
   }
-  charset ??= encodings.size === 0 ? charsetOfBytes(body.payload) : null;
-  return { encodings: [...encodings], charset: charset === "utf-8" ? null : charset };
+  charset ??= encodings.size === 0 ? charsetOfBytes(body) : null;
+  return { encodings: [...encodings].slice(0, ENCODINGS_MAX), charset: charset === "utf-8" ? null : charset };
 }
 
 /** `gzip, utf-16le`; null = the body is plain text in UTF-8, or the message does not say. */
@@ -132,13 +135,22 @@ function decoderOf(name: string): string | null {
   return null;
 }
 
+/** `{`, `[` or `"`. */
+function isOpening(byte: number | undefined): boolean {
+  return byte === 0x7b || byte === 0x5b || byte === 0x22;
+}
+
 const XML_ENCODING = /^<\?xml[^>]{0,100}?\sencoding\s*=\s*["']([\w.:-]{1,40})["']/;
 
-/** What the bytes say themselves: a byte order mark of UTF-16, or the declaration of XML. */
-function charsetOfBytes(payload: Uint8Array): string | null {
+/**
+ * What the bytes say themselves: a byte order mark of UTF-16, the first character of JSON beside a NUL (RFC 4627, section 3),
+ * or the declaration of XML.
+ */
+function charsetOfBytes({ payload, contentType }: Pick<FormedBody, "payload" | "contentType">): string | null {
   const [first, second] = payload;
-  if (first === 0xff && second === 0xfe) return "utf-16le";
-  if (first === 0xfe && second === 0xff) return "utf-16be";
+  const isJson = isJsonType(contentType);
+  if ((first === 0xff && second === 0xfe) || (isJson && isOpening(first) && second === 0)) return "utf-16le";
+  if ((first === 0xfe && second === 0xff) || (isJson && first === 0 && isOpening(second))) return "utf-16be";
   if (first !== 0x3c) return null;
   const [, named] = XML_ENCODING.exec(String.fromCharCode(...payload.subarray(0, 200))) ?? [];
   return named === undefined ? null : decoderOf(named.toLowerCase());

@@ -48,10 +48,17 @@ test.each([
 test.each([
   ["a byte order mark", Buffer.from("\ufeff{}", "utf16le"), "utf-16le"],
   ["the other one", Buffer.from("\ufeff{}", "utf16le").swap16(), "utf-16be"],
+  ["JSON of C#, without a mark", Buffer.from('{"n":1}', "utf16le"), "utf-16le"],
+  ["a list, the big end first", Buffer.from("[1]", "utf16le").swap16(), "utf-16be"],
+  ["bytes", Buffer.from([0x0a, 0x00, 0x7b]), null],
   ["XML", Buffer.from('<?xml version="1.0" encoding="ISO-8859-1"?><a/>'), "windows-1252"],
   ["XML in UTF-8", Buffer.from('<?xml version="1.0" encoding="UTF-8"?><a/>'), null],
   ["XML without a declaration", Buffer.from("<a encoding='latin1'/>"), null],
 ])("the bytes say it themselves: %s", (_, payload, expected) => expect(words({ payload })).toBe(expected));
+
+test("a binary body is not taken for UTF-16", () => {
+  expect(words({ payload: Buffer.from("{\0", "latin1"), contentType: "application/octet-stream" })).toBeNull();
+});
 
 test("says why a body need not be JSON in UTF-8", () => {
   expect(whyNotPlain(body({}))).toBeNull();
@@ -59,4 +66,6 @@ test("says why a body need not be JSON in UTF-8", () => {
   expect(whyNotPlain(body({ headers: [["content-encoding", "gzip"]] }))).toBe("the message says that its body is gzip");
   const long = whyNotPlain(body({ headers: [["content-encoding", "x".repeat(9_000)]] }));
   expect(long!.length).toBeLessThan(120);
+  const names = Array.from({ length: 9_000 }, (_, index) => `own-${index}`).join();
+  expect(whyNotPlain(body({ headers: [["content-encoding", names]] }))!.length).toBeLessThan(120);
 });

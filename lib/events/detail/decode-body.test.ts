@@ -103,6 +103,12 @@ describe("the body that a viewer sees", () => {
     expect(shown).toMatchObject({ text: REDACTED, maskedCount: null, decoded: { text: null } });
   });
 
+  test("bytes that happen to be UTF-8 are masked as a whole", async () => {
+    const payload = Buffer.from(`\n${SECRET}`, "utf16le");
+    const shown = await bodyOf(body(payload, null), DEFAULTS);
+    expect(shown).toMatchObject({ text: REDACTED, maskedCount: null, decoded: null });
+  });
+
   test("a plain text behind the name of an encoding is masked like any other", async () => {
     expect(await bodyOf(body(Buffer.from(SECRET), "gzip"), DEFAULTS)).toMatchObject({ text: MASKED, maskedCount: 1 });
   });

@@ -193,11 +193,14 @@ function shownBody(
 ): BodyOut {
   const text = textOf(payload);
   const bytes = payload.byteLength;
-  const base64 = Buffer.from(payload).toString("base64");
+  const base64 = Buffer.from(payload.buffer, payload.byteOffset, bytes).toString("base64");
   const whole = { contentType, text, base64, bytes, masked: false, maskedCount: 0, decoded: plainly(decoded) };
   if (set === NOTHING_MASKED) return whole;
   const inner = decoded === null || decoded.text === null ? null : maskBody(decoded.text, set);
-  const hides = decoded !== null && text !== null && (inner === null ? isVeiled(text) : inner.count !== 0);
+  // A text with a NUL is bytes that happen to be UTF-8: no mask sees through them.
+  const hides =
+    text?.includes("\0") ||
+    (decoded !== null && text !== null && (inner === null ? isVeiled(text) : inner.count !== 0));
   const shown = text === null || hides ? { text: REDACTED, count: null } : maskBody(text, set);
   const shownDecoded = inner === null ? whole.decoded : { ...decoded!, text: inner.text, maskedCount: inner.count };
   if (shown.count === 0) return { ...whole, decoded: shownDecoded };
