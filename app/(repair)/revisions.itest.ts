@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { GET as getPayload } from "@/app/(events)/api/v1/events/[id]/payload/route";
 import { GET as getEvent } from "@/app/(events)/api/v1/events/[id]/route";
@@ -186,6 +187,21 @@ test("a payload that no redrive would send is stored only when the request says 
   expect(mismatch).toMatchObject({ status: 422, body: { code: "payload-broken" } });
   expect(String(mismatch.body.detail)).toContain("customerId");
   await parkade.deps.db.run("delete from payload_schemas");
+});
+
+test("text is refused where it would be sent as an encoding that nobody applied, and bytes are taken", async () => {
+  const headers = [["content-encoding", "gzip"]];
+  const base64 = gzipSync('{"a":2}').toString("base64");
+  const packed = await mend({ text: undefined, base64, headers, contentType: "application/json" });
+  expect(packed).toMatchObject({ status: 201, body: { revision: 2, problems: [] } });
+  expect((await call(getEvent)).body).toMatchObject({ body: { decoded: { from: "gzip", text: '{"a":2}' } } });
+  const refused = await mend({ base: 2, text: '{"a":3}' });
+  expect(refused).toMatchObject({ status: 400, body: { code: "invalid-request", errors: [{ field: "text" }] } });
+  expect(String(refused.body.detail)).toContain("would be sent as gzip");
+  expect(await mend({ base: 2, text: '{"a":3}', headers: [] })).toMatchObject({ status: 201, body: { revision: 3 } });
+  // The name of an encoding that something has undone on the way keeps nobody from an edit.
+  expect(await mend({ base: 3, text: undefined, headers })).toMatchObject({ status: 201, body: { revision: 4 } });
+  expect(await mend({ base: 4, text: '{"a":4}' })).toMatchObject({ status: 201, body: { revision: 5 } });
 });
 
 test("the limits of a payload and of headers hold at their edge, and a refusal beyond them stores nothing", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { AppliedControl, EventDetail } from "@/lib/events/events.shapes";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
-import { lastRedrive, whyNotEdit, whyNotRedrive, whyNotRemove, whyNotRevise } from "./action-rules";
+import { asksFirst, lastRedrive, whyNotEdit, whyNotRedrive, whyNotRemove, whyNotRevise } from "./action-rules";
 import { stateOf } from "./event-state";
 
 const NOW = Date.parse("2026-11-20T12:00:00Z");
@@ -109,4 +109,38 @@ describe("why an event cannot be edited", () => {
     expect(lastRedrive({ history: [entry("r-1"), entry("r-2"), entry(null)] })).toBe("r-2");
     expect(lastRedrive({ history: [entry(null)] })).toBeNull();
   });
+});
+
+describe("whether a redrive asks first", () => {
+  const event = (
+    text: string | null,
+    change: Partial<EventDetail["body"]> = {},
+    headers: EventDetail["headers"] = [],
+  ) => ({
+    admission: null,
+    headers,
+    origin: {},
+    body: {
+      ...{
+        contentType: "application/json",
+        text,
+        base64: btoa(text ?? "\u00ff"),
+        bytes: 1,
+        masked: false,
+        maskedCount: 0,
+      },
+      ...{ decoded: null, ...change },
+    },
+  });
+
+  it.each([
+    ["JSON", event("{}"), false],
+    ["JSON that is none", event("{NaN"), true],
+    ["no text", event(null), true],
+    ["another type", event("<a/>", { contentType: "application/xml" }), false],
+    ["an empty body", event(""), false],
+    ["an encoded one", event(null, {}, [["content-encoding", "gzip"]]), false],
+    ["one of which nothing is known", event(REDACTED.replaceAll("\u2022", "x"), { maskedCount: null }), false],
+    ["what admission asks about", { ...event("{}"), admission: "confirm" as const }, true],
+  ])("%s: %s", (_, asked, expected) => expect(asksFirst(asked)).toBe(expected));
 });

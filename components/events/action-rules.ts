@@ -1,7 +1,10 @@
+import { fromBase64 } from "@/components/events/payload/hex-lines";
+import { isJsonType, whyNotPlain } from "@/lib/events/detail/body-form.pure";
 import type { EventDetail, ListedEvent } from "@/lib/events/events.shapes";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { whyKept } from "@/lib/keep/removal/removal.pure";
 import { controlCause } from "@/lib/order/controls/control.pure";
+import { isJson } from "@/lib/platform/plain/json-text.pure";
 import { REFUSAL_TEXT } from "@/lib/redrive/gate/refusal.pure";
 
 type Facts = Pick<ListedEvent, "status" | "control" | "cooldownUntil">;
@@ -45,6 +48,18 @@ export function whyNotRevise({ status }: Pick<EventDetail, "status">): string | 
     case "IGNORED":
       return null;
   }
+}
+
+/**
+ * Whether a redrive of the event asks first, as far as its page knows: the dialog holds what must be confirmed. Of a payload that
+ * is masked as a whole nothing is known.
+ */
+export function asksFirst(event: Pick<EventDetail, "admission" | "body" | "headers" | "origin">): boolean {
+  const { admission, body, headers, origin } = event;
+  if (admission === "early" || admission === "confirm") return true;
+  const { contentType, text } = body;
+  if (body.maskedCount === null || !isJsonType(contentType) || (text !== null && isJson(text))) return false;
+  return whyNotPlain({ payload: fromBase64(body.base64), contentType, headers, origin }) === null;
 }
 
 const KEPT_WORDS: Record<NonNullable<ReturnType<typeof whyKept>>, string> = {

@@ -12,7 +12,7 @@ import type { EventDetail } from "@/lib/events/events.shapes";
 import { useMe, useRefusal } from "@/lib/guard/viewer/me.browser";
 import { useNow } from "@/lib/platform/browser/clock-zone.browser";
 import { useHotkeys } from "@/lib/platform/browser/hotkeys.browser";
-import { whyNotEdit, whyNotRedrive, whyNotRemove, whyNotRevise } from "./action-rules";
+import { asksFirst, whyNotEdit, whyNotRedrive, whyNotRemove, whyNotRevise } from "./action-rules";
 import { curlRead, curlRedrive, curlReplay } from "./curl";
 import { isBehind } from "./event-state";
 
@@ -51,11 +51,9 @@ function useEventActions(event: EventDetail, keyboard: boolean) {
     event,
     event.aggregate.find((member) => member.head),
   );
-  // The dialog asks for the confirmation that admission wants.
-  const asks = event.admission === "early" || event.admission === "confirm";
   const redrive = () => {
     if (refusal !== null) return;
-    if (behind || asks) setOpen("order");
+    if (behind || asksFirst(event)) setOpen("order");
     else void send("deliver");
   };
   const edit = () => {

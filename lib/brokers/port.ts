@@ -152,6 +152,8 @@ export interface OwnerCheck {
   close(): Promise<void>;
 }
 
+export type ParkedHeaders = Pick<OutboundMessage, "headers" | "origin">;
+
 /** Sends messages to one target. Safe for concurrent use. */
 export interface Publisher {
   /**
@@ -163,6 +165,8 @@ export interface Publisher {
   probe(signal: AbortSignal): Promise<ProbeResult>;
   /** Absent: its owner has no check endpoint. */
   readonly ownerCheck?: OwnerCheck;
+  /** Parked headers that the wire cannot carry, each name in quotation marks: a send leaves them out. Absent: it leaves none out. */
+  leftOut?(message: ParkedHeaders): string[];
   close(): Promise<void>;
 }
 
@@ -273,6 +277,8 @@ export interface Adapter<Config> {
   probe(config: Config, signal: AbortSignal): Promise<ProbeResult>;
   /** A publisher to the main destination, or to the slow-lane one, which defaults to the main one. */
   publisher(config: Config, lane?: "main" | "slow"): Publisher;
+  /** See Publisher. Needs no secret. Absent: a header that cannot be carried fails the send by its name. */
+  leftOut?(config: Config, message: ParkedHeaders): string[];
 }
 
 export type AdapterDeps = {

@@ -17,6 +17,7 @@ import type {
   Consumer,
   OwnerCheck,
   ParkBatch,
+  ParkedHeaders,
   ProbeResult,
   Publisher,
   ReadMode,
@@ -60,6 +61,8 @@ export type BrokerRegistry = {
   publisher(source: SourceConfig, lane?: "main" | "slow" | null): Publisher;
   /** The check call alone; null = there is none. */
   ownerCheck(source: SourceConfig): OwnerCheck | null;
+  /** See Publisher; no connection is made. */
+  leftOut(source: SourceConfig, message: ParkedHeaders): string[];
 };
 
 export type RegistryOptions = AdapterDeps & { secrets: SecretVariables; report?: ParkLoopDeps["report"] };
@@ -104,9 +107,11 @@ export function brokerRegistry({ secrets, report, ...deps }: RegistryOptions): B
     },
     publisher: (stored, lane) => {
       const { adapter, config } = resolved(stored);
-      return scrubbedPublisher(adapter.publisher(config, lane ?? "main"), checkOf(config), scrubber);
+      const publisher = scrubbedPublisher(adapter.publisher(config, lane ?? "main"), checkOf(config), scrubber);
+      return { ...publisher, leftOut: (message) => adapter.leftOut?.(config, message) ?? [] };
     },
     ownerCheck: (stored) => checkOf(resolved(stored).config) ?? null,
+    leftOut: ({ kind, config }, message) => adapterOf(kind).leftOut?.(config, message) ?? [],
   };
 }
 

@@ -99,6 +99,9 @@ function previewText(
         `${wouldBeRefused === 0 ? "none" : formatNumber(wouldBeRefused)} of ${formatNumber(checked.checked)} ${checked.whole ? "checked" : "sampled"} would be refused${wouldBeRefused === 0 ? "" : `: ${reasonsText(checked.refused)}`}`,
     ],
     ["for example", sample?.samples[0] ? sampleText(sample.samples[0]) : null],
+    ...(sample?.warnings ?? []).map(
+      ({ detail, events }) => ["warning", `${plural(events, "event")}: ${detail}`] as const,
+    ),
     [
       "earlier",
       earlier && earlier.heldEvents > 0

@@ -66,14 +66,15 @@ function textOf(event: EventDetail, columns: number | null): string {
         .join(" ") || null,
     ],
   ]);
+  const decoded = body.decoded?.text == null ? null : body.decoded;
   const sections = [
     ["Stack", indented(errorDetail.stack)],
     ["Headers", factsText(headers.map(([name, value]) => [name, value ?? "(no value)"]))],
     [
-      `Payload (${body.contentType}, ${formatBytes(body.bytes)}${body.masked ? ", masked in part" : ""})`,
+      `Payload (${payloadWords(body)})`,
       event.origin.absentBody && body.bytes === 0
         ? "(no body: a tombstone, which is not an empty payload)"
-        : (indented(body.text) ?? "(no UTF-8 text: --payload writes the bytes)") || "(empty)",
+        : (indented(decoded?.text ?? body.text) ?? "(no UTF-8 text: --payload writes the bytes)") || "(empty)",
     ],
     [
       "History",
@@ -89,6 +90,19 @@ function textOf(event: EventDetail, columns: number | null): string {
     ],
   ] as const;
   return facts + sections.flatMap(([title, text]) => (text ? [`\n${title}\n${printable(text)}\n`] : [])).join("");
+}
+
+/** The decoded text is shown in place of the stored bytes. */
+function payloadWords({ contentType, bytes, masked, maskedCount, decoded }: EventDetail["body"]): string {
+  const isDecoded = decoded !== null && decoded.text !== null;
+  const masks = isDecoded ? decoded.maskedCount !== 0 : masked;
+  const whole = (isDecoded ? decoded.maskedCount : maskedCount) === null;
+  return [
+    contentType,
+    formatBytes(bytes),
+    ...(isDecoded ? [`decoded from ${decoded.from}`] : []),
+    ...(masks ? [whole ? "masked as a whole" : "masked in part"] : []),
+  ].join(", ");
 }
 
 /** Where the message was: topic, partition, offset, key, queue, exchange, ... as its broker named them. */

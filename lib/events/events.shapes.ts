@@ -176,6 +176,20 @@ export const bodySchema = z.object({
   masked: z.boolean(),
   /** Masked values; null = the payload is masked as a whole. */
   maskedCount: z.nullable(z.int()),
+  /** The text of a body that its message says is encoded, for people; null = it is plain. What is stored and sent stays as it is. */
+  decoded: z.nullable(
+    z.object({
+      /** What was undone, in the order in which it was applied: `gzip, base64, utf-16le`. Without a text: what the message names. */
+      from: z.string(),
+      text: nullableText,
+      /** Before its characters were decoded. */
+      bytes: z.int(),
+      /** Masked values of the text; null = it is masked as a whole. */
+      maskedCount: z.nullable(z.int()),
+      /** Why there is no text. */
+      fault: nullableText,
+    }),
+  ),
 });
 export type BodyOut = z.infer<typeof bodySchema>;
 
@@ -263,6 +277,7 @@ export const eventDetailSchema = named(
       bytes: 14,
       masked: false,
       maskedCount: 0,
+      decoded: null,
     },
     headers: [["x-tenant", "north"]],
     errorDetail: { type: "TimeoutException", message: "stock service did not answer", stack: null },

@@ -1040,6 +1040,7 @@ const SAMPLE_OF = ({ checkPayloads }: Pick<MendingDeps, "checkPayloads">) => ({
   checkPayloads,
   askOwner: async () => null,
   probe: async () => ({ reachable: true, detail: "answers" }),
+  leftOut: async (_: unknown, messages: readonly unknown[]) => messages.map(() => []),
 });
 
 /** Where a preview and the dry run of its selection do not say the same. What waits for another redrive may go or be refused. */

@@ -6,6 +6,7 @@ type Arrived = {
   eventId: string;
   key: string;
   body: string;
+  bytes: Buffer;
   headers: IncomingHttpHeaders;
   atMs: number;
   status: number;
@@ -44,6 +45,7 @@ export async function startSink(): Promise<Sink> {
         eventId,
         key,
         body: Buffer.concat(chunks).toString(),
+        bytes: Buffer.concat(chunks),
         headers: request.headers,
         atMs: performance.now(),
         status: 0,

@@ -17,11 +17,15 @@ type Probed = Awaited<ReturnType<SampleDeps["probe"]>>;
 const known = new Map<string, { atMs: number; result: Promise<Probed> }>();
 
 /** What a preview's dry run needs of the web process. Schemas run in a thread, never in this one. */
-export function sampleParts(deps: Deps): Pick<SampleDeps, "checkPayloads" | "askOwner" | "probe"> {
+export function sampleParts(deps: Deps): Pick<SampleDeps, "checkPayloads" | "askOwner" | "probe" | "leftOut"> {
   return {
     checkPayloads: deps.checkPayloads,
     askOwner: (row, events) => askOwner(deps, row, events),
     probe: (row) => probeOnce(deps, row),
+    leftOut: async (row, messages) => {
+      const [stored, brokers] = [parseSourceConfig(row.kind, row.config), await deps.brokers()];
+      return messages.map((message) => brokers.leftOut(stored, message));
+    },
   };
 }
 

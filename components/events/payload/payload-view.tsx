@@ -15,9 +15,10 @@ import { fromBase64 } from "./hex-lines";
 import { HexView } from "./hex-view";
 import { findNodes, type JsonDoc, MATCHES_MAX, openJson } from "./json-nodes";
 import { JsonTree } from "./json-tree";
+import { readableLines } from "./readable-lines";
 import { splitByMatches } from "./split-by-matches";
 
-type Mode = "tree" | "raw" | "hex";
+type Mode = "tree" | "lines" | "raw" | "hex";
 
 function Raw({ text, words, current }: { text: string; words: string; current: number }) {
   const parts = useMemo(() => splitByMatches(text, words, MATCHES_MAX), [text, words]);
@@ -50,7 +51,7 @@ function useSearchInside(mode: Mode, doc: JsonDoc | null, text: string | null) {
   const found = useMemo(() => (doc && wanted !== "" ? findNodes(doc, wanted) : []), [doc, wanted]);
   const inText = useMemo(
     () =>
-      mode === "raw" && wanted !== ""
+      mode !== "tree" && wanted !== ""
         ? splitByMatches(text ?? "", wanted, MATCHES_MAX).filter((part) => part.match).length
         : 0,
     [mode, wanted, text],
@@ -97,6 +98,27 @@ function SearchInside({ search }: { search: ReturnType<typeof useSearchInside> }
   );
 }
 
+/** The text that is shown: the decoded one, where the message says that its body is encoded. */
+function useShownText({ decoded, text, maskedCount }: BodyOut, bytes: Uint8Array) {
+  const inner = decoded?.text ?? null;
+  const textBytes = useMemo(() => (inner === null ? bytes : new TextEncoder().encode(inner)), [inner, bytes]);
+  return inner === null
+    ? { text, textBytes, maskedCount }
+    : { text: inner, textBytes, maskedCount: decoded!.maskedCount };
+}
+
+/** What was decoded for the eye: what is stored, downloaded and sent stays as it is. */
+function DecodedLine({ body: { decoded, bytes } }: { body: BodyOut }) {
+  if (decoded === null) return null;
+  return (
+    <p className="border-b border-line px-3 py-1.5 wrap-anywhere text-muted">
+      {decoded.text === null
+        ? `The message says that its body is ${decoded.from}, and it is shown as it is stored: ${decoded.fault}.`
+        : `Decoded from ${decoded.from}: ${formatBytes(bytes)} stored, ${formatBytes(decoded.bytes)} decoded. The stored bytes are what hex shows, and what is downloaded and sent.`}
+    </p>
+  );
+}
+
 /** A payload as received: as a tree if it is JSON, as text if it is text, and always as bytes. */
 export function PayloadView(props: {
   eventId: string;
@@ -106,15 +128,18 @@ export function PayloadView(props: {
 }) {
   const { eventId, body, revision } = props;
   const bytes = useMemo(() => fromBase64(body.base64), [body.base64]);
-  const json = useMemo(() => (body.text === null ? null : openJson(bytes)), [body.text, bytes]);
+  const { text, textBytes, maskedCount } = useShownText(body, bytes);
+  const json = useMemo(() => (text === null ? null : openJson(textBytes)), [text, textBytes]);
+  const lines = useMemo(() => (text === null ? null : readableLines(text, body.contentType)), [text, body.contentType]);
   const [chosen, setChosen] = useState<Mode | null>(null);
   const modes: Mode[] = [
     ...(json?.doc ? (["tree"] as const) : []),
-    ...(body.text === null ? [] : (["raw"] as const)),
+    ...(lines === null ? [] : (["lines"] as const)),
+    ...(text === null ? [] : (["raw"] as const)),
     "hex",
   ];
   const mode = chosen !== null && modes.includes(chosen) ? chosen : (modes[0] ?? "hex");
-  const search = useSearchInside(mode, json?.doc ?? null, body.text);
+  const search = useSearchInside(mode, json?.doc ?? null, mode === "lines" ? lines : text);
   const { wanted, found, current } = search;
 
   if (body.bytes === 0) return <p className="px-3 py-4 text-muted">The payload is empty: zero bytes.</p>;
@@ -136,20 +161,23 @@ export function PayloadView(props: {
           {body.contentType} · {formatBytes(body.bytes)}
         </span>
         <span className="ml-auto sm:hidden" />
-        {body.text === null ? null : <CopyButton text={body.text} label="payload" />}
+        {text === null ? null : <CopyButton text={text} label="payload" />}
         <DownloadPayload eventId={eventId} revision={revision} />
       </div>
-      {!body.masked && json?.fault && body.contentType.includes("json") && mode !== "hex" ? (
+      <DecodedLine body={body} />
+      {!body.masked && body.decoded === null && json?.fault && body.contentType.includes("json") && mode !== "hex" ? (
         <p className="border-b border-line px-3 py-1.5 text-warning">
           Its content type is JSON, but it is not valid JSON: <span className="wrap-anywhere">{json.fault}</span>
         </p>
       ) : null}
-      {body.maskedCount === null ? (
+      {(mode === "hex" ? body.maskedCount : maskedCount) === null ? (
         <p className="px-3 py-4 text-muted">{formatBytes(body.bytes)}, masked as a whole.</p>
       ) : mode === "tree" && json?.doc ? (
         <JsonTree key={eventId} doc={json.doc} matches={found} current={current} />
-      ) : mode === "raw" && body.text !== null ? (
-        <Raw text={body.text} words={wanted} current={current} />
+      ) : mode === "lines" && lines !== null ? (
+        <Raw text={lines} words={wanted} current={current} />
+      ) : mode === "raw" && text !== null ? (
+        <Raw text={text} words={wanted} current={current} />
       ) : (
         <HexView bytes={bytes} />
       )}

@@ -104,6 +104,9 @@ export function RevealNote(props: { event: EventDetail; state: ReturnType<typeof
 
 function maskedWords({ body }: EventDetail): string {
   if (!body.masked) return "Values beside the payload are masked.";
+  const { decoded } = body;
+  if (decoded !== null && decoded.text !== null && decoded.maskedCount !== null)
+    return `The stored bytes are masked${decoded.maskedCount === 0 ? "" : `, and ${plural(decoded.maskedCount, "value")} of the decoded text`}.`;
   if (body.maskedCount === null) return "The payload is masked as a whole: what its bytes hold is not known.";
   return `${plural(body.maskedCount, "value")} of the payload ${body.maskedCount === 1 ? "is" : "are"} masked.`;
 }

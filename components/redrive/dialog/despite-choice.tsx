@@ -10,23 +10,28 @@ const ASKED: Record<ConfirmableRefusal, (one: boolean) => string> = {
   "parked-early": (one) =>
     one ? "was parked early: its failure is permanent" : "were parked early: their failures are permanent",
   "needs-confirmation": (one) => (one ? "needs a confirmation" : "need a confirmation"),
+  "payload-unparsable": (one) =>
+    one ? "has a payload that does not parse, byte for byte" : "have payloads that do not parse, byte for byte",
 };
 
-/** What admission asks a person about: how many events, and whether this redrive sends them all the same. */
+/** What a person is asked about: how many events, and whether this redrive sends them all the same. */
 export function DespiteChoice(props: {
-  /** The refusals of the selection before anything was set aside. */
-  refused: PreviewOut["refused"];
+  /** The preview of the selection before anything was set aside; absent = not there yet. */
+  preview: Pick<PreviewOut, "refused" | "sample"> | undefined;
   despite: readonly ConfirmableRefusal[];
   onDespite: (despite: ConfirmableRefusal[]) => void;
 }) {
-  const { refused, despite, onDespite } = props;
+  const { preview, despite, onDespite } = props;
   const id = useId();
-  const asked = CONFIRMABLE_REFUSALS.filter((reason) => (refused[reason] ?? 0) > 0);
+  const refused = preview?.refused ?? {};
+  /** Of a selection that is too large to be checked whole. */
+  const found = preview?.sample?.refused ?? {};
+  const asked = CONFIRMABLE_REFUSALS.filter((reason) => (refused[reason] ?? found[reason] ?? 0) > 0);
   if (asked.length === 0) return null;
   return (
     <section aria-label="To confirm" className="grid gap-1.5 rounded-md border border-l-2 border-warning px-3 py-2">
       {asked.map((reason) => {
-        const count = refused[reason]!;
+        const count = refused[reason] ?? null;
         return (
           <label key={reason} htmlFor={`${id}-${reason}`} className="flex items-baseline gap-2">
             <Checkbox
@@ -38,8 +43,16 @@ export function DespiteChoice(props: {
               }
             />
             <span>
-              Send {count === 1 ? "the event that" : `the ${formatNumber(count)} events that`}{" "}
+              Send{" "}
+              {count === null
+                ? "the events that"
+                : count === 1
+                  ? "the event that"
+                  : `the ${formatNumber(count)} events that`}{" "}
               {ASKED[reason](count === 1)}
+              {count === null
+                ? `: ${formatNumber(found[reason]!)} of ${formatNumber(preview!.sample!.checked)} checked`
+                : ""}
             </span>
           </label>
         );

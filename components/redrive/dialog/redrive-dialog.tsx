@@ -207,7 +207,7 @@ export function RedriveDialog(props: RedriveDialogProps) {
             onDraft={setDraft}
             preview={shown}
             counting={newest === undefined}
-            askedAbout={held.data?.refused ?? {}}
+            askedAbout={held.data}
             otherLaneRate={other.data?.ratePerSecond}
             targets={targetChoices(targets.data?.items ?? [], sourcesOf(shown, selection))}
             filtered={"filter" in selection}

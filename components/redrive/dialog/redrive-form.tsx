@@ -22,8 +22,8 @@ import { WhenSection } from "./when-section";
 type RedriveFormProps = Omit<SectionProps, "set"> &
   Pick<DestinationProps, "counting" | "otherLaneRate" | "targets"> & {
     onDraft: (draft: RedriveDraft) => void;
-    /** The refusals before the person confirmed any. */
-    askedAbout: SectionProps["preview"]["refused"];
+    /** The preview before the person confirmed anything. */
+    askedAbout: SectionProps["preview"] | undefined;
     filtered: boolean;
     /** Whether the fields that have a good default are shown. */
     more: boolean;
@@ -43,7 +43,7 @@ export function RedriveForm(props: RedriveFormProps) {
       <RefusalBar preview={preview} />
       {sends ? <ApprovalNotice causes={preview.approvalCauses} /> : null}
       <DespiteChoice
-        refused={props.askedAbout}
+        preview={props.askedAbout}
         despite={draft.despite}
         onDespite={(despite) => set({ despite, typed: "", typedStrand: "" })}
       />

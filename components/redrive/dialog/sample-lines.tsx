@@ -2,6 +2,7 @@
 
 import Link from "next/link";
 import { ControlUntil } from "@/components/order/controls/control-badge";
+import { plural } from "@/lib/platform/plain/format.pure";
 import type { PreviewOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 import { sampleView, targetProblems } from "./sample-words";
 
@@ -21,6 +22,11 @@ export function SampleLines({ preview }: { preview: Pick<PreviewOut, "sample" | 
         ))}
         <span className="text-muted">{view.unchecked}</span>
       </p>
+      {(preview.sample?.warnings ?? []).map(({ check, detail, events }) => (
+        <p key={`${check} ${detail}`} className="wrap-anywhere text-warning">
+          {plural(events, "event")}: {detail}.
+        </p>
+      ))}
       {targetProblems(preview.sample?.targets ?? []).map((trouble) => (
         <p key={trouble.name} className="wrap-anywhere text-warning">
           <span className="font-mono text-sm">{trouble.name}</span>: {trouble.text}

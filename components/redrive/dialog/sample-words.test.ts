@@ -8,6 +8,7 @@ const sample = (change: Partial<SampleOut>): SampleOut => ({
   checked: 50,
   wouldGo: 50,
   refused: {},
+  warnings: [],
   targets: [],
   ...change,
 });

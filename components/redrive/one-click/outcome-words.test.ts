@@ -35,6 +35,17 @@ describe("the words of an outcome", () => {
     expect(late.tone).toBe("error");
   });
 
+  it("says what it was sent without", () => {
+    const findings = [
+      { check: "size", ok: true, detail: "12 B" },
+      { check: "headers", ok: true, warning: true, detail: 'sent without the header "my header"' },
+    ];
+    const sent = { ...ITEM, state: "delivered" as const, outcome: "sent" as const, findings };
+    expect(outcomeWords("a", "deliver", sent).detail).toBe('Its target took it; sent without the header "my header".');
+    const passed = { ...ITEM, state: "passed" as const, findings: [] };
+    expect(outcomeWords("a", "verify", passed).detail).toBe("Nothing was sent.");
+  });
+
   it("says why it failed and why it was refused", () => {
     expect(outcomeWords("a", "deliver", { ...ITEM, state: "failed", detail: "connect ECONNREFUSED" })).toEqual({
       title: "a failed",

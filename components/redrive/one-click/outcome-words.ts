@@ -22,15 +22,23 @@ function why(item: Item): string {
   return item.detail?.trim() || wrong || item.result || "no reason was recorded";
 }
 
+function withWarnings(said: string, { findings }: Item): string {
+  return `${[said, ...findings.flatMap(({ warning, detail }) => (warning ? [detail] : []))].join("; ")}.`;
+}
+
 /** The outcome of the redrive (or dry run) of one event, in the words of a toast. */
 export function outcomeWords(name: string, mode: RedriveOut["mode"], item: Item): OutcomeWords {
   switch (item.state) {
     case "delivered":
       return item.outcome === "deduplicated" || item.result === "ALREADY_PROCESSED"
         ? { title: `${name} was deduplicated`, detail: "Its target had it already.", tone: "success" }
-        : { title: `${name} was sent`, detail: "Its target took it.", tone: "success" };
+        : { title: `${name} was sent`, detail: withWarnings("Its target took it", item), tone: "success" };
     case "passed":
-      return { title: `${name} passed every check`, detail: "Nothing was sent.", tone: "success" };
+      return {
+        title: `${name} passed every check`,
+        detail: withWarnings("Nothing was sent", item),
+        tone: "success",
+      };
     case "failed":
       return { title: `${name} failed`, detail: why(item), tone: "error" };
     case "refused": {

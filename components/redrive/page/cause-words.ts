@@ -35,7 +35,6 @@ const NEEDS_ACTION = new Set([
   "blacklisted",
   "redrive-limit",
   "not-found",
-  "payload-unparsable",
   "schema-mismatch",
   "schema-timeout",
   "payload-too-large",

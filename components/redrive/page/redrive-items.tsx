@@ -16,7 +16,7 @@ import { stopText } from "@/lib/events/detail/history-text.pure";
 import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { usePageParam } from "@/lib/events/filter/filter-url.browser";
 import { controlCause } from "@/lib/order/controls/control.pure";
-import { formatNumber, shortenId } from "@/lib/platform/plain/format.pure";
+import { formatNumber, plural, shortenId } from "@/lib/platform/plain/format.pure";
 import type { RedriveItemOut } from "@/lib/redrive/list/redrive-items.shapes";
 import { itemsExportHref, useRedriveItems } from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
@@ -166,6 +166,8 @@ function findingsWords({ findings, outcome }: RedriveItemOut): string {
   const made = findings.filter((finding) => finding.ok !== null);
   const failed = made.filter((finding) => !finding.ok).length;
   if (failed > 0) return `${failed} of ${made.length} checks failed`;
+  const warnings = findings.filter((finding) => finding.warning).length;
+  if (warnings > 0) return `${made.length} checks passed, ${plural(warnings, "warning")}`;
   // A held event is refused for another event's sake, so its own checks may all pass.
   return outcome === "refused" ? `the ${made.length} other checks passed` : `${made.length} checks passed`;
 }

@@ -77,6 +77,7 @@ it("is nothing to save once the current revision holds it, whichever tab saved i
       bytes: text.length,
       masked: false,
       maskedCount: 0,
+      decoded: null,
     },
   });
   const saved = onCurrent(typed, event(4, '{"a":2}'));

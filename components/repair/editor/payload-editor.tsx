@@ -8,6 +8,7 @@ import { FileInput, Input } from "@/components/ui/input";
 import { Shape } from "@/components/ui/shape";
 import { showToast } from "@/components/ui/toast";
 import { Toggles } from "@/components/ui/toggles";
+import { formOf, formWords } from "@/lib/events/detail/body-form.pure";
 import type { EventDetail } from "@/lib/events/events.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { formatBytes, plural } from "@/lib/platform/plain/format.pure";
@@ -36,7 +37,10 @@ export function PayloadEditor({ event, draft, onChange, onFile, onDone }: PartOf
   const keys = useId();
   const handle = useRef<CodeEditorHandle>(null);
   const text = useMemo(() => exactText(now.payload), [now.payload]);
-  const isText = text !== null;
+  const { origin, body } = event;
+  // Text would go out as what the message calls its body: its consumer would undo an encoding that nobody applied.
+  const encoding = body.decoded?.text == null ? null : formWords(formOf({ ...now, origin }));
+  const isText = text !== null && encoding === null;
   const [chosen, setChosen] = useState<"text" | "hex">("text");
   const mode = isText ? chosen : "hex";
   const language = languageOf(now);
@@ -100,7 +104,9 @@ export function PayloadEditor({ event, draft, onChange, onFile, onDone }: PartOf
       </div>
       {isText ? null : (
         <p className="border-b border-line px-3 py-1 text-muted">
-          These bytes are not valid UTF-8: download them, edit them elsewhere, and replace them by the file.
+          {encoding === null
+            ? "These bytes are not valid UTF-8: download them, edit them elsewhere, and replace them by the file."
+            : `The message says that its body is ${encoding}, so it cannot be edited as text here: download it, edit it elsewhere, and replace it by a file in the same encoding. Or correct the content type and the headers, and replace it by a file of plain text.`}
         </p>
       )}
       {mode === "text" && text !== null ? (

@@ -12,6 +12,7 @@ import type { Amqp10Config } from "@/lib/brokers/amqp10/kind.shapes";
 import { receive } from "@/lib/brokers/amqp10/message";
 import { Amqp10Publisher } from "@/lib/brokers/amqp10/publisher";
 import { amqp10Reader, attach } from "@/lib/brokers/amqp10/reader";
+import { repeatedHeaders } from "@/lib/brokers/outbound-headers";
 import type { Adapter, AdapterDeps, ProbeResult } from "@/lib/brokers/port";
 import { probed, SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
 
@@ -21,6 +22,7 @@ export function amqp10Adapter(deps: AdapterDeps): Adapter<Amqp10Config> {
     reader: (config) => amqp10Reader(config, deps),
     probe: (config, signal) => probeAddress(config, deps, signal),
     publisher: (config, lane = "main") => new Amqp10Publisher(config, lane, deps),
+    leftOut: (_, message) => repeatedHeaders(message, "its first value"),
   };
 }
 

@@ -4,6 +4,7 @@ import { describeStore, type JobStore, openJobStore, storeAddress } from "@/lib/
 import { type BullmqConfig, bullmq } from "@/lib/brokers/bullmq/kind.shapes";
 import { BullmqPublisher } from "@/lib/brokers/bullmq/publisher";
 import { assertQueue, bullmqReader, letterOf } from "@/lib/brokers/bullmq/reader";
+import { everyHeader } from "@/lib/brokers/outbound-headers";
 import type { Adapter, AdapterDeps, ProbeResult } from "@/lib/brokers/port";
 import { probed, SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
 
@@ -13,6 +14,7 @@ export function bullmqAdapter(deps: AdapterDeps): Adapter<BullmqConfig> {
     reader: (config) => bullmqReader(config, deps),
     probe: (config, signal) => probe(config, deps, signal),
     publisher: (config, lane = "main") => new BullmqPublisher(config, lane, deps),
+    leftOut: (_, message) => everyHeader(message),
   };
 }
 

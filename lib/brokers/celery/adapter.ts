@@ -4,6 +4,7 @@ import { bindingsOf, listOf, listsOf, separatorOf } from "@/lib/brokers/celery/k
 import { type CeleryConfig, celery } from "@/lib/brokers/celery/kind.shapes";
 import { assertReadable, celeryReader, countWaiting, failureText } from "@/lib/brokers/celery/reader";
 import { UNREADABLE } from "@/lib/brokers/conventions/read-dead-letter";
+import { repeatedHeaders } from "@/lib/brokers/outbound-headers";
 import {
   type Adapter,
   type AdapterDeps,
@@ -22,6 +23,7 @@ export function celeryAdapter(deps: AdapterDeps): Adapter<CeleryConfig> {
     reader: (config) => celeryReader(config, deps),
     probe: (config, signal) => probe(config, deps, signal),
     publisher: (config, lane = "main") => publisher(config, lane, deps),
+    leftOut: (_, message) => repeatedHeaders(message, "its last value"),
   };
 }
 

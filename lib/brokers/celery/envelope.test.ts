@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { letterOf, redrivenEnvelope } from "@/lib/brokers/celery/envelope";
 import { outboundMessage } from "@/lib/brokers/testing/outbound";
+import { whyNotPlain } from "@/lib/events/detail/body-form.pure";
+import { decodeBody } from "@/lib/events/detail/decode-body.read";
 
 /**
  * As Celery 5.6.2 with Kombu 5.7.0 wrote them to Redis 7.0; hosts, ids and tracebacks are shortened. Each `item` is the text
@@ -71,6 +73,12 @@ describe("an envelope of Kombu", () => {
     });
     expect(letter.origin.queue).toBe(expected.queue);
     expect(Buffer.from(letter.payload).toString("base64")).toBe(JSON.parse(item).body);
+  });
+
+  it("says that a compressed task is compressed, so that its form is not judged", async () => {
+    const letter = read(task(', "compression": "application/x-gzip"', "orders.dlq", GZIPPED));
+    expect(whyNotPlain(letter)).toBe("the message says that its body is gzip");
+    expect((await decodeBody(letter))!.text).toMatch(/^\[\[17\], \{"amount": 12\}/);
   });
 
   it("reads a message of any Kombu application, named by its delivery tag", () => {

@@ -1,5 +1,6 @@
 import type { HttpConfig } from "@/lib/brokers/http/kind.shapes";
 import { HttpPublisher, probeUrl } from "@/lib/brokers/http/publisher";
+import { headersLeftOut } from "@/lib/brokers/http/request";
 import type { Adapter, AdapterDeps } from "@/lib/brokers/port";
 
 /**
@@ -15,5 +16,6 @@ export function httpAdapter({ clock, addresses }: AdapterDeps): Adapter<HttpConf
         ? { reachable: true, detail: "no redriveUrl: events can be parked, not redriven", depth: null, sample: [] }
         : probeUrl(config.redriveUrl, config, { clock, addresses }, signal),
     publisher: (config, lane = "main") => new HttpPublisher(config, lane, { clock, addresses }),
+    leftOut: headersLeftOut,
   };
 }

@@ -1,7 +1,9 @@
+import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { asCloudEvent } from "@/lib/brokers/http/cloud-event-form";
 import type { OutboundMessage } from "@/lib/brokers/port";
 import { outboundMessage } from "@/lib/brokers/testing/outbound";
+import { formOf, formWords } from "@/lib/events/detail/body-form.pure";
 import { readBinary, readStructured } from "@/lib/intake/cloudevents.shapes";
 
 const options = { payloadBytesMax: 1_000_000, headersMax: 50, source: null };
@@ -68,6 +70,26 @@ describe("asCloudEvent", () => {
       expect(Buffer.from(letter.payload)).toEqual(Buffer.from(message.payload));
       expect(letter.contentType).toBe(message.contentType);
     }
+  });
+
+  it("sends no data where none came", () => {
+    const none = { payload: Buffer.alloc(0), contentType: "application/json" };
+    expect(structured(none).event).not.toHaveProperty("data_base64");
+    expect(structured(none).event).not.toHaveProperty("data");
+    expect(structured({ ...none, contentType: "text/plain" }).event.data).toBe("");
+  });
+
+  it("says of the data alone that it is encoded", () => {
+    const payload = gzipSync('{"n":1}');
+    const headers: OutboundMessage["headers"] = [
+      ["Content-Encoding", "gzip"],
+      ["x-tenant", "eu"],
+    ];
+    const made = asCloudEvent(outboundMessage({ payload, headers }), "cloudevents-structured");
+    expect(made.headers).toEqual([["x-tenant", "eu"]]);
+    const { event: sent, letter } = structured({ payload, headers });
+    expect(sent).toMatchObject({ contentencoding: "gzip", data_base64: payload.toString("base64") });
+    expect(formWords(formOf(letter))).toBe("gzip");
   });
 
   it("leaves a structured event alone", () => {

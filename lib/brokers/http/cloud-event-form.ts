@@ -8,6 +8,8 @@ const STRUCTURED = "application/cloudevents+json";
 /** The names of an attribute on the wires of HTTP and NATS, Kafka, and AMQP. */
 const ATTRIBUTE = /^(?:(ce-)|ce_|cloudEvents[:_])([a-z0-9]{1,64})$/i;
 
+const CONTENT_ENCODING = "content-encoding";
+
 type CloudEventFormat = "cloudevents-binary" | "cloudevents-structured";
 
 /** The message as a CloudEvent, with its parked attributes or with those known of the event. A structured CloudEvent stays as it is. */
@@ -26,8 +28,12 @@ export function asCloudEvent(message: OutboundMessage, format: CloudEventFormat)
   if (!complete)
     for (const [name, value] of ownAttributes(message)) if (!attributes.get(name)) attributes.set(name, value);
   attributes.set("specversion", "1.0");
-  if (format === "cloudevents-structured")
+  if (format === "cloudevents-structured") {
+    // As a header it would be said of the whole event, which is plain JSON.
+    const encoding = others.findIndex(([name]) => name.toLowerCase() === CONTENT_ENCODING);
+    if (encoding >= 0) attributes.set("contentencoding", headerText(others.splice(encoding, 1)[0]!) ?? "");
     return { ...message, headers: others, contentType: STRUCTURED, payload: envelope(message, attributes) };
+  }
   const headers = [...attributes].map(([name, value]): Header => [`ce-${name}`, encodeHeader(value)]);
   return { ...message, headers: [...others, ...headers] };
 }
@@ -53,5 +59,7 @@ function envelope({ payload, contentType, origin }: OutboundMessage, attributes:
   if (text !== null && json && isJson(text))
     return Buffer.concat([Buffer.from(`${open},"data":`), payload, Buffer.from("}")]);
   if (text !== null && !json && contentType !== "") return Buffer.from(`${open},"data":${JSON.stringify(text)}}`);
+  // Its producer sent none: `data` is optional.
+  if (payload.byteLength === 0) return Buffer.from(`${open}}`);
   return Buffer.from(`${open},"data_base64":"${Buffer.from(payload).toString("base64")}"}`);
 }

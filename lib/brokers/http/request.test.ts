@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { HttpConfig } from "@/lib/brokers/http/kind.shapes";
-import { requestHeaders, structuredString } from "@/lib/brokers/http/request";
+import { headersLeftOut, requestHeaders, structuredString } from "@/lib/brokers/http/request";
 import type { OutboundMessage } from "@/lib/brokers/port";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -143,5 +143,49 @@ describe("requestHeaders", () => {
   it("puts fixed headers in the place of parked ones", () => {
     const headers = headersOf({ headers: [["X-Env", "parked"]] }, { headers: { "x-env": "fixed" } });
     expect(headers.filter(([name]) => name.toLowerCase() === "x-env")).toEqual([["x-env", "fixed"]]);
+  });
+});
+
+describe("headersLeftOut", () => {
+  it("names what HTTP cannot carry, by its name or by its value, once each", () => {
+    const headers: OutboundMessage["headers"] = [
+      ["x-fine", "é"],
+      ["my header", "v"],
+      ["x:y", "v"],
+      ["\u00fcn\u00ef", "v"],
+      ["", "v"],
+      ["x-line", "a\nb"],
+      ["x-line", "a\rb"],
+      ["x-bytes", Buffer.from([0, 0xff, 0x10]).toString("base64"), "bytes"],
+      ["x-text-bytes", Buffer.from("text").toString("base64"), "bytes"],
+      ["x-table", '{"!":"table","value":[]}', "amqp"],
+      ["x-count", '{"!":"int32","value":7}', "amqp"],
+      ["x-none", null],
+      ["cloudEvents:type", "order"],
+    ];
+    expect(headersLeftOut({}, { headers, origin: {} })).toEqual([
+      ...['"my header"', '"x:y"', '"\u00fcn\u00ef"', '""', '"x-line"', '"x-bytes"', '"x-table"', '"x-none"'],
+    ]);
+    const sent = headersOf({ headers }).map(([name]) => name);
+    expect(sent.slice(0, 4)).toEqual(["x-fine", "x-text-bytes", "x-count", "ce-type"]);
+  });
+
+  it("names none that a request never forwards, or that the configuration sets", () => {
+    const headers: OutboundMessage["headers"] = [
+      ["connection", "a\nb"],
+      ["authorization", "a\nb"],
+      ["x-redrive-id", "a\nb"],
+      ["x-own", "a\nb"],
+    ];
+    expect(headersLeftOut({ headers: { "X-Own": "1" } }, { headers, origin: {} })).toEqual([]);
+    expect(headersLeftOut({ forwardCredentials: true }, { headers, origin: {} })).toEqual([
+      '"authorization"',
+      '"x-own"',
+    ]);
+  });
+
+  it("shortens a long name, and shows a line break as one", () => {
+    const [shown] = headersLeftOut({}, { headers: [[`a\n${"x".repeat(900)}`, "v"]], origin: {} });
+    expect(shown).toMatch(/^"a\\nx{98}\u2026"$/);
   });
 });

@@ -19,7 +19,8 @@ import {
   webhookIdOf,
 } from "@/lib/brokers/http/request-signature";
 import { textOrNull } from "@/lib/brokers/message";
-import type { OutboundMessage } from "@/lib/brokers/port";
+import { quotedName } from "@/lib/brokers/outbound-headers";
+import type { OutboundMessage, ParkedHeaders } from "@/lib/brokers/port";
 import { type Header, headerText, identityOf } from "@/lib/intake/dead-letter.pure";
 import { httpName } from "@/lib/intake/header-fault.pure";
 
@@ -72,25 +73,51 @@ function traceparent(message: OutboundMessage): string | null {
   return `00-${message.traceId}-${randomBytes(8).toString("hex")}-${flags}`;
 }
 
+/** Headers that every request has, and the names that parked headers must not have beside them. */
+function configured(config: HttpConfig): { fixed: [string, string][]; overridden: Set<string> } {
+  const signature = signatureNames(config.signing);
+  const fixed = Object.entries(config.headers ?? {}).filter(([name]) => !signature.includes(name.toLowerCase()));
+  return { fixed, overridden: new Set([...signature, ...fixed.map(([name]) => name.toLowerCase())]) };
+}
+
+/** `key`: the name in lower case. */
+type WireHeader = { name: string; key: string; value: string };
+
+/** The application's own headers in their order. `wire` null: HTTP cannot carry the header. */
+function* forwarded(
+  { headers, origin }: ParkedHeaders,
+  config: HttpConfig,
+): Generator<{ header: Header; wire: WireHeader | null }> {
+  const { overridden } = configured(config);
+  for (const header of stripFailureHeaders(headers, origin.convention)) {
+    const name = httpName(header[0]);
+    const key = name?.toLowerCase() ?? "";
+    if (NOT_FORWARDED.has(key) || overridden.has(key) || isRedriveHeader(key)) continue;
+    if (CREDENTIALS.has(key) && config.forwardCredentials !== true) continue;
+    const text = carriedText(header);
+    const value = text === null ? null : wireValue(text);
+    yield { header, wire: name === null || value === null ? null : { name, key, value } };
+  }
+}
+
+/** Parked headers that HTTP cannot carry: by their names, or by values that are absent, hold a line break or are no text. */
+export function headersLeftOut(config: HttpConfig, message: ParkedHeaders): string[] {
+  const lost = [...forwarded(message, config)].flatMap(({ header, wire }) =>
+    wire === null ? quotedName(header[0]) : [],
+  );
+  return [...new Set(lost)];
+}
+
 /**
  * Headers of one attempt as a flat list of names and values. The application's own are restored in their order,
  * duplicates kept; fixed headers of the configuration take the place of parked ones of the same name.
  */
 export function requestHeaders(message: OutboundMessage, config: HttpConfig): string[] {
-  const signature = signatureNames(config.signing);
-  const fixed = Object.entries(config.headers ?? {}).filter(([name]) => !signature.includes(name.toLowerCase()));
-  const overridden = new Set([...signature, ...fixed.map(([name]) => name.toLowerCase())]);
+  const { fixed, overridden } = configured(config);
   const retryCount = overridden.has(RETRY_COUNT) ? 0 : (message.retryCount ?? 0);
   const flat: string[] = [];
-  for (const header of stripFailureHeaders(message.headers, message.origin.convention)) {
-    const name = httpName(header[0]);
-    const key = name?.toLowerCase() ?? "";
-    if (name === null || NOT_FORWARDED.has(key) || overridden.has(key) || isRedriveHeader(key)) continue;
-    if (key === RETRY_COUNT && retryCount > 0) continue;
-    if (CREDENTIALS.has(key) && config.forwardCredentials !== true) continue;
-    const text = carriedText(header);
-    const value = text === null ? null : wireValue(text);
-    if (value !== null) flat.push(name, value);
+  for (const { wire } of forwarded(message, config)) {
+    if (wire !== null && !(wire.key === RETRY_COUNT && retryCount > 0)) flat.push(wire.name, wire.value);
   }
   for (const [name, value] of fixed) flat.push(name, value);
   const contentType = wireValue(message.contentType);

@@ -1,5 +1,6 @@
 import type { Redis } from "ioredis";
 import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
+import { everyHeader } from "@/lib/brokers/outbound-headers";
 import { poll } from "@/lib/brokers/poll";
 import {
   type Adapter,
@@ -30,6 +31,7 @@ export function sidekiqAdapter(deps: AdapterDeps): Adapter<SidekiqConfig> {
     reader: (config) => reader(config, deps),
     probe: (config, signal) => probe(config, deps, signal),
     publisher: (config, lane = "main") => sidekiqPublisher(config, lane, deps),
+    leftOut: (_, message) => everyHeader(message),
   };
 }
 

@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import type { Message } from "@aws-sdk/client-sqs";
 import { describe, expect, it } from "vitest";
 import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
@@ -7,6 +8,8 @@ import type { SqsConfig } from "@/lib/brokers/sqs/kind.shapes";
 import { sqsMessage } from "@/lib/brokers/sqs/message";
 import { outboundOf } from "@/lib/brokers/sqs/outbound";
 import { outboundMessage } from "@/lib/brokers/testing/outbound";
+import { whyNotPlain } from "@/lib/events/detail/body-form.pure";
+import { decodeBody } from "@/lib/events/detail/decode-body.read";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 
 const CONFIG: SqsConfig = { queue: "orders-dlq", region: "eu-central-1" };
@@ -187,6 +190,17 @@ describe("an envelope of SNS", () => {
     const { entry } = sent(parked({ Body: envelope(written), Attributes: MOVED }), { payload });
     expect(JSON.parse(entry.MessageBody!)).toMatchObject({ MessageId: "sns-1", Message: '{"fixed": "a\\nb"}' });
   });
+});
+
+it("a compressed body in base64 is known as such, and goes back as it came", async () => {
+  const Body = gzipSync('{"order":77}').toString("base64");
+  const attributes = { "content-type": "application/json", "content-encoding": "gzip, base64" };
+  const letter = parked({ Body, ...strings(attributes), Attributes: MOVED });
+  expect(whyNotPlain(letter)).toBe("the message says that its body is gzip, base64");
+  expect(await decodeBody(letter)).toMatchObject({ text: '{"order":77}' });
+  const { MessageBody, MessageAttributes } = sent(letter).entry;
+  expect(MessageBody).toBe(Body);
+  expect(MessageAttributes).toMatchObject(strings(attributes).MessageAttributes);
 });
 
 describe("the room for marks", () => {

@@ -25,7 +25,7 @@ const despiteOption: Option = {
   value: "refusal",
   values: CONFIRMABLE_REFUSALS,
   many: true,
-  text: "Send also events that were marked so when they arrived",
+  text: "Send also what is refused by this reason, which a person can set aside",
 };
 const earlierOption: Option = {
   name: "earlier",

@@ -1,5 +1,7 @@
 import { type SourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
 import { CURRENT_BODY, CURRENT_BYTES, NEWEST_ERROR } from "@/lib/events/bodies.read";
+import type { FormedBody } from "@/lib/events/detail/body-form.pure";
+import { type DecodedBody, decodeBody, isVeiled } from "@/lib/events/detail/decode-body.read";
 import { type ControlRow, readHistory } from "@/lib/events/detail/event-history.read";
 import { type EventStatus, isParked } from "@/lib/events/event-state.pure";
 import type {
@@ -121,8 +123,9 @@ async function readDetail(db: Queryable, viewer: Viewer, { id, nowMs, reveals }:
     aggregateId: row.aggregateId,
     errorCode: row.errorCode,
   };
-  const [masks, { history, controls }, aggregate] = await Promise.all([
+  const [masks, decoded, { history, controls }, aggregate] = await Promise.all([
     reveals ? null : readMasks(db),
+    decodeBody({ payload, contentType, headers, origin: row.origin }),
     readHistory(db, subject),
     readAggregate(db, {
       id,
@@ -145,7 +148,7 @@ async function readDetail(db: Queryable, viewer: Viewer, { id, nowMs, reveals }:
     ...event,
     tags,
     lastError: text(event.lastError),
-    body: bodyOf(payload, contentType, set),
+    body: shownBody({ payload, contentType }, decoded, set),
     headers: maskHeaders(headers, set),
     origin: maskOrigin(event.origin, set),
     errorDetail: {
@@ -174,27 +177,53 @@ function maskEntry(entry: HistoryEntry, set: MaskSet): HistoryEntry {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** A payload with what the rules mask replaced. Bytes that are no text are left out: nothing is known about them. */
-export function bodyOf(payload: Buffer, contentType: string, set: MaskSet): BodyOut {
-  let text: string | null;
-  try {
-    text = utf8.decode(payload);
-  } catch {
-    text = null;
-  }
+/** The body of a message as its viewer may see it. */
+export async function bodyOf(body: FormedBody, set: MaskSet): Promise<BodyOut> {
+  return shownBody(body, await decodeBody(body), set);
+}
+
+/**
+ * A payload with what the rules mask replaced. Bytes that are no text are left out, since nothing is known about them; so is a
+ * text of which the decoded one is masked, and one that can hide what could not be decoded: a viewer can decode it by hand.
+ */
+function shownBody(
+  { payload, contentType }: Pick<FormedBody, "payload" | "contentType">,
+  decoded: DecodedBody | null,
+  set: MaskSet,
+): BodyOut {
+  const text = textOf(payload);
   const bytes = payload.byteLength;
-  const base64 = payload.toString("base64");
-  const whole = { contentType, text, base64, bytes, masked: false, maskedCount: 0 };
+  const base64 = Buffer.from(payload.buffer, payload.byteOffset, bytes).toString("base64");
+  const whole = { contentType, text, base64, bytes, masked: false, maskedCount: 0, decoded: plainly(decoded) };
   if (set === NOTHING_MASKED) return whole;
-  const shown = text === null ? { text: REDACTED, count: null } : maskBody(text, set);
-  if (shown.count === 0) return whole;
+  const inner = decoded === null || decoded.text === null ? null : maskBody(decoded.text, set);
+  // A text with a NUL is bytes that happen to be UTF-8: no mask sees through them.
+  const hides =
+    text?.includes("\0") ||
+    (decoded !== null && text !== null && (inner === null ? isVeiled(text) : inner.count !== 0));
+  const shown = text === null || hides ? { text: REDACTED, count: null } : maskBody(text, set);
+  const shownDecoded = inner === null ? whole.decoded : { ...decoded!, text: inner.text, maskedCount: inner.count };
+  if (shown.count === 0) return { ...whole, decoded: shownDecoded };
   return {
     ...whole,
     text: shown.text,
     base64: Buffer.from(shown.text).toString("base64"),
     masked: true,
     maskedCount: shown.count,
+    decoded: shownDecoded,
   };
+}
+
+function plainly(decoded: DecodedBody | null): BodyOut["decoded"] {
+  return decoded && { ...decoded, maskedCount: 0 };
+}
+
+function textOf(payload: Uint8Array): string | null {
+  try {
+    return utf8.decode(payload);
+  } catch {
+    return null;
+  }
 }
 
 /** The stored bytes of one event as text, for a trial of masks, which shows them masked. Throws DomainError `unknown-event`. */
@@ -210,8 +239,7 @@ export async function readTrialEvent(
     [id, sourceScope(viewer)],
   );
   if (!row) throw unknownEvent(id);
-  const { text } = bodyOf(row.payload, "", NOTHING_MASKED);
-  return { source: row.source, text, headers: row.headers };
+  return { source: row.source, text: textOf(row.payload), headers: row.headers };
 }
 
 export type StoredPayload = { eventId: string; contentType: string; payload: Buffer };

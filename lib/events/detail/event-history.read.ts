@@ -164,7 +164,6 @@ type AttemptRow = AttemptFacts & {
   redriveId: string;
   openedMs: number;
   closedMs: number | null;
-  detail: string | null;
 };
 
 async function readAttempts(db: Queryable, id: string): Promise<Entry[]> {

@@ -98,6 +98,8 @@ export type AttemptFacts = {
   target: string;
   latencyMs: number | null;
   code: string | null;
+  /** What the target answered to a failed one; of a delivered one, which headers it was sent without. */
+  detail: string | null;
   /** What was sent. */
   revision: number;
   /** Of a delivered one: its target had the event already. */
@@ -133,7 +135,7 @@ export function attemptText({ stopped, ...facts }: AttemptFacts): string {
 }
 
 function outcomeText(facts: Omit<AttemptFacts, "stopped">): string {
-  const { attempt, revision, state, target, latencyMs, code, deduplicated } = facts;
+  const { attempt, revision, state, target, latencyMs, code, detail, deduplicated } = facts;
   const what = revision === 1 ? `Attempt ${attempt}` : `Attempt ${attempt} of revision ${revision}`;
   const took = latencyMs === null ? "" : ` in ${Math.round(latencyMs)} ms`;
   const answer = code === null ? "" : `: ${code}`;
@@ -141,7 +143,7 @@ function outcomeText(facts: Omit<AttemptFacts, "stopped">): string {
     case "open":
       return `${what} to ${target} under way`;
     case "delivered":
-      return `${what} to ${target} ${deduplicated ? "deduplicated" : "sent"}${took}${answer}`;
+      return `${what} to ${target} ${deduplicated ? "deduplicated" : "sent"}${took}${answer}${detail === null ? "" : `; ${detail}`}`;
     case "failed":
       return `${what} to ${target} failed${took}${answer}`;
     case "ambiguous":
@@ -149,14 +151,22 @@ function outcomeText(facts: Omit<AttemptFacts, "stopped">): string {
   }
 }
 
-export type Finding = { check: string; ok: boolean | null; detail: string; fix?: string; pointer?: string };
+export type Finding = {
+  check: string;
+  ok: boolean | null;
+  detail: string;
+  warning?: boolean;
+  fix?: string;
+  pointer?: string;
+};
 
 export function verdictText(findings: readonly Finding[]): string {
   const failed = findings.filter((finding) => finding.ok === false);
   if (failed.length === 0) {
     const elsewhere = findings.find(({ check }) => check === "fallback");
-    const passed = findings.filter(({ ok }) => ok).length - (elsewhere ? 1 : 0);
-    return `Passed ${passed} ${passed === 1 ? "check" : "checks"}${elsewhere ? `; ${elsewhere.detail}` : ""}`;
+    const told = [...(elsewhere ? [elsewhere] : []), ...findings.filter(({ warning }) => warning)];
+    const passed = findings.filter(({ ok }) => ok).length - told.length;
+    return [`Passed ${passed} ${passed === 1 ? "check" : "checks"}`, ...told.map(({ detail }) => detail)].join("; ");
   }
   return `Refused: ${failed.map((finding) => finding.detail || finding.check).join("; ")}`;
 }

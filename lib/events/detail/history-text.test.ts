@@ -42,6 +42,7 @@ describe("attempts", () => {
     target: "orders",
     latencyMs: 41.6,
     code: "HTTP_503",
+    detail: null,
     deduplicated: false,
     stopped: null,
   };
@@ -55,6 +56,13 @@ describe("attempts", () => {
   test("say when the target had the event already", () => {
     expect(attemptText({ ...facts, state: "delivered", deduplicated: true })).toBe(
       "Attempt 2 to orders deduplicated in 42 ms: HTTP_503",
+    );
+  });
+
+  test("name the headers that a delivered one was sent without", () => {
+    const detail = 'sent without the header "my header"';
+    expect(attemptText({ ...facts, state: "delivered", code: "HTTP 200", detail })).toBe(
+      'Attempt 2 to orders sent in 42 ms: HTTP 200; sent without the header "my header"',
     );
   });
 
@@ -79,5 +87,7 @@ test("a dry run names what it refused", () => {
   expect(verdictText([passed, { check: "schema", ok: false, detail: "/items is missing" }])).toBe(
     "Refused: /items is missing",
   );
+  const warned = { check: "headers", ok: true, warning: true, detail: "sent without a header" };
+  expect(verdictText([passed, warned])).toBe("Passed 1 check; sent without a header");
   expect(controlText("cooldown", "eventId", true)).toBe("Cooldown by eventId lifted");
 });

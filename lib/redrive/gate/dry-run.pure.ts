@@ -1,4 +1,9 @@
-import { type DryRunRefusal, REFUSAL_FIX, type Refusal } from "@/lib/redrive/gate/refusal.pure";
+import {
+  type ConfirmableRefusal,
+  type DryRunRefusal,
+  REFUSAL_FIX,
+  type Refusal,
+} from "@/lib/redrive/gate/refusal.pure";
 import type { SchemaFault } from "@/lib/repair/schemas/schema-fault.pure";
 
 /** The input of the dry run for one event. */
@@ -15,6 +20,10 @@ export type DryRunFacts = OrderFacts & {
     | { name: string; reachable: boolean | null; detail: string; breakerOpen: boolean; breakerDetail?: string }
     | { fault: string };
   version: bigint | null;
+  /** Its headers that the target's protocol cannot carry, in quotation marks: a send leaves them out. */
+  leftOut: readonly string[];
+  /** The refusals that a person set aside for this redrive. */
+  despite: readonly ConfirmableRefusal[];
 };
 
 /** The stored facts about the place of an event in its aggregate. */
@@ -38,6 +47,8 @@ export type Check = {
   /** null = the check was not made, and `detail` says why. */
   ok: boolean | null;
   detail: string;
+  /** It passed, and a person should know what `detail` says before the send. */
+  warning?: boolean;
   /** Of a failed check: what a person can do about it. */
   fix?: string;
   /** JSON pointer to the place in the payload; "" = the whole payload. */
@@ -65,9 +76,17 @@ type Ruled = Check & { refusal: DryRunRefusal };
  * names the refusal. An event that its consumer has already processed is closed as done, whatever the other checks say.
  */
 export function dryRun(facts: DryRunFacts): Verdict {
-  const ruled = [...payloadChecks(facts.payload), ...targetChecks(facts.target), ...orderChecks(facts)];
+  const ruled = [
+    ...payloadChecks(facts.payload, facts.despite.includes("payload-unparsable")),
+    ...targetChecks(facts.target),
+    ...orderChecks(facts),
+  ];
   const inbox = inboxCheck(facts.processedBy);
-  const findings = [...ruled.map(({ refusal, ...check }) => withFix(check, refusal)), inbox];
+  const findings = [
+    ...ruled.map(({ refusal, ...check }) => withFix(check, refusal)),
+    inbox,
+    ...headersCheck(facts.leftOut),
+  ];
   if (!inbox.ok) return { kind: "already-processed", findings, detail: inbox.detail };
   const failed = ruled.find((finding) => finding.ok === false);
   if (failed) return { kind: "refuse", findings, refusal: failed.refusal, detail: failed.detail };
@@ -80,14 +99,24 @@ export function withFix(check: Check, refusal: Refusal): Check {
   return check.ok === false && check.fix === undefined ? { ...check, fix: REFUSAL_FIX[refusal] } : check;
 }
 
-function payloadChecks({ bytes, bytesMax, parses, schema }: DryRunFacts["payload"]): Ruled[] {
+/** `asItIs`: a person confirmed that a payload which does not parse is sent. A schema cannot judge what does not parse. */
+function payloadChecks({ bytes, bytesMax, parses, schema }: DryRunFacts["payload"], asItIs: boolean): Ruled[] {
+  const confirmed = parses.ok === false && asItIs;
   return [
-    { check: "payload-parses", ...parses, refusal: "payload-unparsable" },
+    confirmed
+      ? {
+          check: "payload-parses",
+          ok: true,
+          warning: true,
+          detail: `${parses.detail}; it was confirmed that it is sent as it is`,
+          refusal: "payload-unparsable",
+        }
+      : { check: "payload-parses", ...parses, refusal: "payload-unparsable" },
     {
       check: "payload-schema",
-      ok: schema.ok,
-      detail: schema.detail,
-      ...placeOf(schema.faults?.[0]),
+      ...(confirmed
+        ? { ok: null, detail: `not checked: ${parses.detail}` }
+        : { ok: schema.ok, detail: schema.detail, ...placeOf(schema.faults?.[0]) }),
       refusal: schema.tooSlow ? "schema-timeout" : "schema-mismatch",
     },
     {
@@ -142,6 +171,23 @@ function orderChecks({
       refusal: "held-by-head",
     },
   ];
+}
+
+/** Headers that are shown: a message can have many. */
+const LEFT_OUT_MAX = 10;
+
+/** What a send leaves out, for its verdict and for its attempt; null = nothing. */
+export function leftOutText(headers: readonly string[]): string | null {
+  if (headers.length === 0) return null;
+  const more = headers.length > LEFT_OUT_MAX ? ` and ${headers.length - LEFT_OUT_MAX} more` : "";
+  const what = headers.length === 1 ? "the header" : "the headers";
+  const shown = headers.slice(0, LEFT_OUT_MAX).join(", ");
+  return `sent without ${what} ${shown}${more}, which the protocol of the target cannot carry`;
+}
+
+function headersCheck(leftOut: readonly string[]): Check[] {
+  const detail = leftOutText(leftOut);
+  return detail === null ? [] : [{ check: "headers", ok: true, warning: true, detail }];
 }
 
 function inboxCheck(processedBy: string[]): Check {

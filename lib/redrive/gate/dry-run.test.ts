@@ -15,6 +15,8 @@ const well: DryRunFacts = {
   heldBy: null,
   waits: false,
   processedBy: [],
+  leftOut: [],
+  despite: [],
 };
 
 describe("the dry run", () => {
@@ -79,6 +81,37 @@ describe("the dry run", () => {
     const schema = { ok: false, detail: "/amount must be integer", faults };
     const { findings } = dryRun({ ...well, payload: { ...well.payload, schema } });
     expect(findings[1]).toMatchObject({ check: "payload-schema", pointer: "/amount", fix: "make /amount integer" });
+  });
+
+  test("a payload that does not parse goes once a person confirmed it, and its schema is not asked", () => {
+    const detail = "the payload is not valid JSON in UTF-8";
+    const payload = { ...well.payload, parses: { ok: false, detail }, schema: { ok: false, detail } };
+    const verdict = dryRun({ ...well, payload, despite: ["payload-unparsable"] });
+    expect(verdict.kind).toBe("send");
+    expect(verdict.findings.slice(0, 2)).toEqual([
+      {
+        check: "payload-parses",
+        ok: true,
+        warning: true,
+        detail: `${detail}; it was confirmed that it is sent as it is`,
+      },
+      { check: "payload-schema", ok: null, detail: `not checked: ${detail}` },
+    ]);
+    const others = dryRun({ ...well, payload, despite: ["parked-early", "needs-confirmation"] });
+    expect(others).toMatchObject({ kind: "refuse", refusal: "payload-unparsable" });
+    // A payload that parses must match its schema, whatever was confirmed.
+    const mismatch = { ...well.payload, schema: { ok: false, detail: "/amount" } };
+    expect(dryRun({ ...well, payload: mismatch, despite: ["payload-unparsable"] })).toMatchObject({
+      refusal: "schema-mismatch",
+    });
+  });
+
+  test("warns of headers that are left out, and names so many", () => {
+    const leftOut = Array.from({ length: 12 }, (_, index) => `"h ${index}"`);
+    const { kind, findings } = dryRun({ ...well, leftOut });
+    expect(kind).toBe("send");
+    expect(findings.at(-1)).toMatchObject({ check: "headers", ok: true, warning: true });
+    expect(findings.at(-1)!.detail).toMatch(/^sent without the headers "h 0", .*"h 9" and 2 more, which/);
   });
 
   test("an event without a version is never superseded", () => {

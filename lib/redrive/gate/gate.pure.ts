@@ -92,7 +92,7 @@ function ruleAll(facts: GateFacts, rules: GateRules) {
 }
 
 /** `superseded` is no reason here: the dry run reads which version is processed now, which may have changed. */
-function refuseByAdmission(mark: AdmissionMark | null): ConfirmableRefusal | null {
+function refuseByAdmission(mark: AdmissionMark | null): (ConfirmableRefusal & GateRefusal) | null {
   switch (mark) {
     case "early":
       return "parked-early";

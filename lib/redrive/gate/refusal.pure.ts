@@ -15,10 +15,6 @@ export const GATE_REFUSALS = [
 ] as const;
 export type GateRefusal = (typeof GATE_REFUSALS)[number];
 
-/** Refusals that a person can set aside for one redrive, which then names them. */
-export const CONFIRMABLE_REFUSALS = ["parked-early", "needs-confirmation"] as const satisfies readonly GateRefusal[];
-export type ConfirmableRefusal = (typeof CONFIRMABLE_REFUSALS)[number];
-
 export const DRY_RUN_REFUSALS = [
   "payload-unparsable",
   "schema-mismatch",
@@ -36,6 +32,14 @@ export type DryRunRefusal = (typeof DRY_RUN_REFUSALS)[number];
 
 export type Refusal = GateRefusal | DryRunRefusal;
 
+/** Refusals that a person can set aside for one redrive, which then names them. */
+export const CONFIRMABLE_REFUSALS = [
+  "parked-early",
+  "needs-confirmation",
+  "payload-unparsable",
+] as const satisfies readonly Refusal[];
+export type ConfirmableRefusal = (typeof CONFIRMABLE_REFUSALS)[number];
+
 /** The text that a person reads, and what the person can do. */
 export const REFUSAL_TEXT: Record<Refusal, string> = {
   "already-queued": "is already in another open redrive",
@@ -47,7 +51,8 @@ export const REFUSAL_TEXT: Record<Refusal, string> = {
   "parked-early": "was parked early: its failure is permanent. Repair it, or confirm that this redrive sends it",
   "needs-confirmation": "needs a confirmation, as a rule of admission asks: confirm that this redrive sends it",
   "not-found": "no longer exists",
-  "payload-unparsable": "has a payload that does not parse as its content type",
+  "payload-unparsable":
+    "has a payload that does not parse as its content type. Repair it, or confirm that this redrive sends it as it is",
   "schema-mismatch": "has a payload that does not match the source's JSON Schema",
   "schema-timeout": "has a payload for which the source's JSON Schema takes too long: simplify the schema",
   "payload-too-large": "is larger than its target accepts",
@@ -71,7 +76,8 @@ export const REFUSAL_FIX: Record<Refusal, string> = {
   "parked-early": "repair it, or confirm in the redrive that it is sent as it is",
   "needs-confirmation": "confirm in the redrive that it is sent",
   "not-found": "leave it out of the selection",
-  "payload-unparsable": "edit the payload so that it is valid JSON in UTF-8, or correct its content type",
+  "payload-unparsable":
+    "edit the payload so that it is valid JSON in UTF-8, correct its content type, or confirm in the redrive that it is sent as it is",
   "schema-mismatch": "mend the payload, or correct the schema where it is stricter than the consumer",
   "schema-timeout": "simplify the patterns and references of the schema",
   "payload-too-large": "make the payload smaller, or raise the largest payload in the settings",

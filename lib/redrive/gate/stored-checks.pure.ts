@@ -16,9 +16,9 @@ export function storedChecks(checks: readonly Check[]): StoredCheck[] {
   return checks.map((check) => (isUsual(check) ? check.check : check));
 }
 
-function isUsual({ check, ok, detail, fix, pointer }: Check): boolean {
+function isUsual({ check, ok, detail, warning, fix, pointer }: Check): boolean {
   const usual = USUAL[check];
-  return usual?.ok === ok && usual.detail === detail && fix === undefined && pointer === undefined;
+  return usual?.ok === ok && usual.detail === detail && (warning ?? fix ?? pointer) === undefined;
 }
 
 /** The checks of an item; one of a name that this version does not know says nothing more. */

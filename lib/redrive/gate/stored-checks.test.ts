@@ -15,6 +15,8 @@ const PASSES: DryRunFacts = {
   heldBy: null,
   waits: false,
   processedBy: [],
+  leftOut: [],
+  despite: [],
 };
 
 it("keeps what is usual by name, and gives back what was said", () => {

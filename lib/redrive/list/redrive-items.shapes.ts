@@ -21,6 +21,8 @@ export const findingSchema = z.object({
   /** null = the check was not made, and `detail` says why. */
   ok: z.nullable(z.boolean()),
   detail: z.string(),
+  /** It passed, and `detail` says what a person should know before the send. */
+  warning: z.optional(z.boolean()),
   /** Of a failed check: what a person can do about it. */
   fix: z.optional(z.string()),
   /** JSON pointer to the place in the payload; "" = the whole payload. */

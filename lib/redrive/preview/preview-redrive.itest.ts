@@ -271,6 +271,7 @@ const ask = async (change: Partial<RedriveRequest>) =>
         checkPayloads,
         askOwner: async () => null,
         probe: async () => ({ reachable: true, detail: "answers" }),
+        leftOut: async (_, messages) => messages.map(() => []),
       },
     },
     { select: { filter: {} }, mode: "deliver", lane: "main", ...change } as Parameters<typeof previewRedrive>[1],

@@ -48,7 +48,7 @@ const READ_ONLY = { statementTimeoutMs: PREVIEW_TIMEOUT_MS, readOnly: true };
 const EARLIER_TIMEOUT_MS = 3_000;
 
 /** Without `sample` no event is examined. */
-type PreviewDeps = Deps & { sample?: Pick<SampleDeps, "checkPayloads" | "askOwner" | "probe"> };
+type PreviewDeps = Deps & { sample?: Pick<SampleDeps, "checkPayloads" | "askOwner" | "probe" | "leftOut"> };
 
 /**
  * Previews a redrive of this selection: the number of events, by error code, the refused ones by reason, the time at

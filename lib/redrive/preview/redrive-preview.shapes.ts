@@ -90,6 +90,8 @@ const sampleSchema = z.object({
   whole: z.boolean(),
   wouldGo: countOut,
   refused: countsOut,
+  /** What a person should know of events that are sent, the most frequent first, at most 5: headers that are left out. */
+  warnings: z.array(z.object({ check: z.string(), detail: z.string(), events: countOut })),
   /** Some of the refused, with every check that did not pass. */
   samples: z.array(
     z.object({
@@ -110,6 +112,7 @@ export const frozenSampleSchema = named("FrozenSample", sampleSchema, {
   whole: true,
   wouldGo: 1,
   refused: { "schema-mismatch": 1, "held-by-head": 2 },
+  warnings: [],
   samples: [],
   targets: [],
 });

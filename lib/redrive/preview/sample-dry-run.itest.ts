@@ -22,9 +22,15 @@ beforeEach(async () => {
 const schemas = createSchemaCheck(systemClock);
 afterAll(() => schemas.close());
 const checkPayloads = createPayloadChecker(schemas, systemClock);
+const sample: Pick<SampleDeps, "checkPayloads" | "askOwner" | "probe" | "leftOut"> = {
+  checkPayloads,
+  askOwner: async () => owner,
+  probe: async () => reachable,
+  leftOut: async (_, messages) => messages.map(({ headers }) => headers.map(([name]) => JSON.stringify(name))),
+};
 const preview = (change: Partial<PreviewRequest> = {}) =>
   previewRedrive(
-    { ...world.deps, sample: { checkPayloads, askOwner: async () => owner, probe: async () => reachable } },
+    { ...world.deps, sample },
     { select: { filter: {} }, mode: "deliver", lane: "main", ...change },
     localViewer("ada"),
   );
@@ -118,12 +124,41 @@ test("who approves a redrive sees the dry run of what it has frozen", async () =
     "billing",
   );
   const { id } = await world.request({ startAt: new Date(Date.now() + 3_600_000).toISOString() });
-  const checks = { checkPayloads, askOwner: async () => owner, probe: async () => reachable };
-  expect(await sampleFrozen({ ...world.deps, ...checks }, id, localViewer("jonas"))).toMatchObject({
+  expect(await sampleFrozen({ ...world.deps, ...sample }, id, localViewer("jonas"))).toMatchObject({
     whole: true,
     checked: 3,
     wouldGo: 1,
     refused: { "schema-mismatch": 1, "held-by-head": 1 },
     samples: [{ version: 2, refusal: "schema-mismatch" }, { version: 3 }],
   });
+});
+
+test("a payload that does not parse goes once it is confirmed, in a preview and in what is approved", async () => {
+  await world.source("billing", { schema: NEEDS_AMOUNT });
+  await world.park(
+    2,
+    (index) => ({ headers: [], payload: Buffer.from(index === 0 ? "{NaN" : '{"amount":1}') }),
+    "billing",
+  );
+  expect(await preview()).toMatchObject({
+    eligible: 1,
+    refused: { "payload-unparsable": 1 },
+    sample: { refused: { "payload-unparsable": 1 }, warnings: [] },
+  });
+  const despite = ["payload-unparsable"] as const;
+  const confirmed = { refused: {}, warnings: [{ check: "payload-parses", events: 1 }] };
+  expect(await preview({ despite: [...despite] })).toMatchObject({ eligible: 2, refused: {}, sample: confirmed });
+  const { id } = await world.request({
+    startAt: new Date(Date.now() + 3_600_000).toISOString(),
+    despite: [...despite],
+  });
+  expect(await sampleFrozen({ ...world.deps, ...sample }, id, localViewer("jonas"))).toMatchObject(confirmed);
+});
+
+test("a preview names the headers that are left out, with the number of events", async () => {
+  await world.source("billing");
+  await world.park(3, (index) => ({ headers: index < 2 ? [["my header", "v"]] : [] }), "billing");
+  expect((await preview()).sample!.warnings).toEqual([
+    { check: "headers", events: 2, detail: expect.stringContaining('without the header "my header"') },
+  ]);
 });

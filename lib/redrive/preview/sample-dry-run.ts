@@ -42,6 +42,8 @@ const SAMPLE_BYTES_MAX = 8 * 1024 * 1024;
 const SAMPLE_TIMEOUT_MS = 1_500;
 /** Refused events that the preview shows. */
 const SAMPLES_MAX = 5;
+/** Different warnings that the preview shows. */
+const WARNINGS_MAX = 5;
 /** Earlier versions of sampled events that are read, at most. */
 const EARLIER_MAX = 1_000;
 /** Maximum number of targets of a selection whose connection is tested. */
@@ -56,6 +58,8 @@ export type SampleDeps = Pick<Deps, "db" | "clock" | "log"> & {
   ): Promise<{ answers: CheckAnswer[]; refusesUnanswered: boolean } | null>;
   /** Whether this process can reach the target; null = no answer within the time limit. */
   probe(target: TargetRow): Promise<{ reachable: boolean; detail: string } | null>;
+  /** The headers that the target's protocol cannot carry, for each message. */
+  leftOut(target: TargetRow, messages: readonly EventBody[]): Promise<string[][]>;
 };
 
 /** `target`: where all events go; null = to the target of each one's source on the lane. */
@@ -92,10 +96,10 @@ export async function sampleDryRun(
  */
 export async function sampleFrozen(deps: SampleDeps, id: string, viewer: Viewer): Promise<SampleOut> {
   const asOfMs = deps.clock.wallMs();
-  const { lane, earlier, ...redrive } = await readRedrive(deps.db, viewer, id, asOfMs);
+  const { lane, earlier, despite, ...redrive } = await readRedrive(deps.db, viewer, id, asOfMs);
   const target = await redriveTarget(deps.db, viewer, redrive.target);
   const selection = scopeSelection(viewer, "redrive", { redrive: id, outcome: ["open"] });
-  const selected = { selection, asOfMs, cutoff: cutoffOf(selection, asOfMs), despite: [] };
+  const selected = { selection, asOfMs, cutoff: cutoffOf(selection, asOfMs), despite };
   const read = async (tx: Queryable) => {
     const frozen = await readCandidates(tx, { ...selected, after: null, limit: FREEZE_INLINE_MAX });
     const planned = frozen.map((candidate) => ({ candidate, refusal: null, detail: null }));
@@ -129,7 +133,8 @@ async function examine(
   const wanted = target === null ? sources.flatMap((id) => ofSource.get(id) ?? []) : events.length > 0 ? [target] : [];
   const targets = await targetStates(deps, tx, wanted);
   const targetOf = ({ sourceId }: Event) => target ?? ofSource.get(sourceId) ?? null;
-  const examined = await examineEach(deps, tx, { events, targetOf, targets, lane });
+  const { despite } = selected;
+  const examined = await examineEach(deps, tx, { events, targetOf, targets, lane, despite });
   const skipped = await skippedAmong(
     tx,
     examined.map(({ event }) => event.id),
@@ -202,6 +207,7 @@ async function examineEach(
     targetOf: (event: Event) => TargetRow | null;
     targets: readonly TargetState[];
     lane: string;
+    despite: SelectedForRedrive["despite"];
   },
 ): Promise<Examined[]> {
   const bodies = await readBodies(tx, set.events);
@@ -218,6 +224,7 @@ async function examineEach(
   );
   const checks = new Map(withBodies.map(({ event }, index) => [event.id, checked[index]!]));
   const owners = await askOwners(deps, withBodies, set.targetOf);
+  const leftOut = await headersLeftOut(deps, withBodies, set.targetOf);
   return withBodies.map(({ event, body }) => {
     const facts = set.targets.find(({ row }) => row.id === set.targetOf(event)?.id)?.facts;
     const verdictAt = (target: DryRunFacts["target"]) =>
@@ -225,6 +232,8 @@ async function examineEach(
         payload: { bytes: body.payload.byteLength, bytesMax, ...checks.get(event.id)! },
         target,
         version: event.version,
+        leftOut: leftOut.get(event.id) ?? [],
+        despite: set.despite,
         ...order.get(event.id)!,
       });
     const owner = owners.get(event.id);
@@ -278,7 +287,7 @@ function refusalsOf(ends: ReadonlyMap<string, End>): Map<string, Refusal> {
 function summary(
   examined: readonly Examined[],
   ends: ReadonlyMap<string, End>,
-): Pick<SampleOut, "checked" | "wouldGo" | "refused" | "samples"> {
+): Pick<SampleOut, "checked" | "wouldGo" | "refused" | "samples" | "warnings"> {
   const refused: Record<string, number> = {};
   for (const refusal of refusalsOf(ends).values()) refused[refusal] = (refused[refusal] ?? 0) + 1;
   const stopped = [...ends.values()].flatMap(({ outcome, examined: each }) =>
@@ -291,6 +300,7 @@ function summary(
     checked: examined.length,
     wouldGo: examined.length - stopped.length,
     refused,
+    warnings: warningsOf(examined),
     samples: shown.map(({ refusal, detail, each: { event, findings } }) => ({
       id: event.id,
       eventId: event.eventId,
@@ -302,6 +312,17 @@ function summary(
           : findings.filter(({ ok }) => ok !== true),
     })),
   };
+}
+
+/** Each warning once, with the number of events that it is about; the most frequent first. */
+function warningsOf(examined: readonly Examined[]): SampleOut["warnings"] {
+  const counts = new Map<string, SampleOut["warnings"][number]>();
+  for (const { check, detail, warning } of examined.flatMap(({ findings }) => findings)) {
+    if (!warning) continue;
+    const key = `${check} ${detail}`;
+    counts.set(key, { check, detail, events: (counts.get(key)?.events ?? 0) + 1 });
+  }
+  return [...counts.values()].sort((a, b) => b.events - a.events).slice(0, WARNINGS_MAX);
 }
 
 /** What the owners of the targets say of the sample, by event id. Those without a check endpoint say nothing. */
@@ -327,6 +348,26 @@ async function askOwners(
     }),
   );
   return judged;
+}
+
+/** By event id, of those of which something is left out. */
+async function headersLeftOut(
+  deps: SampleDeps,
+  held: readonly { event: Event; body: EventBody }[],
+  targetOf: (event: Event) => TargetRow | null,
+): Promise<Map<string, string[]>> {
+  const names = new Map<string, string[]>();
+  for (const [row, sent] of Map.groupBy(held, ({ event }) => targetOf(event))) {
+    if (row === null) continue;
+    const each = await deps.leftOut(
+      row,
+      sent.map(({ body }) => body),
+    );
+    each.forEach((left, index) => {
+      if (left.length > 0) names.set(sent[index]!.event.id, left);
+    });
+  }
+  return names;
 }
 
 type Event = Omit<Candidate, "version"> & { version: bigint | null };

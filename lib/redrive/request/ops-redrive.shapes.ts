@@ -24,7 +24,7 @@ const query = filterQuery(
     ),
     despite: described(
       z.optional(listText(CONFIRMABLE_REFUSALS)),
-      "Events marked at intake that are sent all the same, with commas between them",
+      "Refusals that are set aside, with commas between them: such events are sent all the same",
     ),
     reason: described(z.optional(z.string()), "Why; the audit keeps its first 2,000 characters"),
   },

@@ -49,7 +49,7 @@ export const targetName = z.nullish(z.string("must be the name of a target").che
 /** What becomes of earlier versions that are parked outside of the selection, see `order/order-gate.pure`; absent = hold. */
 export const earlierChoice = z.optional(z.enum(EARLIER_CHOICES, `must be one of ${EARLIER_CHOICES.join(", ")}`));
 
-/** Events that admission marked: they are refused unless the redrive says that it sends them despite it. */
+/** Marks of admission, and payloads that do not parse: such events are refused unless the redrive says that it sends them despite it. */
 export const despiteChoice = z.optional(
   z
     .array(z.enum(CONFIRMABLE_REFUSALS, `must be one of ${CONFIRMABLE_REFUSALS.join(", ")}`))

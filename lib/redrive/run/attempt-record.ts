@@ -1,6 +1,7 @@
 import { redactText } from "@/lib/guard/masking/mask-text.pure";
 import type { Deps } from "@/lib/platform/deps";
 import { currentIds } from "@/lib/platform/tracing/spans";
+import { leftOutText } from "@/lib/redrive/gate/dry-run.pure";
 import type { ClaimedItem } from "@/lib/redrive/run/store/claim-items.write";
 import type { AttemptClose } from "@/lib/redrive/run/store/finish-items.write";
 import type { SliceTarget } from "@/lib/redrive/targets/target";
@@ -31,6 +32,13 @@ export function closeOf(item: ClaimedItem, target: SliceTarget, record: AttemptR
     detail: failed ? chainText(record.error) : null,
     decision: decisionOf(target, record),
   };
+}
+
+/** The same with the headers that the attempt was sent without: a target may answer what it does because of them. */
+export function sentWithout(close: AttemptClose, leftOut: readonly string[]): AttemptClose {
+  const without = leftOutText(leftOut);
+  if (without === null) return close;
+  return { ...close, detail: close.detail === null ? without : `${close.detail}; ${without}` };
 }
 
 function decisionOf(target: SliceTarget, record: AttemptRecord): StoredDecision | null {

@@ -180,7 +180,8 @@ function examine(
   };
   const ruling = gate(item, gateRules);
   if (!ruling.pass) {
-    const findings = [...gateChecks(item, gateRules), ...(body ? dryRunOf(facts, rules, ownOf(facts)).findings : [])];
+    const found = body ? dryRunOf(facts, rules, ownOf(facts), gateRules.despite).findings : [];
+    const findings = [...gateChecks(item, gateRules), ...found];
     return { ...base, findings, decided: { kind: "refused", refusal: ruling.refusal, detail: "" } };
   }
   if (!body) return { ...base, decided: { kind: "refused", refusal: "not-found", detail: "its body is gone" } };
@@ -190,7 +191,7 @@ function examine(
   if (route.kind === "wait") return { ...base, decided: { kind: "later", waitMs: route.waitMs } };
   const open = route.kind === "stand-in" ? own!.standIn! : own;
   if (!verify && holds(open?.health)) return { ...base, decided: { kind: "back" } };
-  const verdict = dryRunOf(facts, rules, open);
+  const verdict = dryRunOf(facts, rules, open, gateRules.despite);
   if (verdict.kind === "wait") return { ...base, decided: { kind: "back" } };
   const stoodIn = open === own ? [] : [standInFinding(own!, open!)];
   // What is sent has passed the gate: only a person who asks with a dry run is shown each of its rules.
@@ -230,11 +231,18 @@ function ownOf({ target }: ItemToExamine): Exclude<FoundTarget, NoTarget> | null
 }
 
 /** `open`: where it would be sent; null = its target's fault says why nowhere. Its body is there. */
-function dryRunOf({ item, body, check, order, target }: ItemToExamine, { settings }: Rules, open: Healthy | null) {
+function dryRunOf(
+  { item, body, check, order, target }: ItemToExamine,
+  { settings }: Rules,
+  open: Healthy | null,
+  despite: GateRules["despite"],
+) {
   return dryRun({
     payload: { bytes: body!.payload.byteLength, bytesMax: settings.payloadBytesMax, ...check! },
     target: open ? targetFacts(open.target.row.name, open.health) : (target as NoTarget),
     version: item.version,
+    leftOut: open?.target.publisher.leftOut?.(body!) ?? [],
+    despite,
     ...order,
   });
 }

@@ -7,7 +7,7 @@ import { type Span, withSpan } from "@/lib/platform/tracing/spans";
 import { isItsTurn } from "@/lib/redrive/gate/dry-run.pure";
 import { gate } from "@/lib/redrive/gate/gate.pure";
 import { readRulesOver } from "@/lib/redrive/gate/read-rules";
-import { closeOf, logAttempt, textOf } from "@/lib/redrive/run/attempt-record";
+import { closeOf, logAttempt, sentWithout, textOf } from "@/lib/redrive/run/attempt-record";
 import { publishInSpan, startAttemptSpan } from "@/lib/redrive/run/attempt-trace";
 import type { ExaminedItem } from "@/lib/redrive/run/examine";
 import { budgetRouteOf } from "@/lib/redrive/run/fallback.pure";
@@ -227,7 +227,7 @@ function callOf(
     onClose: async (record) => {
       releasePlaces(session, operation, 1);
       if (record.verdict?.away) target.markUnreachable(textOf(record.error));
-      const close = closeOf(item, target, record);
+      const close = sentWithout(closeOf(item, target, record), target.publisher.leftOut?.(body) ?? []);
       const retryCount = outgoingRetryCount(repeatedBefore, record.attempt);
       const span = spans.get(record.attempt) ?? null;
       span?.set({ "parkade.outcome": close.state, "parkade.code": close.code ?? "OK" });

@@ -93,7 +93,7 @@ async function examinePart<Candidate extends MendCandidate>(
   const changed = held.flatMap(({ candidate, body }, index) => {
     const result = results[index]!;
     return result.kind === "changed"
-      ? [{ id: candidate.id, sourceId: candidate.sourceId, eventType: body.eventType, ...result.message }]
+      ? [{ ...body, id: candidate.id, sourceId: candidate.sourceId, ...result.message }]
       : [];
   });
   const checks = await deps.checkPayloads.inForce(db, changed);

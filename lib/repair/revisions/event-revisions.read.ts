@@ -5,7 +5,7 @@ import { maskData, maskHeaders } from "@/lib/guard/masking/mask.pure";
 import { type MaskSet, NOTHING_MASKED, setFor } from "@/lib/guard/masking/mask-rule.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { assertMay, may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import type { Header } from "@/lib/intake/dead-letter.pure";
+import type { Header, Origin } from "@/lib/intake/dead-letter.pure";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { ITEM } from "@/lib/redrive/states/state.sql";
 import { redactRecipe } from "@/lib/repair/recipes/redact-recipe.pure";
@@ -69,12 +69,15 @@ export async function readRevisions(db: Queryable, viewer: Viewer, id: string): 
   return { items, total: rows[0]?.total ?? 0 };
 }
 
-export type StoredRevision = { payload: Buffer; contentType: string; headers: Header[] };
+/** `origin`: of the first arrival, which holds the properties of its broker; no revision has its own. */
+export type StoredRevision = { payload: Buffer; contentType: string; headers: Header[]; origin: Origin };
+
+const ORIGIN = "(select origin from dlq_event_bodies where id = $1) as origin";
 
 /** The bytes of one revision, unmasked. null = it is not stored. */
 export async function readRevisionBytes(db: Queryable, id: string, revision: number): Promise<StoredRevision | null> {
   const [row] = await db.query<StoredRevision>(
-    `select payload, "contentType", headers from (${REVISIONS}) r where revision = $2`,
+    `select payload, "contentType", headers, ${ORIGIN} from (${REVISIONS}) r where revision = $2`,
     [id, revision],
     { name: "revision-bytes" },
   );
@@ -142,22 +145,25 @@ async function readDetails(
   { id, revisions, set }: { id: string; revisions: readonly number[]; set: MaskSet },
 ): Promise<{ shown: RevisionDetail; stored: StoredRevision }[]> {
   const rows = await db.query<RevisionRow & StoredRevision>(
-    `select ${COLUMNS}, payload, headers from (${REVISIONS}) r where revision = any($2::int[])`,
+    `select ${COLUMNS}, payload, headers, ${ORIGIN} from (${REVISIONS}) r where revision = any($2::int[])`,
     [id, revisions],
     { name: "revision-details", isoTimes: true },
   );
   const sends = await withSends(
     db,
     id,
-    rows.map(({ payload: _, headers: __, ...row }) => rowOut(viewer, row, set)),
+    rows.map(({ payload: _, headers: __, origin: ___, ...row }) => rowOut(viewer, row, set)),
   );
-  return revisions.map((revision) => {
-    const at = rows.findIndex((row) => row.revision === revision);
-    if (at < 0) throw unknownRevision(id, revision);
-    const { payload, contentType, headers } = rows[at]!;
-    const shown = { ...sends[at]!, body: bodyOf(payload, contentType, set), headers: maskHeaders(headers, set) };
-    return { shown, stored: { payload, contentType, headers } };
-  });
+  return Promise.all(
+    revisions.map(async (revision) => {
+      const at = rows.findIndex((row) => row.revision === revision);
+      if (at < 0) throw unknownRevision(id, revision);
+      const { payload, contentType, headers, origin } = rows[at]!;
+      const stored = { payload, contentType, headers, origin };
+      const shown = { ...sends[at]!, body: await bodyOf(stored, set), headers: maskHeaders(headers, set) };
+      return { shown, stored };
+    }),
+  );
 }
 
 type SendRow = RevisionOut["sentBy"][number] & { revision: number; sends: number };

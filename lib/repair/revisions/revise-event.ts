@@ -1,3 +1,5 @@
+import { type FormedBody, formOf, formWords } from "@/lib/events/detail/body-form.pure";
+import { decodeBody } from "@/lib/events/detail/decode-body.read";
 import { unknownEvent, unknownRevision } from "@/lib/events/detail/event-detail.read";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { holdsMasked } from "@/lib/guard/masking/mask.pure";
@@ -55,6 +57,7 @@ export async function editEvent(
     if (!may(viewer, "reveal") && holdsMasked(base, setFor((await readMasks(tx)).of(source), false)))
       throw maskedRefusal(viewer, "The event has");
     const edited = editedBytes(base, request, headersMax);
+    await assertEncoded(base, { ...edited, origin: base.origin }, request);
     const changed = changedParts(base, edited);
     // Who edits what is no longer current must hear that first.
     if (changed.length === 0 && request.base === current) {
@@ -70,7 +73,7 @@ export async function editEvent(
         fields: [{ field: payloadField(request), detail }],
       });
     }
-    const [check] = await deps.checkPayloads.inForce(tx, [{ ...edited, sourceId, eventType }]);
+    const [check] = await deps.checkPayloads.inForce(tx, [{ ...edited, origin: base.origin, sourceId, eventType }]);
     const problems = problemsOf(check!);
     const field = changed.includes("payload") ? payloadField(request) : "contentType";
     // New headers leave a payload as broken as it was.
@@ -160,6 +163,19 @@ function editedPayload(base: StoredRevision, request: EditRequest): Uint8Array {
   if (sent === null) throw invalid("base64", "must be base64 text");
   assertNoMask(decoder.decode(base.payload), decoder.decode(sent), payloadField(request));
   return sent;
+}
+
+/** Text would be sent as what the message calls its body: a consumer would undo an encoding that nobody applied. */
+async function assertEncoded(base: StoredRevision, edited: FormedBody, { text }: EditRequest): Promise<void> {
+  const words = formWords(formOf(edited));
+  if (text === undefined || words === null) return;
+  const decoded = await decodeBody(base);
+  // A header may name an encoding that something on the way has undone.
+  if (decoded === null || decoded.text === null) return;
+  throw invalid(
+    "text",
+    `would be sent as ${words}, as the message calls its body: give the encoded bytes as base64, or correct the content type and the headers in the same edit`,
+  );
 }
 
 /** A mask that the request adds was read from a masked answer, and would be stored in the place of the value. */

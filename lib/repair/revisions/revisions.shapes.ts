@@ -89,6 +89,7 @@ export const revisionDetailSchema = named(
       bytes: 16,
       masked: false,
       maskedCount: 0,
+      decoded: null,
     },
     headers: [["x-tenant", "north"]],
   },

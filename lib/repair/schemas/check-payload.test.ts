@@ -1,4 +1,6 @@
+import { gzipSync } from "node:zlib";
 import { afterAll, describe, expect, test } from "vitest";
+import type { FormedBody } from "@/lib/events/detail/body-form.pure";
 import { systemClock } from "@/lib/platform/clock";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { type CheckOptions, createPayloadChecker } from "@/lib/repair/schemas/check-payload";
@@ -8,7 +10,7 @@ import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
 const schemas = createSchemaCheck(systemClock, { quickMs: 200, slowMs: 300 });
 afterAll(() => schemas.close());
 const checker = createPayloadChecker(schemas, systemClock);
-type Checked = { payload: Uint8Array; contentType: string; schema: object | null };
+type Checked = Pick<FormedBody, "payload" | "contentType"> & Partial<FormedBody> & { schema: object | null };
 /** Each text is a version of its own. */
 const stored = (schema: object) => {
   const text = JSON.stringify(schema);
@@ -16,7 +18,7 @@ const stored = (schema: object) => {
 };
 const checkAll = (payloads: Checked[], options?: CheckOptions) =>
   checker.against(
-    payloads.map(({ schema, ...payload }) => ({ ...payload, schema: schema && stored(schema) })),
+    payloads.map(({ schema, ...body }) => ({ headers: [], origin: {}, ...body, schema: schema && stored(schema) })),
     options,
   );
 const check = async (payload: Uint8Array, contentType: string, schema: object | null) => {
@@ -29,6 +31,8 @@ const schema = {
   properties: { amount: { type: "integer", minimum: 1 }, at: { type: "string", format: "date-time" } },
 };
 const bytes = (text: string) => Buffer.from(text);
+const utf16 = Buffer.from('{"amount":3}', "utf16le");
+const latin1 = Buffer.from('{"amount":3,"name":"Zo\u00eb"}', "latin1");
 const catastrophic = { properties: { a: { pattern: "^(a+)+$" } } };
 const stuck = bytes(JSON.stringify({ a: `${"a".repeat(60)}!` }));
 
@@ -68,6 +72,25 @@ describe("the check of a payload", () => {
     });
     expect((await check(bytes("<a/>"), "application/json", null)).parses.ok).toBe(false);
     expect((await check(Buffer.from([0x22, 0xff, 0x22]), "application/json", null)).parses.ok).toBe(false);
+  });
+
+  test.each<[string, Partial<FormedBody>, boolean | null]>([
+    ["gzip with its content-encoding", { payload: gzipSync("{}"), headers: [["content-encoding", "gzip"]] }, null],
+    ["UTF-16 with its charset", { payload: utf16, contentType: "application/json; charset=utf-16" }, null],
+    ["UTF-16 with its byte order mark", { payload: Buffer.from(`\ufeff{"amount":3}`, "utf16le") }, null],
+    ["latin-1 with its charset", { payload: latin1, contentType: "application/json;charset=ISO-8859-1" }, null],
+    ["latin-1 that nothing names", { payload: latin1 }, false],
+    ["no body", { payload: bytes("") }, null],
+    ["NaN, as Python writes it", { payload: bytes('{"amount":NaN}') }, false],
+    ["JSON that something has decompressed on its way", { headers: [["content-encoding", "gzip"]] }, true],
+  ])("%s, with a schema and without", async (_, change, ok) => {
+    const body = { payload: bytes('{"amount":3}'), contentType: "application/json", ...change };
+    const [plain, judged] = await checkAll([
+      { ...body, schema: null },
+      { ...body, schema },
+    ]);
+    expect([plain!.parses.ok, judged!.parses.ok, judged!.schema.ok]).toEqual([ok, ok, ok]);
+    if (ok === null) expect(judged!.schema.detail).toMatch(/^not checked: the (body is empty|message says that)/);
   });
 
   test("names what does not match, and a schema that cannot be used lets nothing through", async () => {

@@ -1,3 +1,4 @@
+import { type FormedBody, isJsonType, whyNotPlain } from "@/lib/events/detail/body-form.pure";
 import type { Clock } from "@/lib/platform/clock";
 import type { Queryable } from "@/lib/platform/database/db";
 import { createTurns } from "@/lib/platform/turns";
@@ -21,8 +22,6 @@ export type PayloadCheck = {
   };
 };
 
-type Payload = { payload: Uint8Array; contentType: string };
-
 /** `faultsMax`: faults of one payload at most, 1 unless it is given. */
 export type CheckOptions = { faultsMax?: number };
 
@@ -33,12 +32,12 @@ export type PayloadChecker = {
    */
   inForce(
     db: Queryable,
-    payloads: readonly (Payload & { sourceId: string; eventType: string | null })[],
+    payloads: readonly (FormedBody & { sourceId: string; eventType: string | null })[],
     options?: CheckOptions,
   ): Promise<PayloadCheck[]>;
   /** The same with named schemas; null = a payload must only be valid JSON. */
   against(
-    payloads: readonly (Payload & { schema: SchemaInForce | null })[],
+    payloads: readonly (FormedBody & { schema: SchemaInForce | null })[],
     options?: CheckOptions,
   ): Promise<PayloadCheck[]>;
 };
@@ -53,9 +52,9 @@ export function createPayloadChecker(schemas: SchemaCheck, clock: Clock): Payloa
     const checks: PayloadCheck[] = [];
     const bySchema = new Map<string, number[]>();
     const turns = createTurns(clock);
-    for (const [index, { payload, contentType, schema }] of payloads.entries()) {
+    for (const [index, { schema, ...body }] of payloads.entries()) {
       if (schema === null) {
-        checks[index] = withoutSchema(payload, contentType);
+        checks[index] = withoutSchema(body);
         if (turns.due()) await turns.give();
         continue;
       }
@@ -72,7 +71,7 @@ export function createPayloadChecker(schemas: SchemaCheck, clock: Clock): Payloa
           options,
         );
         outcomes.forEach((outcome, place) => {
-          checks[indexes[place]!] = checkOf(outcome, schema);
+          checks[indexes[place]!] = checkOf(outcome, schema, payloads[indexes[place]!]!);
         });
       }),
     );
@@ -84,7 +83,7 @@ export function createPayloadChecker(schemas: SchemaCheck, clock: Clock): Payloa
     inForce: async (db, payloads, options) => {
       const found = await known.find(db, payloads);
       return against(
-        payloads.map(({ payload, contentType }, index) => ({ payload, contentType, schema: found[index]! })),
+        payloads.map((body, index) => ({ ...body, schema: found[index]! })),
         options,
       );
     },
@@ -100,23 +99,26 @@ const NO_SCHEMA: PayloadCheck["schema"] = {
 };
 const NO_JSON = { ok: false, detail: "the payload is not valid JSON in UTF-8" };
 
-function withoutSchema(payload: Uint8Array, contentType: string): PayloadCheck {
-  if (!isJson(contentType)) {
+function withoutSchema(body: FormedBody): PayloadCheck {
+  const { payload, contentType } = body;
+  if (!isJsonType(contentType)) {
     return { parses: { ok: null, detail: `not checked: ${contentType || "no content type"}` }, schema: NO_SCHEMA };
   }
   try {
     JSON.parse(utf8.decode(payload));
     return { parses: { ok: true, detail: "valid JSON" }, schema: NO_SCHEMA };
   } catch {
-    return { parses: NO_JSON, schema: NO_SCHEMA };
+    return { parses: unparsed(body), schema: NO_SCHEMA };
   }
 }
 
-function isJson(contentType: string): boolean {
-  return /^[^;]*[/+]json\s*(;|$)/i.test(contentType);
+/** An empty or encoded body is no JSON in UTF-8, and need not be: its consumer reads it as its message says. */
+function unparsed(body: FormedBody): PayloadCheck["parses"] {
+  const why = whyNotPlain(body);
+  return why === null ? NO_JSON : { ok: null, detail: `not checked: ${why}` };
 }
 
-function checkOf(outcome: SchemaOutcome, schema: SchemaInForce): PayloadCheck {
+function checkOf(outcome: SchemaOutcome, schema: SchemaInForce, body: FormedBody): PayloadCheck {
   const { id, eventType, version } = schema;
   const judged = { judgedBy: { id, eventType, version }, faults: [], moreFaults: false };
   const name = schemaName(schema);
@@ -128,7 +130,10 @@ function checkOf(outcome: SchemaOutcome, schema: SchemaInForce): PayloadCheck {
     };
   }
   const { parses, unusable, moreFaults } = outcome;
-  if (!parses) return { parses: NO_JSON, schema: { ...judged, ok: false, detail: NO_JSON.detail } };
+  if (!parses) {
+    const unread = unparsed(body);
+    return { parses: unread, schema: { ...judged, ...unread } };
+  }
   const faults = outcome.faults.map(schemaFault);
   const ok = unusable === null && faults.length === 0;
   const detail =

@@ -25,7 +25,7 @@ export async function checkSchema(
 ): Promise<SchemaCheckOut> {
   const sourceId = await readSourceId(deps.db, viewer, source);
   await assertPayloadSchema(deps.schemas, schema, "schema");
-  const payload = { payload: Buffer.from(text), contentType: "application/json" };
+  const payload = { payload: Buffer.from(text), contentType: "application/json", headers: [], origin: {} };
   const options = { faultsMax: FAULTS_MAX };
   const [check] = schema
     ? await deps.checkPayloads.against([{ ...payload, schema: draftSchema(eventType, schema) }], options)

@@ -1,4 +1,5 @@
 import { readBodies } from "@/lib/events/bodies.read";
+import type { FormedBody } from "@/lib/events/detail/body-form.pure";
 import type { EventStatus } from "@/lib/events/event-state.pure";
 import { type Candidate, cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
 import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
@@ -85,7 +86,7 @@ export async function trySchema(
       const checks = await deps.checkPayloads.against(events.map((event) => ({ ...event, schema: draft })));
       for (const [index, check] of checks.entries()) {
         if (check.schema.ok) part.passed++;
-        else if (check.schema.tooSlow || check.parses.ok === false) part.undecided++;
+        else if (check.schema.tooSlow || check.parses.ok !== true) part.undecided++;
         else {
           part.failed++;
           if (part.samples.length < SAMPLES_MAX) part.samples.push(await sampleOf(deps, events[index]!, draft));
@@ -97,7 +98,7 @@ export async function trySchema(
   return { parked: await of("PENDING"), delivered: await of("REDRIVEN") };
 }
 
-type Read = { id: string; eventId: string; confirmed: boolean; payload: Uint8Array; contentType: string };
+type Read = FormedBody & { id: string; eventId: string; confirmed: boolean };
 
 /** A failed event is checked once more, for all of its faults. */
 async function sampleOf(
@@ -146,7 +147,7 @@ async function* payloadsOf(
       const bodies = await readBodies(db, small);
       const events = small.flatMap(({ id, eventId, confirmed }) => {
         const body = bodies.get(id);
-        return body ? [{ id, eventId, confirmed, payload: body.payload, contentType: body.contentType }] : [];
+        return body ? [{ ...body, id, eventId, confirmed }] : [];
       });
       yield { events, tooLarge: part.length - events.length };
     }

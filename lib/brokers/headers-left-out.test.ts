@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import type { SourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
+import { brokerRegistry } from "@/lib/brokers/registry";
+import type { Header } from "@/lib/intake/dead-letter.pure";
+import { systemClock } from "@/lib/platform/clock";
+
+const brokers = brokerRegistry({ clock: systemClock, random: () => 0.5, secrets: { variables: {}, listed: [] } });
+const headers: Header[] = [
+  ["x-tenant", "eu"],
+  ["my header", "a"],
+  ["x-tenant", "us"],
+  ["x-retry-count", "2"],
+  ["x-redrive-id", "018f9c4e-1111-7000-8000-000000000001"],
+];
+
+test.each<[SourceConfig["kind"], string[]]>([
+  ["http", ['"my header"']],
+  ["amqp10", ['"x-tenant" beside its first value']],
+  ["celery", ['"x-tenant" beside its last value']],
+  ["bullmq", ['"x-tenant"', '"my header"']],
+  ["sidekiq", ['"x-tenant"', '"my header"']],
+  // These carry all of them, or fail the send by the name of the header.
+  ["rabbitmq", []],
+  ["kafka", []],
+  ["sqs", []],
+  ["nats", []],
+  ["pubsub", []],
+  ["redis-stream", []],
+  ["outbox", []],
+])("what a send to %s leaves out", (kind, expected) => {
+  expect(brokers.leftOut({ kind, config: {} } as SourceConfig, { headers, origin: {} })).toEqual(expected);
+});
