@@ -1,3 +1,5 @@
+import type { GroupList } from "../lib/events/events.shapes.ts";
+import type { AlertList } from "../lib/observe/alerts/alerts.shapes.ts";
 import type { AlertRuleList } from "../lib/observe/alerts/rules/alert-rules.shapes.ts";
 import {
   type HookReceiver,
@@ -102,6 +104,36 @@ test("a failing consumer makes a group, its alert comes by webhook and mail, and
   await expect(about).toContainText("resolved, acknowledged by");
   expect(fired()).toHaveLength(1);
   await expect.poll(() => mailbox.mails.length, TOLD).toBe(2);
+});
+
+test("1,000 events of one outage are one group and one alert, and one press redrives them", async ({
+  page,
+  parkade,
+  request,
+}) => {
+  const source = await parkade.source("outage", { ratePerSecond: 1_000 });
+  const letters = (n: number, count: number, alphabet: string) =>
+    Array.from({ length: count }, (_, at) => alphabet[(n * (at + 7) + at) % alphabet.length]).join("");
+  await source.park(
+    numbered("o", 1_000).map((event, n) => {
+      const pod = `orders-${letters(n, 9, "bcdf456789")}-${letters(n + 3, 5, "bcdfghjk2456789")}`;
+      const reference = letters(n, 3, "QXRBWK") + (n % 10) + letters(n + 1, 2, "BTZ");
+      const slug = `${letters(n, 4, "aeioutr")}-${letters(n + 2, 6, "mnopqrstu")}-shirt`;
+      const message = `no answer from ${pod}:8080 for ${reference}, /products/${slug}/${n}`;
+      return { ...event, errorCode: "TIMEOUT", error: { message } };
+    }),
+  );
+  const groups = async () =>
+    ((await (await request.get(`/api/v1/groups?source=${source.name}`)).json()) as GroupList).items;
+  const alerts = async () =>
+    ((await (await request.get(`/api/v1/alerts?source=${source.name}`)).json()) as AlertList).items;
+  expect(await groups()).toMatchObject([{ counts: { PENDING: 1_000 } }]);
+  await expect.poll(async () => (await alerts()).length, TOLD).toBe(1);
+
+  await page.goto(`/groups/${(await groups())[0]!.fingerprint}`);
+  await page.getByRole("button", { name: "Redrive 1,000", exact: true }).click();
+  await expect.poll(async () => (await groups())[0]?.counts.REDRIVEN).toBe(1_000);
+  expect(await alerts()).toHaveLength(1);
 });
 
 test("a rule is tried against the past while it is typed, added, switched off and deleted", async ({
