@@ -160,16 +160,21 @@ function producerIn({ headers = [], origin = {}, structured = null }: StoredLett
     const source = (document as { source?: unknown } | undefined)?.source;
     return typeof source === "string" ? source : null;
   }
-  return ofOrigin(origin) ?? ofHeaders(headers);
+  return ofHeaders(headers, origin) ?? SCOPES[origin.convention ?? ""]?.(origin) ?? null;
 }
 
-/** Over HTTP attributes are percent-encoded among the headers, and as they are in the origin. */
-function ofOrigin({ convention, properties }: Origin): string | null {
-  const source = convention === "cloudevents" ? properties?.source : null;
-  return typeof source === "string" ? source : null;
-}
+const textIn = (value: unknown) => (typeof value === "string" && value !== "" ? value : null);
 
-function ofHeaders(headers: readonly Header[]): string | null {
+/** What each convention calls the scope of its message ids, where a stored origin has it: equal to \`within\` of its reading. */
+const SCOPES: Readonly<Record<string, (origin: Origin) => string | null>> = {
+  nservicebus: ({ consumer, queue }) => textIn(consumer) ?? textIn(queue),
+  "nats-advisory": ({ stream }) => textIn(stream),
+  "eventbridge-rule": ({ target }) => textIn(target),
+};
+
+function ofHeaders(headers: readonly Header[], { convention, properties }: Origin): string | null {
+  // Over HTTP attributes are percent-encoded among the headers, and as they are in the origin.
+  if (convention === "cloudevents") return textIn(properties?.source);
   for (const wanted of ATTRIBUTES) {
     const found = headers.find(([name]) => name.toLowerCase() === wanted);
     const text = found && headerText(found);

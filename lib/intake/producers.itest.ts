@@ -103,6 +103,10 @@ describe("an event that was parked before producers were a part of its identity"
     ],
     ["AMQP", { headers: [["cloudEvents:source", EU]] }],
     ["RabbitMQ", { headers: [["cloudEvents_source", EU]] }],
+    ["NServiceBus", { origin: { convention: "nservicebus", consumer: EU, queue: "billing" } }],
+    ["NServiceBus without an endpoint", { origin: { convention: "nservicebus", queue: EU } }],
+    ["NATS", { origin: { convention: "nats-advisory", stream: EU } }],
+    ["EventBridge", { origin: { convention: "eventbridge-rule", target: EU } }],
     [
       "a structured CloudEvent",
       { contentType: "application/cloudevents+json", payload: Buffer.from(`{"id":"7","source":"${EU}"}`) },

@@ -15,6 +15,7 @@ const SUBJECTS = [
 /** Suggested actions; any other action can be typed. */
 const ACTIONS = [
   "event.parked",
+  "event.changed",
   "event.queued",
   "event.ignored",
   "event.released",

@@ -97,17 +97,19 @@ export function limitedEventId(text: string | null): string | null {
   return `${start}~${createHash("sha256").update(trimmed).digest("hex")}`;
 }
 
-function eventIdOf(input: MappingInput): string | null {
+function identityOf(input: MappingInput): Pick<MappedFields, "eventId" | "producer"> {
   const { cloudEvent, reading, message } = input;
   const { headers } = message;
+  const identity = (id: string | null, producer: string | null = null) => ({
+    eventId: limitedEventId(id),
+    ...(producer === null ? {} : { producer: clean(producer) }),
+  });
+  if (cloudEvent !== null) return identity(cloudEvent.get("id")!, cloudEvent.get("source")!);
   const idempotencyOrId = headers.firstText(EVENT_ID_HEADERS);
-  return (
-    cloudEvent?.get("id") ??
-    (idempotencyOrId === null ? null : unquoted(idempotencyOrId)) ??
-    headers.text(DEBEZIUM_ID_HEADER) ??
-    reading.messageId ??
-    message.messageId
-  );
+  const own = idempotencyOrId === null ? headers.text(DEBEZIUM_ID_HEADER) : unquoted(idempotencyOrId);
+  if (own !== null) return identity(own);
+  const messageId = reading.messageId ?? message.messageId;
+  return identity(messageId, messageId === null ? null : reading.within);
 }
 
 function aggregateIdOf(input: MappingInput): string | null {
@@ -142,8 +144,7 @@ function customaryFields(input: MappingInput): MappedFields {
   const { cloudEvent } = input;
   const { headers } = input.message;
   return {
-    eventId: limitedEventId(eventIdOf(input)),
-    ...(cloudEvent === null ? {} : { producer: clean(cloudEvent.get("source")!) }),
+    ...identityOf(input),
     aggregateType: limited(
       headers.firstText(AGGREGATE_TYPE_HEADERS) ??
         cloudEvent?.get("aggregatetype") ??

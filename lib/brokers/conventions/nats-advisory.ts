@@ -27,6 +27,8 @@ function read(message: Message): Reading | null {
     attempts,
     failedAtMs: instantMs(message.property("failedAt")),
     messageId: message.messageId,
+    // One stream of advisories captures what is said of several streams.
+    within: stream,
     eventType: null,
     inner: null,
   };

@@ -31,6 +31,8 @@ function read({ headers, messageId }: Message): Reading | null {
     attempts: 1,
     failedAtMs: nserviceBusTimeMs(headers.text("NServiceBus.TimeOfFailure")),
     messageId: headers.text("NServiceBus.MessageId") ?? messageId,
+    // Each endpoint that a message is published to fails it under the same id, and all of them share the error queue.
+    within: consumer ?? queue,
     eventType: dotnetTypeName(headers.text("NServiceBus.EnclosedMessageTypes")),
     inner: null,
   };

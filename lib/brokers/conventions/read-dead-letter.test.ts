@@ -443,6 +443,28 @@ describe("event identity", () => {
       { eventId: "ref" },
       undefined,
     ],
+    [
+      "NServiceBus, the endpoint that failed",
+      delivery({
+        "NServiceBus.MessageId": "m",
+        "NServiceBus.FailedQ": "q",
+        "NServiceBus.ProcessingEndpoint": "Billing",
+      }),
+      {},
+      "Billing",
+    ],
+    [
+      "NServiceBus, the queue where no endpoint is named",
+      delivery({ "NServiceBus.MessageId": "m", "NServiceBus.FailedQ": "billing@HOST" }),
+      {},
+      "billing",
+    ],
+    [
+      "NServiceBus with an id of the application's own",
+      delivery({ "event-id": "e", "NServiceBus.MessageId": "m", "NServiceBus.FailedQ": "q" }),
+      {},
+      undefined,
+    ],
     ["no CloudEvent: its type is missing", delivery(CE, withId), {}, undefined],
     ["no CloudEvent", delivery({}, withId), {}, undefined],
   ])("has the producer of %s", (_, from, mapping, expected) => {

@@ -91,6 +91,15 @@ const STRANGE = [
     origin: { convention: "none", key: null, nested: { list: [1, null, { a: "\n" }] } },
   }),
   deadLetter({ eventId: "far", version: 9_223_372_036_854_775_807n, aggregateId: "other" }),
+  deadLetter({ eventId: "7", producer: "/shop/eu" }),
+  deadLetter({ eventId: "7", producer: `/shop/${"\u20ac".repeat(300)}` }),
+  deadLetter({
+    eventId: "7",
+    producer: "/shop/eu",
+    payload: Buffer.from("{}"),
+    origin: { offset: "7" },
+    headers: [["b", ""]],
+  }),
 ];
 
 async function parkStrange(): Promise<void> {
@@ -144,7 +153,7 @@ describe("an export that is restored", () => {
     await parkStrange();
     await giveHistory();
     const before = await rows(world.db);
-    expect(before.event_revisions).toHaveLength(3);
+    expect(before.event_revisions).toHaveLength(4);
     const lines = await exported();
     await forget();
     expect(await restore(lines)).toEqual(lines.map(() => "restored"));

@@ -50,6 +50,8 @@ function read(message: Message): Reading | null {
     attempts: (headers.count("RETRY_ATTEMPTS") ?? 0) + 1,
     failedAtMs: null,
     messageId: schedule === null ? json.scalar("/id") : headers.text("EXECUTION_ID"),
+    // The targets of an event may share a dead-letter queue.
+    within: schedule === null ? headers.text("TARGET_ARN") : null,
     eventType: schedule === null ? json.scalar("/detail-type") : null,
     inner: { ...withoutOwned(message, { owns }), sentAtMs: instantMs(json.scalar("/time")) ?? message.sentAtMs },
   };
