@@ -117,6 +117,7 @@ const CSV_COLUMNS = [
     "payloadBytes",
     "tags",
     "revision",
+    "firstFailedAt",
   ] as const),
 ] satisfies (keyof EventOut)[];
 

@@ -3,14 +3,28 @@
 import { useNow, useZone } from "@/lib/platform/browser/clock-zone.browser";
 import { formatAbsolute, formatAgo, formatShort } from "@/lib/platform/plain/format.pure";
 
+type TimeAgoProps = {
+  at: string | null;
+  /** Other times by their names, shown on hover. */
+  beside?: Record<string, string | null>;
+  className?: string;
+};
+
 /** `3m ago`, with the absolute time in the chosen zone on hover. While the clock is unknown: `20 Nov 14:02`. */
-export function TimeAgo({ at, className }: { at: string | null; className?: string }) {
+export function TimeAgo({ at, beside = {}, className }: TimeAgoProps) {
   const now = useNow();
   const zone = useZone();
   if (at === null) return <span className="text-faint">never</span>;
   const ms = Date.parse(at);
+  const others = Object.entries(beside).flatMap(([name, other]) =>
+    other === null ? [] : [`${name} ${formatAbsolute(Date.parse(other), zone)}`],
+  );
   return (
-    <time dateTime={at} data-tip={formatAbsolute(ms, zone)} className={className ?? "whitespace-nowrap"}>
+    <time
+      dateTime={at}
+      data-tip={[formatAbsolute(ms, zone), ...others].join("\n")}
+      className={className ?? "whitespace-nowrap"}
+    >
       {now === 0 ? formatShort(ms, "utc") : formatAgo(ms, now)}
     </time>
   );

@@ -97,8 +97,10 @@ export const FILTER_OPTIONS: readonly Option[] = [
   { name: "status", value: "status", values: FILTER_STATUSES, many: true, text: "State" },
   { name: "traceId", value: "id", many: true, text: "Id of the trace" },
   { name: "admission", value: "mark", values: ADMISSION_MARKS, many: true, text: "Mark that it got when it arrived" },
-  { name: "from", value: "time", text: "First parked at or after: ISO 8601, epoch milliseconds, or like -24h" },
+  { name: "from", value: "time", text: "First parked at or after: ISO 8601, seconds since 1970, or like -24h" },
   { name: "to", value: "time", text: "First parked before, in the same forms" },
+  { name: "failedFrom", value: "time", text: "Failed last at or after, in the same forms" },
+  { name: "failedTo", value: "time", text: "Failed last before, in the same forms" },
   { name: "q", value: "words", text: "Words of the error; all must occur" },
   { name: "tag.<key>", value: "value", many: true, text: "A tag of the event, such as --tag.orderId=77" },
 ];

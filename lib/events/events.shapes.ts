@@ -40,7 +40,10 @@ const eventShape = {
   attempts: z.int(),
   bounces: z.int(),
   firstSeen: timeOut,
+  /** Of the last failure: a bounce brings another time. */
   failedAt: nullableTime,
+  /** Of the failure before the event was parked first; null = it named no time, nor did a bounce. */
+  firstFailedAt: nullableTime,
   lastAttemptAt: nullableTime,
   lastErrorCode: nullableText,
   lastError: nullableText,
@@ -75,6 +78,7 @@ const EVENT_EXAMPLE: EventOut = {
   bounces: 0,
   firstSeen: "2026-11-22T02:44:59.120Z",
   failedAt: "2026-11-22T02:44:58.000Z",
+  firstFailedAt: "2026-11-22T02:44:58.000Z",
   lastAttemptAt: null,
   lastErrorCode: "TIMEOUT",
   lastError: "stock service did not answer within 2000 ms",

@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { mergeGroup } from "@/lib/events/groups/aliases/merge-groups";
 import { moveGroups } from "@/lib/events/groups/aliases/move-groups";
+import { listEvents } from "@/lib/events/list/event-list.read";
 import { changeSettings } from "@/lib/guard/settings/change-settings";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { type ParkOutcome, parkEvents } from "@/lib/intake/park-events";
 import { readRedriveSuccess } from "@/lib/observe/stats/stats.read";
 import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
@@ -41,7 +43,11 @@ async function redrive(eventIds: string[], outcome: ItemOutcome): Promise<string
   return id;
 }
 
-async function comesBack(eventId: string, redriveId: string | null, errorCode = "UPSTREAM_5XX"): Promise<ParkOutcome> {
+async function comesBack(
+  eventId: string,
+  redriveId: string | null,
+  { errorCode = "UPSTREAM_5XX", ...more }: Partial<DeadLetter> = {},
+): Promise<ParkOutcome> {
   const mark = redriveId === null ? null : { redriveId, attempt: 1 };
   const stored = await world.event(eventId);
   const letter = deadLetter({
@@ -51,6 +57,7 @@ async function comesBack(eventId: string, redriveId: string | null, errorCode = 
     version: null,
     errorCode,
     redrive: mark,
+    ...more,
   });
   return (await parkEvents(world.deps, [{ source: "orders", letter }], localViewer("tester")))[0]!;
 }
@@ -72,6 +79,27 @@ const cooldownMs = async (eventId: string) =>
   )[0]!.ms;
 
 describe("an event that comes back", () => {
+  test("keeps the time of its first failure beside that of the last one", async () => {
+    const [first, second, third] = ["2026-11-01T00:00:00.000Z", "2026-11-02T00:00:00.000Z", "2026-11-03T00:00:00.000Z"];
+    const parse = (at: string | undefined) => Date.parse(at!);
+    const letter = deadLetter({ eventId: "timed", aggregateId: null, failedAtMs: parse(first) });
+    await parkEvents(world.deps, [{ source: "orders", letter }], localViewer("tester"));
+    const times = async () => {
+      const page = { filter: { eventId: ["timed"] }, limit: 1, cursor: null };
+      const [event] = (await listEvents(world.db, localViewer(), page, Date.now())).items;
+      return [event?.firstFailedAt, event?.failedAt];
+    };
+    expect(await times()).toEqual([first, first]);
+    for (const [failedAtMs, expected] of [
+      [parse(second), [first, second]],
+      [null, [first, second]],
+      [parse(third), [first, third]],
+    ] as const) {
+      await comesBack("timed", await redrive(["timed"], DELIVERED), { failedAtMs });
+      expect(await times()).toEqual(expected);
+    }
+  });
+
   test("has failed: it cools down by the store's clock, longer each time, and is ignored at the redrive limit", async () => {
     await changeSettings(
       world.deps,

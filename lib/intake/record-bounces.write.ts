@@ -328,6 +328,7 @@ async function updateFacts(tx: Tx, bounces: Bounce[]): Promise<void> {
   await tx.run(
     `update dlq_event_facts f
         set last_error_code = w.error_code, last_error = w.error,
+            first_failed_at = case when w.failed_at is null then f.first_failed_at else coalesce(f.first_failed_at, f.failed_at) end,
             failed_at = coalesce(to_timestamp(w.failed_at / 1000), f.failed_at)
        from unnest($1::uuid[], $2::text[], $3::text[], $4::float8[])
          as w (id, error_code, error, failed_at)

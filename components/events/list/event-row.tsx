@@ -81,7 +81,7 @@ export const EventRow = memo(function EventRow(props: Props) {
         {gone ? <span className="text-faint">left this list</span> : <EventBadge event={event} />}
       </td>
       <td className={classNames(styles.seen, "text-muted")}>
-        <TimeAgo at={event.firstSeen} />
+        <TimeAgo at={event.firstSeen} beside={{ "first failed": event.firstFailedAt, "last failed": event.failedAt }} />
       </td>
       <td className={classNames(styles.code, "truncate font-mono text-sm")} title={visible(event.errorCode)}>
         <bdi>{visible(event.errorCode)}</bdi>

@@ -89,7 +89,8 @@ function ControlLine({ control }: { control: AppliedControl }) {
 function EventSection({ event }: { event: EventDetail }) {
   const times = [
     ["first seen", event.firstSeen],
-    ["failed", event.failedAt],
+    ["first failed", event.firstFailedAt === event.failedAt ? null : event.firstFailedAt],
+    [event.firstFailedAt === event.failedAt ? "failed" : "last failed", event.failedAt],
     ["last attempt", event.lastAttemptAt],
     ["redriven", event.redriveAt],
     ["confirmed", event.confirmedAt],

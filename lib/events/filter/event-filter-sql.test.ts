@@ -22,6 +22,8 @@ const filters = fc.record(
     status: fc.uniqueArray(fc.constantFrom(...FILTER_STATUSES), { minLength: 1 }),
     from: fc.constantFrom("-1h", "2026-11-20", "1900-01-01", "now"),
     to: fc.constantFrom("now", "+1h", "2100-01-01"),
+    failedFrom: fc.constantFrom("-1h", "1795167660"),
+    failedTo: fc.constantFrom("now", "2100-01-01"),
     q: fc.string({ unit: "binary", maxLength: 20 }),
     tags: fc.dictionary(fc.string({ minLength: 1, maxLength: 8 }), values, { minKeys: 1, maxKeys: 3 }),
   },

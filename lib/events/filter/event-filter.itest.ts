@@ -5,6 +5,7 @@ import {
   FILTER_STATUSES,
   type FilterStatus,
   fromSearchParams,
+  resolveFailedWindow,
   resolveWindow,
   toSearchParams,
 } from "@/lib/events/filter/event-filter.shapes";
@@ -130,6 +131,8 @@ function letterOf(i: number): DeadLetter {
       message: `call ${i} of ${["stock", "pricing"][i % 2]} for "sku ${"abc"[i % 3]}" of x${i % 4}@shop.example failed`,
       stack: null,
     },
+    // Not in the order of arrival.
+    failedAtMs: i % 13 === 0 ? null : NOW - ((i * 7) % EVENTS) * 0.5 * HOUR,
     tags: { orderId: String(i % 60), tenant: i % 3 ? "acme" : "globex" },
   });
 }
@@ -161,6 +164,8 @@ const filters: fc.Arbitrary<EventFilter> = fc.record(
     ),
     from: fc.constantFrom("-95m", "-20h", "-1195m", "2026-11-19T17:13:00Z", "-30d"),
     to: fc.constantFrom("now", "-10m", "-1141m", "2026-11-20"),
+    failedFrom: fc.constantFrom("-3d", "-90h", "2026-11-13", "1795110060"),
+    failedTo: fc.constantFrom("now", "-2d", "2026-11-19T17:13:00Z"),
     tags: fc.constantFrom<Record<string, string[]>>(
       { orderId: ["7"] },
       { tenant: ["acme"] },
@@ -185,6 +190,7 @@ type Stored = {
   confirmed_at: number | null;
   cooldown_until: number | null;
   first_seen: number;
+  failed_at: number | null;
   last_error: string;
   aggregate_type: string | null;
   aggregate_blacklisted: boolean;
@@ -208,6 +214,7 @@ async function matching(filter: EventFilter): Promise<string[]> {
 function matches(row: Stored, filter: EventFilter): boolean {
   const among = (value: string | null, list?: string[]) => !list || (value !== null && list.includes(value));
   const { fromMs, toMs } = resolveWindow(filter, NOW);
+  const failed = resolveFailedWindow(filter, NOW);
   return (
     among(row.source, filter.source) &&
     among(row.event_id, filter.eventId) &&
@@ -219,6 +226,8 @@ function matches(row: Stored, filter: EventFilter): boolean {
     (!filter.status || filter.status.some((status) => hasStatus(row, status))) &&
     (fromMs === null || row.first_seen >= fromMs) &&
     (toMs === null || row.first_seen < toMs) &&
+    (failed.fromMs === null || (row.failed_at !== null && row.failed_at >= failed.fromMs)) &&
+    (failed.toMs === null || (row.failed_at !== null && row.failed_at < failed.toMs)) &&
     Object.entries(filter.tags ?? {}).every(([key, values]) => values.includes(row.tags[key] ?? "")) &&
     (filter.q ?? "")
       .toLowerCase()
@@ -315,10 +324,12 @@ const windowOk = (filter: EventFilter) => {
   }
 };
 
-/** Filters that no index of few events answers: a search reads groups and last errors. */
-const searches = filters.map(({ q = "stock", from, to, tags }) =>
-  fromSearchParams(toSearchParams({ q, from, to, tags } as EventFilter)),
-);
+/** Filters that no index of few events answers: groups, last errors and times of failure are read. */
+const searches = filters.map(({ q, failedFrom, failedTo, from, to, tags }) => {
+  const searched =
+    failedFrom === undefined && failedTo === undefined ? { q: q ?? "stock" } : { q, failedFrom, failedTo };
+  return fromSearchParams(toSearchParams({ ...searched, from, to, tags } as EventFilter));
+});
 
 describe("any filter", () => {
   test.each([

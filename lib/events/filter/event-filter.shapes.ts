@@ -17,6 +17,7 @@ import { SUMMARY_BYTES_MAX } from "@/lib/platform/plain/storable.pure";
 export {
   FILTER_STATUSES,
   type FilterStatus,
+  resolveFailedWindow,
   resolveInstant,
   resolveWindow,
   toSearchParams,
@@ -99,6 +100,11 @@ const filterObject = z.strictObject({
     "First parked at or after: ISO 8601, epoch seconds or milliseconds, or relative like -24h",
   ),
   to: described(z.optional(instant), "First parked before, in the same forms"),
+  failedFrom: described(
+    z.optional(instant),
+    "Failed last at or after, as its source says, in the same forms: events that do not say when they failed are left out",
+  ),
+  failedTo: described(z.optional(instant), "Failed last before, in the same forms"),
   traceId: z.optional(values),
   /** The mark that the event got when it arrived. */
   admission: z.optional(valuesOf(z.enum(ADMISSION_MARKS, `must be one of ${ADMISSION_MARKS.join(", ")}`))),

@@ -1,5 +1,10 @@
 import { EVENT_STATUSES, type EventStatus } from "@/lib/events/event-state.pure";
-import { type EventFilter, type FilterStatus, resolveWindow } from "@/lib/events/filter/event-filter.shapes";
+import {
+  type EventFilter,
+  type FilterStatus,
+  resolveFailedWindow,
+  resolveWindow,
+} from "@/lib/events/filter/event-filter.shapes";
 import { likePattern, wordsOf } from "@/lib/events/filter/search-words.pure";
 import { groupsMeant } from "@/lib/events/groups/aliases/aliases.sql";
 import type { ScopedFilter } from "@/lib/guard/viewer/scope.shapes";
@@ -60,6 +65,7 @@ export function compileFilter(filter: ScopedFilter, nowMs: number, options: Comp
   const { fromMs, toMs } = options.window ?? resolveWindow(filter, nowMs);
   const conditions = [
     ...windowConditions(fromMs, toMs, params),
+    ...failedConditions(filter, nowMs, params),
     ...valueConditions(filter, params),
     ...statusConditions(filter.status, nowMs, params),
     ...tagConditions(filter.tags, params),
@@ -75,6 +81,14 @@ function windowConditions(fromMs: number | null, toMs: number | null, params: Pa
   const bound = (ms: number) => `${params.add(uuidv7LowerBound(Math.ceil(ms)))}::uuid`;
   if (fromMs !== null) conditions.push({ field: "window", sql: `e.id >= ${bound(fromMs)}` });
   if (toMs !== null) conditions.push({ field: "window", sql: `e.id < ${bound(toMs)}` });
+  return conditions;
+}
+
+function failedConditions(filter: EventFilter, nowMs: number, params: Params): Condition[] {
+  const { fromMs, toMs } = resolveFailedWindow(filter, nowMs);
+  const conditions: Condition[] = [];
+  if (fromMs !== null) conditions.push({ field: "failedFrom", sql: `e.failed_at >= ${instant(fromMs, params)}` });
+  if (toMs !== null) conditions.push({ field: "failedTo", sql: `e.failed_at < ${instant(toMs, params)}` });
   return conditions;
 }
 

@@ -36,6 +36,8 @@ const filters: fc.Arbitrary<EventFilter> = fc.record(
     status: fc.uniqueArray(fc.constantFrom(...FILTER_STATUSES), { minLength: 1 }),
     from: instant,
     to: instant,
+    failedFrom: instant,
+    failedTo: instant,
     q: text.map((value) => `${value}x`),
     tags: fc.dictionary(
       text.filter((key) => key !== "__proto__"),

@@ -29,7 +29,13 @@ const LIST_NAMES = [
   "traceId",
   "admission",
 ] as const;
-const SINGLE_NAMES = ["from", "to", "q"] as const;
+const SINGLE_NAMES = ["from", "to", "failedFrom", "failedTo", "q"] as const;
+type SingleName = (typeof SINGLE_NAMES)[number];
+
+/** The filter has one value of this name, and no list. */
+export function isSingleName(name: string): name is SingleName {
+  return (SINGLE_NAMES as readonly string[]).includes(name);
+}
 
 /** Every name of the query string except `tag.<key>`. */
 export const FILTER_NAMES: readonly string[] = [...LIST_NAMES, ...SINGLE_NAMES];
@@ -77,7 +83,7 @@ export function readNames(
   const faults: FieldError[] = [];
   for (const name of new Set(params.keys())) {
     const all = params.getAll(name);
-    const single = (SINGLE_NAMES as readonly string[]).includes(name);
+    const single = isSingleName(name);
     if (all.length > 1 && (single || also.includes(name))) faults.push({ field: name, detail: "must be given once" });
     if (also.includes(name)) continue;
     if (single) {
@@ -115,16 +121,29 @@ export function resolveInstant(value: string, nowMs: number): number | null {
   return relative[1] === "+" ? nowMs + distance : nowMs - distance;
 }
 
-/** The window of a filter: [fromMs, toMs), null = open. Throws DomainError `invalid-window` when it is reversed. */
-export function resolveWindow(
-  filter: Pick<EventFilter, "from" | "to">,
+/** [fromMs, toMs), null = open. */
+type Window = { fromMs: number | null; toMs: number | null };
+
+/** The window of a filter in which events were parked first. Throws DomainError `invalid-window` when it is reversed. */
+export function resolveWindow(filter: Pick<EventFilter, "from" | "to">, nowMs: number): Window {
+  return windowBetween(filter, ["from", "to"], nowMs);
+}
+
+/** The window in which events failed last. Throws DomainError `invalid-window` when it is reversed. */
+export function resolveFailedWindow(filter: Pick<EventFilter, "failedFrom" | "failedTo">, nowMs: number): Window {
+  return windowBetween(filter, ["failedFrom", "failedTo"], nowMs);
+}
+
+function windowBetween<From extends string, To extends string>(
+  filter: { [name in From | To]?: string | undefined },
+  [from, to]: [From, To],
   nowMs: number,
-): { fromMs: number | null; toMs: number | null } {
-  const fromMs = filter.from === undefined ? null : resolveInstant(filter.from, nowMs);
-  const toMs = filter.to === undefined ? null : resolveInstant(filter.to, nowMs);
+): Window {
+  const at = (value: string | undefined) => (value === undefined ? null : resolveInstant(value, nowMs));
+  const [fromMs, toMs] = [at(filter[from]), at(filter[to])];
   if (fromMs !== null && toMs !== null && fromMs > toMs) {
-    throw new DomainError("invalid-window", "The window is reversed: from is after to, swap them", {
-      fields: [{ field: "from", detail: "is after to" }],
+    throw new DomainError("invalid-window", `The window is reversed: ${from} is after ${to}, swap them`, {
+      fields: [{ field: from, detail: `is after ${to}` }],
     });
   }
   return { fromMs, toMs };

@@ -1,5 +1,10 @@
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { FILTER_NAMES, FILTER_STATUSES, type FilterStatus } from "@/lib/events/filter/filter-params.shapes";
+import {
+  FILTER_NAMES,
+  FILTER_STATUSES,
+  type FilterStatus,
+  isSingleName,
+} from "@/lib/events/filter/filter-params.shapes";
 import { ADMISSION_MARKS, type AdmissionMark } from "@/lib/intake/admission/admission.pure";
 
 /**
@@ -83,7 +88,7 @@ export function addTerm(filter: EventFilter, { name, value }: Term): EventFilter
     const key = name.slice(TAG.length);
     return { ...filter, tags: { ...filter.tags, [key]: added(filter.tags?.[key], value) } };
   }
-  if (name === "q" || name === "from" || name === "to") return { ...filter, [name]: value };
+  if (isSingleName(name)) return { ...filter, [name]: value };
   if (name === "status") return { ...filter, status: added(filter.status, value) as FilterStatus[] };
   if (name === "admission") return { ...filter, admission: added(filter.admission, value) as AdmissionMark[] };
   const list = name as ListName;
@@ -114,7 +119,7 @@ export function removeTerm(filter: EventFilter, { name, value }: Term): EventFil
     else delete next.tags;
     return next;
   }
-  if (name === "q" || name === "from" || name === "to") {
+  if (isSingleName(name)) {
     delete next[name];
     return next;
   }
@@ -144,7 +149,9 @@ export function termsOf(filter: EventFilter): Term[] {
   for (const [key, list] of Object.entries(filter.tags ?? {})) {
     for (const value of list) terms.push({ name: TAG + key, value });
   }
-  if (filter.q !== undefined) terms.push({ name: "q", value: filter.q });
+  for (const name of ["failedFrom", "failedTo", "q"] as const) {
+    if (filter[name] !== undefined) terms.push({ name, value: filter[name] });
+  }
   return terms;
 }
 

@@ -71,6 +71,7 @@ describe("terms of a filter", () => {
     errorCode: ["TIMEOUT", "UPSTREAM_5XX"],
     status: ["PENDING"],
     tags: { region: ["eu"] },
+    failedFrom: "-7d",
     q: "stock",
     from: "-24h",
   };

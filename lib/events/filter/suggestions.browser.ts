@@ -21,6 +21,8 @@ const NAME_HINTS: Record<string, string> = {
   status: "state of the event",
   traceId: "one trace",
   admission: "mark it got when it arrived",
+  failedFrom: "failed last since: -7d, 2026-11-20",
+  failedTo: "failed last before",
 };
 
 const MARK_HINTS: Record<AdmissionMark, string> = {
@@ -40,6 +42,8 @@ export const NAME_SUGGESTIONS: Suggestion[] = [
   "fingerprint",
   "traceId",
   "admission",
+  "failedFrom",
+  "failedTo",
 ]
   .filter((name) => FILTER_NAMES.includes(name))
   .map((value) => ({ value, hint: NAME_HINTS[value] }));

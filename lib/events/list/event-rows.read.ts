@@ -10,6 +10,7 @@ import { maskText } from "@/lib/guard/masking/mask-text.pure";
 export const EVENT_COLUMNS = `e.id, s.name as source, e.event_id as "eventId", nullif(e.producer, '') as producer, e.aggregate_id as "aggregateId",
   e.aggregate_type as "aggregateType", e.version, e.event_type as "eventType", e.error_code as "errorCode",
   e.fingerprint, e.status, e.attempts, e.bounces, e.first_seen as "firstSeen", e.failed_at as "failedAt",
+  e.first_failed_at as "firstFailedAt",
   e.last_attempt_at as "lastAttemptAt", e.last_error_code as "lastErrorCode", e.last_error as "lastError",
   e.last_operator as "lastOperator", e.redrive_at as "redriveAt", e.confirmed_at as "confirmedAt",
   e.cooldown_until as "cooldownUntil", e.trace_id as "traceId", e.payload_bytes as "payloadBytes", e.tags, e.admission,

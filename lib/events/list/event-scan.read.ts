@@ -9,7 +9,7 @@ import {
 } from "@/lib/events/filter/event-filter.sql";
 import { KIND_FIELDS, KIND_ROWS_MAX, kindConditions } from "@/lib/events/list/event-kinds.read";
 import { EVENT_COLUMNS } from "@/lib/events/list/event-rows.read";
-import { inGroups, readSearch, type Search } from "@/lib/events/list/event-search.read";
+import { IN_FACTS, inGroups, readSearch, type Search } from "@/lib/events/list/event-search.read";
 import type { ScopedFilter } from "@/lib/guard/viewer/scope.shapes";
 import { controlledParts } from "@/lib/order/controls/controlled-parts.read";
 import type { Queryable } from "@/lib/platform/database/db";
@@ -67,7 +67,10 @@ async function scanOne(db: Queryable, scan: Scan): Promise<ScannedEvent[]> {
   const near = await run(db, probe(scan));
   if (near.length >= scan.limit) return near;
   if (scan.filter.tags && (await areRare(db, scan.filter.tags))) return run(db, throughTags(scan));
-  if (search !== null) return scanSearch(db, scan, { search, near });
+  if (search !== null) {
+    const failed = await fewFailed(db, scan);
+    return failed === null ? scanSearch(db, scan, { search, near }) : run(db, named(scan, failed));
+  }
   // Without a covered field every kind may match: by kind, a page of each would be read instead of one page of all.
   const rest = plan.covered.length === 0 ? IN_ORDER : plan;
   const window = likelyWindow(scan, near);
@@ -76,6 +79,30 @@ async function scanOne(db: Queryable, scan: Scan): Promise<ScannedEvent[]> {
     if (within.length >= scan.limit) return within;
   }
   return run(db, inOrder(scan, rest));
+}
+
+/**
+ * The events that failed in the window of the filter, where they are few; null = they are many, or it has none. The order and the limit
+ * make the planner read the index, whatever it expects of a parameter.
+ */
+async function fewFailed(db: Queryable, { filter, nowMs }: Scan): Promise<string[] | null> {
+  const { failedFrom, failedTo } = filter;
+  if (failedFrom === undefined && failedTo === undefined) return null;
+  const { where, values } = compileFilter({ failedFrom, failedTo } as ScopedFilter, nowMs);
+  const rows = await db.query<{ id: string }>(
+    `select e.id from dlq_event_facts e where ${where} order by e.failed_at limit ${RARE_ROWS + 1}`,
+    values,
+    { name: "few-failed" },
+  );
+  return rows.length > RARE_ROWS ? null : rows.map(({ id }) => id);
+}
+
+/** The matching ones of these events. */
+function named(scan: Scan, ids: readonly string[]): Sql {
+  const { sooner, later, params } = soonerAndLater(scan, []);
+  const order = orderOf(scan);
+  const from = `unnest(${params.add(ids)}::uuid[]) n (id) join dlq_event_rows e on e.id = n.id where ${all([...sooner, ...later])}`;
+  return page(scan, from, { order, limit: `${params.add(scan.limit)}::int`, params });
 }
 
 /**
@@ -278,19 +305,22 @@ function page(
 const PROBE_ROWS = 4_000;
 /** The same when a condition reads another table for each row. */
 const PROBE_FACTS = 1_000;
-const FACTS = ["aggregateId", "eventType", "traceId", "tags", "q"] as const;
+const FACTS = ["aggregateId", "eventType", "traceId", "tags", "failedFrom", "failedTo", "q"] as const;
 
-/** The conditions on the id, and the others. */
-function soonerAndLater(scan: Scan): { sooner: string[]; later: string[]; params: Params } {
+/** The conditions on these fields and the bounds of the page, and the other conditions. */
+function soonerAndLater(
+  scan: Scan,
+  fields: readonly FilterField[],
+): { sooner: string[]; later: string[]; params: Params } {
   const { compiled, params } = start(scan, []);
-  const sooner = compiled.conditions.filter(({ field }) => field === "window").map(({ sql }) => sql);
-  const later = compiled.conditions.filter(({ field }) => field !== "window").map(({ sql }) => sql);
+  const sooner = compiled.conditions.filter(({ field }) => fields.includes(field)).map(({ sql }) => sql);
+  const later = compiled.conditions.filter(({ field }) => !fields.includes(field)).map(({ sql }) => sql);
   return { sooner: [...sooner, ...boundsOf(scan, params)], later, params };
 }
 
 /** Searches the next rows of the table and returns the matching ones. */
 function probe(scan: Scan): Sql {
-  const { sooner, later, params } = soonerAndLater(scan);
+  const { sooner, later, params } = soonerAndLater(scan, ["window"]);
   const order = orderOf(scan);
   const facts = FACTS.some((field) => scan.filter[field] !== undefined);
   const next = `select e.* from dlq_events e where ${all(sooner)} order by e.id ${order} limit ${facts ? PROBE_FACTS : PROBE_ROWS}`;
@@ -300,9 +330,9 @@ function probe(scan: Scan): Sql {
   return page(scan, from, { order, limit: `${params.add(scan.limit)}::int`, params });
 }
 
-/** Reads last errors, and of the events with these words the rest. */
+/** Reads times of failure and last errors, and the rest of the events that these match. */
 function throughFacts(scan: Scan, search: Search): Sql {
-  const { sooner, later, params } = soonerAndLater(scan);
+  const { sooner, later, params } = soonerAndLater(scan, IN_FACTS);
   const order = orderOf(scan);
   sooner.push(search.inFacts(params));
   const found = `select e.id from dlq_event_facts e where ${all(sooner)} order by e.id ${order}`;

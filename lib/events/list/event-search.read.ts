@@ -1,5 +1,6 @@
 import {
   type CompiledFilter,
+  type FilterField,
   GROUP_TEXT,
   type Params,
   paramsFrom,
@@ -14,7 +15,8 @@ import type { Queryable } from "@/lib/platform/database/db";
 /**
  * A search selects the events of the groups that hold all its words, which an index finds, and events that hold words in their own
  * last error. No index holds last errors: they are read, about a microsecond each, and only a window or the statement timeout,
- * whose error asks for a window, bounds how many.
+ * whose error asks for a window, bounds how many. A time of failure, which an index holds, is of the same table, and bounds them as well;
+ * without words it is a search that no group decides.
  */
 export type Search = {
   /** The fingerprints of the groups that hold all words. */
@@ -23,12 +25,14 @@ export type Search = {
   inFacts(params: Params): string;
 };
 
-/** null: there are no words, or other names of the filter find fewer events. */
+/** null: there are neither words nor times of failure, or other names of the filter find fewer events. */
 export async function readSearch(db: Queryable, filter: ScopedFilter): Promise<Search | null> {
-  if (filter.q === undefined || isNarrow(filter)) return null;
+  const { q } = filter;
+  if ((q === undefined && !isByFailure(filter)) || isNarrow(filter)) return null;
   const share = await kindShare(db, filter);
   if (share !== null && share.events <= KIND_ROWS_MAX) return null;
-  const words = wordsOf(filter.q);
+  if (q === undefined) return { groups: [], inFacts: () => "true" };
+  const words = wordsOf(q);
   const { groups, lacking } = await readGroups(db, words);
   const sets = leastSets(lacking);
   const inFacts = (params: Params) => {
@@ -46,6 +50,8 @@ function lastErrorHolds([longest, ...others]: readonly string[], params: Params)
   if (others.length === 0) return first;
   return `${first} and lower(e.last_error) like all (${wordPatterns(params.add(others.map(likePattern)))})`;
 }
+
+const isByFailure = ({ failedFrom, failedTo }: ScopedFilter) => failedFrom !== undefined || failedTo !== undefined;
 
 /** Ids, and refinements and marks, whose indexes hold few events. */
 function isNarrow({ eventId, aggregateId, traceId, admission, status }: ScopedFilter): boolean {
@@ -95,10 +101,13 @@ export function inGroups({ q: _q, ...rest }: ScopedFilter, { groups }: Search): 
   return fingerprint.length === 0 ? null : ({ ...rest, fingerprint } as ScopedFilter);
 }
 
+/** Fields whose conditions are over columns of dlq_event_facts, too. */
+export const IN_FACTS: readonly FilterField[] = ["window", "failedFrom", "failedTo"];
+
 /** SQL over `e`: true of each match of other groups, since its facts are among those that the words are in. */
 export function isInFacts(search: Search, { conditions }: Pick<CompiledFilter, "conditions">, params: Params): string {
-  const window = conditions.flatMap(({ field, sql }) => (field === "window" ? [sql] : []));
-  return `e.id in (select e.id from dlq_event_facts e where ${[...window, search.inFacts(params)].join(" and ")})`;
+  const own = conditions.flatMap(({ field, sql }) => (IN_FACTS.includes(field) ? [sql] : []));
+  return `e.id in (select e.id from dlq_event_facts e where ${[...own, search.inFacts(params)].join(" and ")})`;
 }
 
 /**

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { countEvents } from "@/lib/events/list/event-count.read";
+import { scanEvents } from "@/lib/events/list/event-scan.read";
 import { countUpTo, groupCandidates, readCandidates, sampleCandidates } from "@/lib/events/selection/candidates.read";
-import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
+import { scopeFilter, scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
 import { createDb, type Db, type Queryable, type Tx } from "@/lib/platform/database/db";
@@ -18,10 +19,13 @@ const CUTOFF = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 let database: TestDatabase;
 let db: Db;
+/** With one plan for all values, as the console's lists have it. */
+let lists: Db;
 
 beforeAll(async () => {
   database = await testDatabase();
   db = createDb(database.url, { max: 4 });
+  lists = createDb(database.url, { max: 1, genericPlans: "pages" });
   await addSource(db, "orders");
   await addSource(db, "rare");
   await ensurePartitions(db, NOW - (DAYS + 1) * 86_400_000, NOW + 86_400_000);
@@ -36,6 +40,12 @@ beforeAll(async () => {
        from (select n, ($1::float8 - $2::float8 * n)::bigint as ms from generate_series(1, $3::int) n) made`,
     [NOW, (DAYS * 86_400_000) / EVENTS, EVENTS],
   );
+  // One in 4,000 failed a year before it was parked.
+  await db.run(
+    `insert into dlq_event_facts (id, failed_at, last_error, payload_bytes)
+     select id, first_seen - case when substr(event_id, 7)::int % 4000 = 4 then interval '1 year' else interval '1 second' end,
+            'late', 2 from dlq_events`,
+  );
   await db.run(
     "insert into dlq_levels select source_id, error_code, status, date_trunc('hour', first_seen, 'UTC'), count(*) from dlq_events group by 1, 2, 3, 4",
   );
@@ -46,19 +56,20 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
+  await lists.end();
   await db.end();
   await database.drop();
 });
 
-async function rowsRead(read: (tx: Tx) => Promise<unknown>): Promise<number> {
+async function rowsRead(read: (tx: Tx) => Promise<unknown>, store = db): Promise<number> {
   const counted = async (tx: Queryable) => {
     const [row] = await tx.query<{ n: number }>(
       `select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::bigint as n from pg_stat_xact_user_tables
-        where relname like 'dlq_events%'`,
+        where relname like 'dlq_event%'`,
     );
     return row!.n;
   };
-  return db.transaction(async (tx) => {
+  return store.transaction(async (tx) => {
     const before = await counted(tx);
     await read(tx);
     return (await counted(tx)) - before;
@@ -121,4 +132,22 @@ test("a walk by kinds reads its events a few times, and finds each once", async 
   );
   expect(found).toEqual(expected.map(({ id }) => id));
   expect(rows).toBeLessThan(EVENTS * 5);
+});
+
+test("events that failed long before they arrived are found by their time of failure", async () => {
+  const filter: EventFilter = { failedTo: "-300d" };
+  const listed: string[] = [];
+  const rows = await rowsRead(async (tx) => {
+    const found = await scanEvents(tx, {
+      ...{ filter: scopeFilter(localViewer(), filter), nowMs: NOW, from: null },
+      ...{ towards: "older", limit: 50 },
+    });
+    listed.push(...found.map(({ eventId }) => eventId));
+  }, lists);
+  expect(listed).toEqual(Array.from({ length: 10 }, (_, n) => `event-${n * 4_000 + 4}`));
+  // A thousand of the newest are looked at first, each in two tables.
+  expect(rows).toBeLessThan(3_000);
+  const page = selected(filter);
+  expect(await rowsRead((tx) => readCandidates(tx, { ...page, after: null, limit: 2_000 }))).toBeLessThan(100);
+  expect(await rowsRead((tx) => countUpTo(tx, page, 10_000))).toBeLessThan(100);
 });

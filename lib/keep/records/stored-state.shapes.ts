@@ -101,6 +101,8 @@ export const storedStateSchema = z.strictObject({
   redrives: smallCount,
   failures: smallCount,
   failedAt: timeOrNull,
+  /** Where it differs from `failedAt`. Absent: the line is of a version that did not keep it. */
+  firstFailedAt: z.optional(timeOrNull),
   lastAttemptAt: timeOrNull,
   redriveAt: timeOrNull,
   confirmedAt: timeOrNull,

@@ -79,8 +79,8 @@ export async function insertRestored(
          from given g),
      facts as (
        insert into dlq_event_facts
-         (id, aggregate_id, event_type, trace_id, failed_at, last_error_code, last_error, payload_bytes, tags)
-       select g.id, g.aggregate_id, g.event_type, g.trace_id, ${time("failedAt")},
+         (id, aggregate_id, event_type, trace_id, failed_at, first_failed_at, last_error_code, last_error, payload_bytes, tags)
+       select g.id, g.aggregate_id, g.event_type, g.trace_id, ${time("failedAt")}, ${time("firstFailedAt")},
               g.doc->>'lastErrorCode', g.doc->>'lastError', g.payload_bytes, g.tags
          from given g),
      revisions as (
