@@ -29,7 +29,7 @@ import {
   storedStateSchema,
 } from "@/lib/keep/records/stored-state.shapes";
 import { queryOf } from "@/lib/platform/api/query.shapes";
-import { described } from "@/lib/platform/api/schemas.shapes";
+import { described, has } from "@/lib/platform/api/schemas.shapes";
 import { isObjectAt, type Member, type Span, sizeOf } from "@/lib/platform/plain/raw-json.pure";
 import {
   ATTEMPTS_MAX,
@@ -161,10 +161,7 @@ const exportedSchema = z.extend(eventInSchema, EXPORTED_AS_STORED);
 z.globalRegistry.add(eventInSchema, {
   id: "EventIn",
   required: ["source", "eventId", "errorCode"],
-  oneOf: [
-    { required: ["payload"], properties: { payload: true, payloadBase64: false } },
-    { required: ["payloadBase64"], properties: { payloadBase64: true, payload: false } },
-  ],
+  oneOf: ["payload", "payloadBase64"].map(has),
   examples: [
     {
       source: "orders",

@@ -9,9 +9,11 @@ export function named<Schema extends z.core.$ZodType>(id: string, schema: Schema
   return schema;
 }
 
+/** A copy of `schema` with a description in the API's document: other fields may share `schema` itself. */
 export function described<Schema extends z.core.$ZodType>(schema: Schema, description: string): Schema {
-  z.globalRegistry.add(schema, { ...z.globalRegistry.get(schema), description });
-  return schema;
+  const copy = z.clone(schema);
+  z.globalRegistry.add(copy, { description });
+  return copy;
 }
 
 /** In JSON Schema: an object that has the property. The linter wants a required property to be a known one. */
