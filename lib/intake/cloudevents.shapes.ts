@@ -16,7 +16,8 @@ import {
 } from "@/lib/intake/arrival.shapes";
 import type { DeadLetter, Header } from "@/lib/intake/dead-letter.pure";
 import type { ReadOptions } from "@/lib/intake/event-in.shapes";
-import { named } from "@/lib/platform/api/schemas.shapes";
+import { KNATIVE_ERROR, knativeFailure } from "@/lib/intake/knative.pure";
+import { described, named } from "@/lib/platform/api/schemas.shapes";
 import { isObjectAt, isTextAt, type Member, type Span } from "@/lib/platform/plain/raw-json.pure";
 import { ATTEMPTS_MAX, isInstant, isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
 
@@ -28,8 +29,8 @@ import { ATTEMPTS_MAX, isInstant, isStorableText, TEXT_MAX, UNSTORABLE_TEXT } fr
  * | eventId | `id` |
  * | eventType | `type` |
  * | source | query `?source=` or header `x-parkade-source`; else `parkadesource`; else `source` when a source has its name |
- * | errorCode | `errorcode` (required) |
- * | error | `errortype`, `errormessage`, `errorstack` |
+ * | errorCode | `errorcode`, else of `knativeerrorcode`; else query `?errorCode=`; else UNKNOWN |
+ * | error | `errortype`, `errormessage` (else of `knativeerrordata`), `errorstack` |
  * | aggregateId | `aggregateid`, else `partitionkey`, else `subject` |
  * | aggregateType, version | `aggregatetype`, `aggregateversion` |
  * | attempts, failedAt | `attempts`, `failedat` (RFC 3339) |
@@ -52,7 +53,11 @@ const ABOUT_THE_FAILURE = new Set([
   "parkadesource",
   "redriveid",
   "redriveattempt",
+  ...Object.values(KNATIVE_ERROR),
 ]);
+
+/** Of a CloudEvent that does not say why it was parked, as dead letter sinks write them. */
+const UNKNOWN_ERROR = "UNKNOWN";
 
 const ATTRIBUTE_NAME = /^[a-z0-9]{1,64}$/;
 const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/i;
@@ -69,7 +74,10 @@ export const cloudEventSchema = named(
     id: attribute(TEXT_MAX.eventId),
     source: attribute(TEXT_MAX.sourceName),
     type: attribute(TEXT_MAX.eventType),
-    errorcode: attribute(TEXT_MAX.errorCode),
+    errorcode: described(
+      optionalAttribute(TEXT_MAX.errorCode),
+      "Else HTTP_ and the status in knativeerrorcode, else the errorCode of the query, else UNKNOWN",
+    ),
     parkadesource: optionalAttribute(TEXT_MAX.sourceName),
     aggregateid: optionalAttribute(TEXT_MAX.aggregateId),
     aggregatetype: optionalAttribute(TEXT_MAX.aggregateType),
@@ -95,8 +103,11 @@ z.globalRegistry.add(cloudEventSchema, {
   additionalProperties: { type: ["string", "boolean"], maxLength: TEXT_MAX.traceId },
 });
 
-/** `source`: as the request says; null = look at the event. */
-export type CloudEventOptions = Omit<ReadOptions, "defaultSource"> & { source: string | null };
+/** `source`: as the request says; null = look at the event. `errorCode`: of events that name none; null = UNKNOWN. */
+export type CloudEventOptions = Omit<ReadOptions, "defaultSource"> & {
+  source: string | null;
+  errorCode: string | null;
+};
 
 /** True when the request carries a CloudEvent in its headers. All four required attributes may still not be there. */
 export function isBinaryMode(headers: Headers): boolean {
@@ -222,6 +233,7 @@ function arrival({ attributes, body, carried, options }: Parts): Arrival {
   const named = (header: string, attribute: string): Header[] =>
     attributes.has(attribute) ? [[header, attributes.get(attribute)!]] : [];
   const text = (name: string, max: number) => bounded(name, attributes.get(name), max);
+  const knative = knativeFailure(attributes);
   const letter: DeadLetter = {
     eventId: text("id", TEXT_MAX.eventId)!,
     aggregateType: text("aggregatetype", TEXT_MAX.aggregateType),
@@ -232,10 +244,10 @@ function arrival({ attributes, body, carried, options }: Parts): Arrival {
     version: versionAttribute(attributes),
     eventType: text("type", TEXT_MAX.eventType),
     traceId: text("traceid", TEXT_MAX.traceId) ?? traceIdOf([...carried, ...named("traceparent", "traceparent")]),
-    errorCode: text("errorcode", TEXT_MAX.errorCode)!,
+    errorCode: text("errorcode", TEXT_MAX.errorCode) ?? knative.errorCode ?? options.errorCode ?? UNKNOWN_ERROR,
     error: {
       type: text("errortype", TEXT_MAX.errorType),
-      message: text("errormessage", TEXT_MAX.errorMessage),
+      message: text("errormessage", TEXT_MAX.errorMessage) ?? knative.message,
       stack: text("errorstack", TEXT_MAX.errorStack),
     },
     attempts: attemptsAttribute(attributes),
@@ -246,7 +258,11 @@ function arrival({ attributes, body, carried, options }: Parts): Arrival {
     tags: {},
     origin: {
       convention: "cloudevents",
-      properties: { source: attributes.get("source"), time: attributes.get("time") },
+      properties: {
+        source: attributes.get("source"),
+        time: attributes.get("time"),
+        [KNATIVE_ERROR.destination]: attributes.get(KNATIVE_ERROR.destination),
+      },
     },
     redrive: redriveMarkOf([
       ...carried,
@@ -267,7 +283,6 @@ function assertAttributes(attributes: Attributes): void {
     if (!attributes.get(name)) malformed(name, "is missing: a CloudEvent has specversion, id, source and type");
   }
   if (attributes.get("specversion") !== "1.0") malformed("specversion", 'must be "1.0"');
-  if (!attributes.get("errorcode")) malformed("errorcode", "is missing: say why the event was parked");
   for (const name of ["time", "failedat"]) {
     const value = attributes.get(name);
     if (value !== undefined && (!RFC3339.test(value) || !isInstant(Date.parse(value)))) {

@@ -184,8 +184,12 @@ export const ingestSchema = z.union([
   z.object({ events: z.array(eventInSchema) }),
 ]);
 
-export const sourceQuery = queryOf({
+export const ingestQuery = queryOf({
   source: described(z.optional(z.string()), "Source of events that name none"),
+  errorCode: described(
+    z.optional(text(TEXT_MAX.errorCode)),
+    "Error code of CloudEvents that name none; default UNKNOWN",
+  ),
 });
 
 /** `storedValuesMax`: of \`stored\`, default STORED_VALUES_MAX. */
