@@ -63,6 +63,15 @@ export const hintsOut = described(
   "What of the filter cannot have been meant, such as a source that does not exist; absent = nothing",
 );
 
+/** Of a file of rows, in a query. */
+export const fileShape = {
+  format: z._default(z.enum(["ndjson", "csv"], "must be ndjson or csv"), "ndjson"),
+  bom: described(
+    z._default(z.enum(["true", "false"], "must be true or false"), "false"),
+    "true: a CSV begins with a byte order mark, by which Excel knows that it is UTF-8",
+  ),
+};
+
 /** Some of `words` with commas between them; `alone`: a word that may stand instead of them. */
 export function listText(words: readonly string[], alone?: string) {
   const one = `(${words.join("|")})`;
