@@ -4,16 +4,16 @@ type Json = Record<string, unknown>;
 
 /**
  * A reviver of `JSON.parse`: rewrites what generators of clients refuse or misread in a JSON Schema into a form of the same
- * meaning, or of a wider one where the server refuses the rest: openapi-generator makes classes that do not compile for `anyOf` with null, for unions of lists, for `const: true` and for objects
- * with a further `oneOf`, and copies a default of an object or of a union into the source as it is. Neither it nor linters read a
- * list without `items`, and openapi-python-client refuses boolean schemas.
+ * meaning, or of a wider one where the server refuses the rest. openapi-generator makes classes that do not compile for `anyOf`
+ * with null, for unions of lists and for `const: true`, and copies a default of an object or of a union into the source as it is.
+ * Neither it nor linters read a list without `items`, and openapi-python-client refuses boolean schemas.
  */
 export function forGenerators(_: string, value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return FORMS.reduce((schema, form) => form(schema), value as Json);
 }
 
-const FORMS = [withItems, oneList, formatAlone, orNull, onlyTrue, withCondition, withDefaultInWords];
+const FORMS = [withItems, oneList, formatAlone, orNull, onlyTrue, withDefaultInWords];
 
 /** A list of fixed length as a list of one type: `prefixItems` is what generators stumble over. */
 function withItems(schema: Json): Json {
@@ -35,7 +35,7 @@ function oneList(schema: Json): Json {
 /** Whose format says what the pattern says: generators make a type of the first and then apply the second to text. */
 function formatAlone(schema: Json): Json {
   const { pattern: _, ...rest } = schema;
-  return schema.format === "date-time" || schema.format === "uuid" ? rest : schema;
+  return ["date", "date-time", "uuid"].includes(schema.format as string) ? rest : schema;
 }
 
 /** Keywords that null does not pass as every other type does. */
@@ -56,15 +56,6 @@ function onlyTrue(schema: Json): Json {
   if (schema.const !== true || schema.type !== "boolean") return schema;
   const { const: _, ...rest } = schema;
   return { ...rest, not: { enum: [false] } };
-}
-
-/** Which members an object must have together is a condition, and no union of classes. */
-function withCondition(schema: Json): Json {
-  const union = ["anyOf", "oneOf"].find((keyword) => membersOf(schema, keyword).length > 0);
-  if (!union || !schema.properties || "if" in schema) return schema;
-  if (!membersOf(schema, union).every(({ required, type }) => required && !type)) return schema;
-  const { [union]: members, ...rest } = schema;
-  return { ...rest, if: { [union]: members }, else: { not: {} } };
 }
 
 function withDefaultInWords(schema: Json): Json {
