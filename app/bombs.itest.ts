@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openapiDocument } from "@/app/_server/openapi";
+import { openapiDocument } from "@/app/_server/openapi/openapi";
 import { ROUTES } from "@/app/routes";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource } from "@/lib/testing/letters";

@@ -1,4 +1,4 @@
-import type { Routes } from "@/app/_server/openapi";
+import type { Routes } from "@/app/_server/openapi/openapi";
 
 /** Every route of the API, by its path. A test compares the list with the files. */
 export const ROUTES: Routes = {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openapiDocument } from "@/app/_server/openapi";
+import { openapiDocument } from "@/app/_server/openapi/openapi";
 import { ROUTES } from "@/app/routes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";

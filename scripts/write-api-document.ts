@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { openapiDocument } from "@/app/_server/openapi";
+import { openapiDocument } from "@/app/_server/openapi/openapi";
 import { ROUTES } from "@/app/routes";
 
 /** Writes the API's document into the file that the argument names: `node --import tsx`, since it reads the handlers. */

@@ -133,6 +133,16 @@ describe("every form of ingest", () => {
     expect(found.body.items).toHaveLength(4);
   });
 
+  test("a batch of a dead letter sink that writes no error code, with the one of the address", async () => {
+    const { errorcode: _, ...plain } = attributes;
+    const batch = [plain, { ...plain, id: "ce-2", knativeerrorcode: "503", knativeerrordata: "bm8gcHJpY2U=" }];
+    const headers = { "content-type": "application/cloudevents-batch+json" };
+    const answer = await post(batch, { headers, query: "?source=orders&errorCode=UNDELIVERED" });
+    expect(answer.body).toMatchObject({ accepted: 2, rejected: [] });
+    const codes = Object.fromEntries((await parked()).map(({ eventId, errorCode }) => [eventId, errorCode]));
+    expect(codes).toEqual({ "ce-1": "UNDELIVERED", "ce-2": "HTTP_503" });
+  });
+
   test("a CloudEvent names its source itself, when a source has that name", async () => {
     const own = { headers: structured.headers };
     expect((await post({ ...attributes, source: "https.shop" }, own)).body).toMatchObject({ accepted: 1 });

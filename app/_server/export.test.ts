@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { csvField, fileName } from "./export";
+import { csvField, fileName, fileResponse } from "./export";
 
 it("names an export by its filter and its minute, in letters that a header takes", () => {
   const nowMs = Date.parse("2026-11-22T02:44:59Z");
@@ -9,6 +9,19 @@ it("names an export by its filter and its minute, in letters that a header takes
   );
   expect(fileName({ source: ['a"; x=\r\ny/../z'] }, nowMs)).toBe("events-a_x_y_.._z-20261122T0244Z");
   expect(fileName({ errorCode: ["X".repeat(500)] }, nowMs)).toHaveLength(80 + 15);
+});
+
+it.each([
+  ["csv", "true", "\ufeffname\r\nZoë\r\n"],
+  ["csv", "false", "name\r\nZoë\r\n"],
+  ["ndjson", "true", '{"name":"Zoë"}\n'],
+] as const)("begins a file with a byte order mark where it is asked for: %s, %s", async (format, bom, content) => {
+  const pages = (async function* () {
+    yield [{ name: "Zoë" }];
+  })();
+  const response = await fileResponse(pages, { columns: ["name"], format, bom, name: "x" });
+  // A text would lose the mark.
+  expect(Buffer.from(await response.arrayBuffer())).toEqual(Buffer.from(content));
 });
 
 it.each([

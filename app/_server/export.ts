@@ -1,4 +1,3 @@
-import * as z from "zod/mini";
 import type { EventOut } from "@/lib/events/events.shapes";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { exportEvents } from "@/lib/events/list/event-export.read";
@@ -6,18 +5,17 @@ import { filterQuery } from "@/lib/events/list/event-page.shapes";
 import { REVEAL_REASON } from "@/lib/guard/masking/mask-rules.shapes";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { exportRecords } from "@/lib/keep/records/export-records";
+import { fileShape } from "@/lib/platform/api/schemas.shapes";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { streamResponse } from "./intake/ndjson";
 import { revealReason } from "./payload";
 
-const FORMATS = ["ndjson", "csv"] as const;
-type Format = (typeof FORMATS)[number];
-
 export const exportQuery = filterQuery({
-  format: z._default(z.enum(FORMATS, "must be ndjson or csv"), "ndjson"),
+  ...fileShape,
   reason: REVEAL_REASON,
 });
 type ExportQuery = ReturnType<typeof exportQuery.read>;
+type File = Pick<ExportQuery, "format" | "bom"> & { name: string };
 
 /**
  * All matching events as a file, a page in memory at a time: the columns of the list as CSV, masked, or each event whole as a
@@ -26,12 +24,12 @@ type ExportQuery = ReturnType<typeof exportQuery.read>;
 export async function exportResponse(
   deps: Parameters<typeof exportRecords>[0],
   viewer: Viewer,
-  { filter, format, reason }: ExportQuery,
+  { filter, format, bom, reason }: ExportQuery,
   { request, nowMs }: { request: Request; nowMs: number },
 ): Promise<Response> {
   const name = fileName(filter, nowMs);
   if (format === "csv") {
-    return fileResponse(exportEvents(deps.lists, viewer, filter, nowMs), { columns: CSV_COLUMNS, format, name });
+    return fileResponse(exportEvents(deps.lists, viewer, filter, nowMs), { columns: CSV_COLUMNS, format, bom, name });
   }
   assertMay(viewer, "export");
   const asked = { filter, reason: revealReason(request, viewer, reason) };
@@ -45,10 +43,11 @@ async function* joined(pieces: AsyncGenerator<string[], void>): AsyncGenerator<s
 /** Rows as a file. The first page is read before the answer begins. */
 export async function fileResponse<Row extends object>(
   pages: AsyncGenerator<Row[], void>,
-  { columns, format, name }: { columns: readonly (keyof Row & string)[]; format: Format; name: string },
+  { columns, format, bom, name }: File & { columns: readonly (keyof Row & string)[] },
 ): Promise<Response> {
   const first = await pages.next();
-  return textResponse(textOf(first, pages, format === "csv" ? columns : null), { format, name });
+  const head = bom === "true" ? "\ufeff" : "";
+  return textResponse(textOf(first, pages, format === "csv" ? { columns, head } : null), { format, name });
 }
 
 /** Rows as lines of JSON. The first page is read before the answer begins. @param name of the file, before its time */
@@ -57,10 +56,10 @@ export function lineResponse<Row extends object>(
   name: string,
   nowMs: number,
 ): Promise<Response> {
-  return fileResponse(pages, { columns: [], format: "ndjson", name: `${name}-${minuteOf(nowMs)}` });
+  return fileResponse(pages, { columns: [], format: "ndjson", bom: "false", name: `${name}-${minuteOf(nowMs)}` });
 }
 
-function textResponse(texts: AsyncIterable<string>, { format, name }: { format: Format; name: string }): Response {
+function textResponse(texts: AsyncIterable<string>, { format, name }: Omit<File, "bom">): Response {
   return streamResponse(texts, {
     "content-type": format === "csv" ? "text/csv; charset=utf-8; header=present" : "application/x-ndjson",
     "content-disposition": `attachment; filename="${name}.${format}"`,
@@ -79,15 +78,15 @@ export function fileName({ source, errorCode, status }: EventFilter, nowMs: numb
 
 const minuteOf = (nowMs: number) => `${iso(nowMs).slice(0, 16).replaceAll(/[-:]/g, "")}Z`;
 
-/** `columns`: of a CSV; null = NDJSON. */
+/** `csv`: null = NDJSON. */
 async function* textOf<Row extends object>(
   first: IteratorResult<Row[], void>,
   pages: AsyncGenerator<Row[], void>,
-  columns: readonly (keyof Row & string)[] | null,
+  csv: { columns: readonly (keyof Row & string)[]; head: string } | null,
 ): AsyncGenerator<string> {
-  if (columns !== null) yield `${columns.join(",")}\r\n`;
+  if (csv !== null) yield `${csv.head}${csv.columns.join(",")}\r\n`;
   const line = (row: Row) =>
-    columns === null ? `${JSON.stringify(row)}\n` : `${columns.map((column) => csvField(row[column])).join(",")}\r\n`;
+    csv === null ? `${JSON.stringify(row)}\n` : `${csv.columns.map((column) => csvField(row[column])).join(",")}\r\n`;
   try {
     for (let page = first; !page.done; page = await pages.next()) yield page.value.map(line).join("");
   } finally {

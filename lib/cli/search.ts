@@ -54,6 +54,7 @@ export async function exportEvents({ line, api, terminal, signal }: Call): Promi
   const reason = line.text("reason");
   query.set("format", line.text("format") ?? "ndjson");
   if (reason !== null) query.set("reason", reason);
+  if (line.flag("bom")) query.set("bom", "true");
   const { body } = await api.stream("api/v1/events/export", query);
   try {
     if (body) await terminal.pipe(body);

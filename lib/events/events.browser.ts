@@ -105,6 +105,7 @@ export function useNeighbours(id: string, filter: EventFilter | null) {
 export function exportHref(filter: EventFilter, format: "ndjson" | "csv", reason?: string): string {
   const params = toSearchParams(filter);
   params.set("format", format);
+  if (format === "csv") params.set("bom", "true"); // Excel opens it
   if (reason !== undefined) params.set("reason", reason);
   return `/api/v1/events/export?${params}`;
 }

@@ -18,7 +18,8 @@ import {
 } from "@/lib/intake/arrival.shapes";
 import type { DeadLetter, Header } from "@/lib/intake/dead-letter.pure";
 import type { ReadOptions } from "@/lib/intake/event-in.shapes";
-import { named } from "@/lib/platform/api/schemas.shapes";
+import { KNATIVE_ERROR, knativeFailure } from "@/lib/intake/knative.pure";
+import { described, named } from "@/lib/platform/api/schemas.shapes";
 import { isObjectAt, isTextAt, type Member, type Span } from "@/lib/platform/plain/raw-json.pure";
 import { ATTEMPTS_MAX, isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
 
@@ -31,8 +32,8 @@ import { ATTEMPTS_MAX, isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/p
  * | producer | `source`: an id is unique within it |
  * | eventType | `type` |
  * | source | query `?source=` or header `x-parkade-source`; else `parkadesource`; else `source` when a source has its name |
- * | errorCode | `errorcode` (required) |
- * | error | `errortype`, `errormessage`, `errorstack` |
+ * | errorCode | `errorcode`, else of `knativeerrorcode`; else query `?errorCode=`; else UNKNOWN |
+ * | error | `errortype`, `errormessage` (else of `knativeerrordata`), `errorstack` |
  * | aggregateId | `aggregateid`, else `partitionkey`, else `subject` |
  * | aggregateType, version | `aggregatetype`, `aggregateversion` |
  * | attempts, failedAt | `attempts`, `failedat` (see `instantMs`) |
@@ -55,7 +56,11 @@ const ABOUT_THE_FAILURE = new Set([
   "parkadesource",
   "redriveid",
   "redriveattempt",
+  ...Object.values(KNATIVE_ERROR),
 ]);
+
+/** Of a CloudEvent that does not say why it was parked, as dead letter sinks write them. */
+const UNKNOWN_ERROR = "UNKNOWN";
 
 const ATTRIBUTE_NAME = /^[a-z0-9]{1,64}$/;
 
@@ -72,7 +77,10 @@ export const cloudEventSchema = named(
     id: attribute(TEXT_MAX.eventId),
     source: attribute(TEXT_MAX.sourceName),
     type: attribute(TEXT_MAX.eventType),
-    errorcode: attribute(TEXT_MAX.errorCode),
+    errorcode: described(
+      optionalAttribute(TEXT_MAX.errorCode),
+      "Else HTTP_ and the status in knativeerrorcode, else the errorCode of the query, else UNKNOWN",
+    ),
     parkadesource: optionalAttribute(TEXT_MAX.sourceName),
     aggregateid: optionalAttribute(TEXT_MAX.aggregateId),
     aggregatetype: optionalAttribute(TEXT_MAX.aggregateType),
@@ -98,8 +106,11 @@ z.globalRegistry.add(cloudEventSchema, {
   additionalProperties: { type: ["string", "boolean"], maxLength: TEXT_MAX.traceId },
 });
 
-/** `source`: as the request says; null = look at the event. */
-export type CloudEventOptions = Omit<ReadOptions, "defaultSource"> & { source: string | null };
+/** `source`: as the request says; null = look at the event. `errorCode`: of events that name none; null = UNKNOWN. */
+export type CloudEventOptions = Omit<ReadOptions, "defaultSource"> & {
+  source: string | null;
+  errorCode: string | null;
+};
 
 /** True when the request carries a CloudEvent in its headers. All four required attributes may still not be there. */
 export function isBinaryMode(headers: Headers): boolean {
@@ -227,6 +238,7 @@ function arrival({ attributes, body, carried, options }: Parts): Arrival {
     attributes.has(attribute) ? [[header, attributes.get(attribute)!]] : [];
   const text = (name: string, max: number) => bounded(name, attributes.get(name), max);
   const failed = readFailedAt(attributes.get("failedat"));
+  const knative = knativeFailure(attributes);
   const letter: DeadLetter = {
     eventId: text("id", TEXT_MAX.eventId)!,
     producer: attributes.get("source"),
@@ -238,10 +250,10 @@ function arrival({ attributes, body, carried, options }: Parts): Arrival {
     version: versionAttribute(attributes),
     eventType: text("type", TEXT_MAX.eventType),
     traceId: text("traceid", TEXT_MAX.traceId) ?? traceIdOf([...carried, ...named("traceparent", "traceparent")]),
-    errorCode: text("errorcode", TEXT_MAX.errorCode)!,
+    errorCode: text("errorcode", TEXT_MAX.errorCode) ?? knative.errorCode ?? options.errorCode ?? UNKNOWN_ERROR,
     error: {
       type: text("errortype", TEXT_MAX.errorType),
-      message: text("errormessage", TEXT_MAX.errorMessage),
+      message: text("errormessage", TEXT_MAX.errorMessage) ?? knative.message,
       stack: text("errorstack", TEXT_MAX.errorStack),
     },
     attempts: attemptsAttribute(attributes),
@@ -252,7 +264,11 @@ function arrival({ attributes, body, carried, options }: Parts): Arrival {
     tags: {},
     origin: {
       convention: "cloudevents",
-      properties: { source: attributes.get("source"), time: attributes.get("time") },
+      properties: {
+        source: attributes.get("source"),
+        time: attributes.get("time"),
+        [KNATIVE_ERROR.destination]: attributes.get(KNATIVE_ERROR.destination),
+      },
       ...unreadIn(failed),
     },
     redrive: redriveMarkOf([
@@ -274,7 +290,6 @@ function assertAttributes(attributes: Attributes): void {
     if (!attributes.get(name)) malformed(name, "is missing: a CloudEvent has specversion, id, source and type");
   }
   if (attributes.get("specversion") !== "1.0") malformed("specversion", 'must be "1.0"');
-  if (!attributes.get("errorcode")) malformed("errorcode", "is missing: say why the event was parked");
 }
 
 /** Empty text is no fact. */

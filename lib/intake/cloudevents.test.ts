@@ -7,8 +7,9 @@ import {
   readBinary,
   readStructured,
 } from "@/lib/intake/cloudevents.shapes";
+import { TEXT_MAX } from "@/lib/platform/plain/storable.pure";
 
-const options: CloudEventOptions = { payloadBytesMax: 500, headersMax: 20, source: null };
+const options: CloudEventOptions = { payloadBytesMax: 500, headersMax: 20, source: null, errorCode: null };
 const attributes = {
   specversion: "1.0",
   id: "ce-1",
@@ -113,7 +114,6 @@ describe("a structured CloudEvent", () => {
     ["no id", { id: undefined }, "id"],
     ["an empty type", { type: "" }, "type"],
     ["no source", { source: undefined }, "source"],
-    ["no error code", { errorcode: undefined }, "errorcode"],
     ["an attribute name in capitals", { errorCode: "X" }, "errorCode"],
     ["an object as attribute", { tenant: {} }, "tenant"],
     ["a fraction as attribute", { tenant: 1.5 }, "tenant"],
@@ -128,8 +128,66 @@ describe("a structured CloudEvent", () => {
     });
   });
 
+  test("is read leniently where a producer counts in numbers or does not write a URI", () => {
+    const { source, letter } = structured({ ...attributes, id: 7, source: "a b", sequence: 2 ** 40 });
+    expect([letter.eventId, source]).toEqual(["7", "a b"]);
+    expect(letter.headers).toContainEqual(["ce-sequence", "1099511627776"]);
+    expect(letter.headers).toContainEqual(["ce-source", "a%20b"]);
+  });
+
   test("is refused when its data is too large", () => {
     expect(rejection(() => structured({ ...attributes, data: "x".repeat(600) }))?.code).toBe("payload-too-large");
+  });
+});
+
+describe("a CloudEvent of a dead letter sink", () => {
+  const knative = {
+    errorcode: undefined,
+    knativeerrordest: "http://ledger.default.svc.cluster.local/",
+    knativeerrorcode: 500,
+    knativeerrordata: "bm8gcHJpY2U=",
+  };
+
+  test("says why by the attributes of Knative, which a redrive leaves out", () => {
+    const { letter } = structured({ ...attributes, ...knative, knativebrokerttl: 255 });
+    expect([letter.errorCode, letter.error.message]).toEqual(["HTTP_500", "no price"]);
+    expect(letter.origin.properties).toMatchObject({ knativeerrordest: knative.knativeerrordest });
+    const names = letter.headers.map(([name]) => name);
+    expect(names.filter((name) => name.startsWith("ce-knative"))).toEqual(["ce-knativebrokerttl"]);
+  });
+
+  test("is read in binary mode", () => {
+    const headers = new Headers({ "content-type": "application/json" });
+    const sent = { ...attributes, ...knative };
+    for (const [name, value] of Object.entries(sent)) if (value !== undefined) headers.set(`ce-${name}`, String(value));
+    const { letter } = readBinary(headers, new TextEncoder().encode('{"a":1}'), options);
+    expect([letter.errorCode, letter.error.message]).toEqual(["HTTP_500", "no price"]);
+  });
+
+  test.each([
+    ["text that is not base64", "Internal Server Error: no price", "Internal Server Error: no price"],
+    ["one word, which is base64 as well", "Conflict", "Conflict"],
+    ["base64 that was cut within a character", "w7zDvMM=", "üü"],
+    ["base64 of bytes", "AP8=", "AP8="],
+    ["nothing", "", "HTTP 500: http://ledger.default.svc.cluster.local/"],
+  ])("reads the answer that Knative got: %s", (_, knativeerrordata, message) => {
+    expect(structured({ ...attributes, ...knative, knativeerrordata }).letter.error.message).toBe(message);
+  });
+
+  test("is cut where the answer is longer than a message may be", () => {
+    const long = { ...attributes, ...knative, knativeerrordata: "no price ".repeat(8_000) };
+    expect(structured(long).letter.error.message).toHaveLength(TEXT_MAX.errorMessage);
+  });
+
+  test.each([
+    ["its own code", { ...knative, errorcode: "OURS" }, "QUERY", "OURS"],
+    ["Knative's status before the code of the request", knative, "QUERY", "HTTP_500"],
+    ["a word that is no status", { ...knative, knativeerrorcode: "DEADLINE" }, "QUERY", "DEADLINE"],
+    ["the code of the request", { errorcode: undefined }, "QUERY", "QUERY"],
+    ["a plain one", { errorcode: undefined }, null, "UNKNOWN"],
+    ["a plain one for an empty code", { errorcode: "" }, null, "UNKNOWN"],
+  ])("has as its error code %s", (_, change, errorCode, expected) => {
+    expect(structured({ ...attributes, ...change }, { errorCode }).letter.errorCode).toBe(expected);
   });
 });
 

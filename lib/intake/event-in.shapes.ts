@@ -30,7 +30,7 @@ import {
   storedStateSchema,
 } from "@/lib/keep/records/stored-state.shapes";
 import { queryOf } from "@/lib/platform/api/query.shapes";
-import { described } from "@/lib/platform/api/schemas.shapes";
+import { described, has } from "@/lib/platform/api/schemas.shapes";
 import { isObjectAt, type Member, type Span, sizeOf } from "@/lib/platform/plain/raw-json.pure";
 import {
   ATTEMPTS_MAX,
@@ -153,10 +153,7 @@ const exportedSchema = z.extend(eventInSchema, EXPORTED_AS_STORED);
 z.globalRegistry.add(eventInSchema, {
   id: "EventIn",
   required: ["source", "eventId", "errorCode"],
-  oneOf: [
-    { required: ["payload"], properties: { payload: true, payloadBase64: false } },
-    { required: ["payloadBase64"], properties: { payloadBase64: true, payload: false } },
-  ],
+  oneOf: ["payload", "payloadBase64"].map(has),
   examples: [
     {
       source: "orders",
@@ -179,8 +176,12 @@ export const ingestSchema = z.union([
   z.object({ events: z.array(eventInSchema) }),
 ]);
 
-export const sourceQuery = queryOf({
+export const ingestQuery = queryOf({
   source: described(z.optional(z.string()), "Source of events that name none"),
+  errorCode: described(
+    z.optional(text(TEXT_MAX.errorCode)),
+    "Error code of CloudEvents that name none; default UNKNOWN",
+  ),
 });
 
 /** `storedValuesMax`: of \`stored\`, default STORED_VALUES_MAX. */

@@ -109,7 +109,7 @@ export function readItems(id: string, query: ItemQuery, signal?: AbortSignal): P
 
 /** The address of a file with all events of these outcomes. */
 export function itemsExportHref(id: string, outcome: readonly ItemOutcomeWord[]): string {
-  return `/api/v1/redrives/${encodeURIComponent(id)}/export?outcome=${outcome.join(",")}&format=csv`;
+  return `/api/v1/redrives/${encodeURIComponent(id)}/export?outcome=${outcome.join(",")}&format=csv&bom=true`;
 }
 
 export function useRedriveItems(id: string, outcome: readonly ItemOutcomeWord[], live: boolean) {

@@ -65,7 +65,7 @@ const EVENTS_MAX = 10_000;
 /** Of the object around `events`. */
 const MEMBERS_MAX = 64;
 
-export type IngestCall = Call<{ source: string | null }>;
+export type IngestCall = Call<{ source: string | null; errorCode: string | null }>;
 /** With the rules of the sources, read once. */
 type RuledCall = IngestCall & { rules: ReadonlyMap<string, SourceRules> };
 
@@ -158,7 +158,8 @@ function limitsOf({ deps }: IngestCall): ArrivalLimits {
 }
 
 function cloudEventOptions(call: IngestCall): CloudEventOptions {
-  return { ...limitsOf(call), source: call.query.source ?? call.request.headers.get("x-parkade-source") };
+  const { source, errorCode } = call.query;
+  return { ...limitsOf(call), source: source ?? call.request.headers.get("x-parkade-source"), errorCode };
 }
 
 /** One event in our JSON, an array of them, or `{ events: [...] }`. */

@@ -412,6 +412,11 @@ test("metrics are Prometheus text from the rollups", async () => {
   const documented = [...page.matchAll(/^\| (`.+?) \|/gm)].flatMap(([, cell]) => cell!.match(/\w+/g) ?? []);
   const names = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name!);
   expect(names.filter((name) => !documented.includes(name))).toEqual([]);
+  // As promtool demands it.
+  const summaries = [...text.matchAll(/^# TYPE (\w+) summary$/gm)].map(([, name]) => name);
+  const quantiles = [...text.matchAll(/^(\w+)\{.*\bquantile="/gm)].map(([, name]) => name);
+  expect(quantiles).toContain("message_age_seconds");
+  expect(quantiles.filter((name) => !summaries.includes(name))).toEqual([]);
 });
 
 describe("what a text names", () => {

@@ -9,6 +9,7 @@ import { traceIdIn, traceIdOf } from "@/lib/brokers/conventions/trace";
 import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
 import { type Message, textOrNull } from "@/lib/brokers/message";
 import { type DeadLetter, type DeadLetterError, type Origin, recordPlace } from "@/lib/intake/dead-letter.pure";
+import { knativeFailure } from "@/lib/intake/knative.pure";
 
 /** Convention name of a message that its broker's adapter or a parser could not read. */
 export const UNREADABLE = "unreadable";
@@ -48,6 +49,7 @@ export function readMessage(outer: Message, mapping: Mapping): DeadLetter {
   const stated = original.contentType ?? headers.firstText(CONTENT_TYPE_HEADERS);
   const assumed = stated === null ? assumedContentType(payload, body) : null;
   const cloudEvent = cloudEventOf(headers, stated, payload);
+  const knative = cloudEvent && knativeFailure(cloudEvent);
   const fields = mapFields(mapping, { message: original, payload, cloudEvent, reading });
   const redrive = redriveMarkIn(headers);
   const markedId = redrive === null ? null : limitedEventId(headers.text(REDRIVE_EVENT_ID));
@@ -61,8 +63,8 @@ export function readMessage(outer: Message, mapping: Mapping): DeadLetter {
     version: fields.version,
     eventType: fields.eventType,
     traceId: traceIdIn(headers) ?? traceIdOf(cloudEvent?.get("traceparent") ?? null),
-    errorCode: fields.errorCode ?? deriveErrorCode(reading.exceptionTypes, reading.reason),
-    error: cleanError(reading.error),
+    errorCode: fields.errorCode ?? knative?.errorCode ?? deriveErrorCode(reading.exceptionTypes, reading.reason),
+    error: cleanError({ ...reading.error, message: reading.error.message ?? knative?.message ?? null }),
     attempts: reading.attempts,
     failedAtMs: reading.failedAtMs,
     payload: body,

@@ -6,7 +6,7 @@ import { outboundMessage } from "@/lib/brokers/testing/outbound";
 import { formOf, formWords } from "@/lib/events/detail/body-form.pure";
 import { readBinary, readStructured } from "@/lib/intake/cloudevents.shapes";
 
-const options = { payloadBytesMax: 1_000_000, headersMax: 50, source: null };
+const options = { payloadBytesMax: 1_000_000, headersMax: 50, source: null, errorCode: null };
 const ERROR = ["ce-errorcode", "TIMEOUT"] as const; // what a consumer adds when it parks the event again
 
 function binary(change: Partial<OutboundMessage>) {

@@ -173,6 +173,7 @@ export const EVENT_COMMANDS = [
     filter: true,
     options: [
       { name: "format", value: "format", values: ["ndjson", "csv"], text: "Default: ndjson" },
+      { name: "bom", text: "Begin CSV with a byte order mark, which Excel needs to read UTF-8" },
       revealReasonOption,
     ],
     details:

@@ -9,7 +9,7 @@ import {
   TEXT_FIELDS,
   TEXT_TESTS,
 } from "@/lib/intake/admission/admission.pure";
-import { idOut, named, nullableText, timeOut } from "@/lib/platform/api/schemas.shapes";
+import { has, idOut, named, nullableText, timeOut } from "@/lib/platform/api/schemas.shapes";
 import { isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
 import {
   RULE_EXAMPLE,
@@ -103,7 +103,7 @@ const effectSchema = z
   )
   .register(z.globalRegistry, {
     minProperties: 1,
-    if: { properties: { drop: true }, required: ["drop"] },
+    if: has("drop"),
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
     then: { maxProperties: 1 },
   });
@@ -126,7 +126,7 @@ const ruleBodySchema = z.strictObject(ruleBody).check(dropsSome);
 function describeDrop(schema: z.core.$ZodType): void {
   z.globalRegistry.add(schema, {
     ...z.globalRegistry.get(schema),
-    if: { properties: { do: { properties: { drop: true }, required: ["drop"] } } },
+    if: { properties: { do: has("drop") } },
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
     then: { properties: { when: { minItems: 1 } } },
   });

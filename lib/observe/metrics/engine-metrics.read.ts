@@ -1,4 +1,4 @@
-import type { Metric } from "@/lib/platform/plain/prometheus.pure";
+import { type Metric, summary } from "@/lib/platform/plain/prometheus.pure";
 import type { BucketState, TargetEngine } from "@/lib/sources/sources.shapes";
 import type { HeartbeatInfo } from "@/lib/sources/targets/target-list.read";
 
@@ -48,11 +48,13 @@ const BUCKET_STATES = ["unreachable", "local", "shared"] as const satisfies read
 /** The retry engine of the workers alive, by target: section "metrics" of its design. */
 export function engineMetrics(beats: readonly Beat[]): Metric[] {
   const targets = byTarget(beats);
+  const ofEach = (samples: (target: string, engines: Engine[]) => Sample[]) =>
+    [...targets].flatMap(([target, engines]) => samples(target, engines));
   const gauge = (name: string, help: string, samples: (target: string, engines: Engine[]) => Sample[]): Metric => ({
     name,
     help,
     type: "gauge",
-    samples: [...targets].flatMap(([target, engines]) => samples(target, engines)),
+    samples: ofEach(samples),
   });
   const value = (of: (engines: Engine[]) => number | null) => (target: string, engines: Engine[]) => [
     { labels: { target }, value: of(engines) },
@@ -105,7 +107,7 @@ export function engineMetrics(beats: readonly Beat[]): Metric[] {
       "1 for how rate tokens are served: shared, local (each worker its share) or unreachable (nothing is sent).",
       state(BUCKET_STATES, (engine) => engine.bucket),
     ),
-    gauge("attempt_latency_seconds", "Time of a send, the slowest worker's quantile.", latencies),
+    summary("attempt_latency_seconds", "Time of a send, the slowest worker's quantile.", ofEach(latencies)),
   ];
 }
 

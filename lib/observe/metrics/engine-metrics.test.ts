@@ -123,6 +123,7 @@ test("every metric has a help text and its type, also before any worker has sent
   const text = prometheusText(engineMetrics([]));
   const names = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => `${name} ${type}`);
   for (const name of names) expect(name.endsWith(" counter"), name).toBe(name.includes("_total "));
+  expect(names.filter((name) => name.endsWith(" summary"))).toEqual(["attempt_latency_seconds summary"]);
   expect(names).toContain("retry_allowed_total counter");
   expect(names).toContain("breaker_state gauge");
   expect(new Set(names).size).toBe(names.length);

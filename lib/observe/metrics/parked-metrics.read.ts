@@ -6,7 +6,7 @@ import { asSum, END_MS, flowRows } from "@/lib/observe/flow.read";
 import { DELTA_KINDS, FLOW_KINDS } from "@/lib/observe/flow-tables.sql";
 import { readAgesNow } from "@/lib/observe/stats/stats.read";
 import type { Queryable } from "@/lib/platform/database/db";
-import { gauge, type Metric } from "@/lib/platform/plain/prometheus.pure";
+import { gauge, type Metric, summary } from "@/lib/platform/plain/prometheus.pure";
 
 /** Metrics of what is parked: how many events, how old, what came and went, which controls hold them. */
 
@@ -69,7 +69,7 @@ export async function ageMetrics(db: Queryable, { scope, nowMs }: Scrape): Promi
   const { p50Ms, p95Ms, oldestMs } = await readAgesNow(db, scope === null ? {} : { source: scope }, nowMs);
   const seconds = (ms: number | null) => (ms === null ? null : Math.round(ms / 1000));
   return [
-    gauge(
+    summary(
       "message_age_seconds",
       "Age of parked events by quantile: 1 is the oldest, exact; others are within an hour.",
       [

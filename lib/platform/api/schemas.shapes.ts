@@ -9,9 +9,11 @@ export function named<Schema extends z.core.$ZodType>(id: string, schema: Schema
   return schema;
 }
 
+/** A copy of `schema` with a description in the API's document: other fields may share `schema` itself. */
 export function described<Schema extends z.core.$ZodType>(schema: Schema, description: string): Schema {
-  z.globalRegistry.add(schema, { ...z.globalRegistry.get(schema), description });
-  return schema;
+  const copy = z.clone(schema);
+  z.globalRegistry.add(copy, { description });
+  return copy;
 }
 
 /** In JSON Schema: an object that has the property. The linter wants a required property to be a known one. */
@@ -60,6 +62,15 @@ export const hintsOut = described(
   z.optional(z.array(z.object({ field: z.string(), detail: z.string() }))),
   "What of the filter cannot have been meant, such as a source that does not exist; absent = nothing",
 );
+
+/** Of a file of rows, in a query. */
+export const fileShape = {
+  format: z._default(z.enum(["ndjson", "csv"], "must be ndjson or csv"), "ndjson"),
+  bom: described(
+    z._default(z.enum(["true", "false"], "must be true or false"), "false"),
+    "true: a CSV begins with a byte order mark, by which Excel knows that it is UTF-8",
+  ),
+};
 
 /** Some of `words` with commas between them; `alone`: a word that may stand instead of them. */
 export function listText(words: readonly string[], alone?: string) {

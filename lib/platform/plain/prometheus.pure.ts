@@ -2,7 +2,7 @@
 export type Metric = {
   name: string;
   help: string;
-  type: "gauge" | "counter";
+  type: "gauge" | "counter" | "summary";
   samples: { labels?: Record<string, string>; value: number | null }[];
 };
 
@@ -34,4 +34,9 @@ function valueText(value: number): string {
 
 export function gauge(name: string, help: string, samples: Metric["samples"]): Metric {
   return { name, help, type: "gauge", samples };
+}
+
+/** Samples with the label `quantile`, which Prometheus reserves for summaries. */
+export function summary(name: string, help: string, samples: Metric["samples"]): Metric {
+  return { name, help, type: "summary", samples };
 }

@@ -5,6 +5,7 @@ import { queryOf } from "@/lib/platform/api/query.shapes";
 import {
   countOut,
   described,
+  fileShape,
   idOut,
   listText,
   named,
@@ -45,7 +46,7 @@ export const redriveItemsQuery = idPageQuery({
 
 /** GET /api/v1/redrives/{id}/export */
 export const redriveItemsExportQuery = queryOf({
-  format: z._default(z.enum(["ndjson", "csv"], "must be ndjson or csv"), "ndjson"),
+  ...fileShape,
   ...outcomeOfItems,
 });
 

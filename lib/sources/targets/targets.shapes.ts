@@ -8,19 +8,23 @@ const positive = z
   .check(z.gt(0, "must be above 0"), z.lte(100_000, "must be at most 100,000"));
 
 /** What becomes of a send while its target takes none: its breaker is open, it cannot be reached, its retry budget is spent. */
-export const fallbackSchema = z.discriminatedUnion("kind", [
-  /** The item stays open and is looked at again after this long. */
-  z.strictObject({
-    kind: z.literal("defer"),
-    deferMs: z
-      .int("must be a whole number of milliseconds")
-      .check(z.gte(1_000, "must be at least 1,000"), z.lte(86_400_000, "must be at most 86,400,000")),
-  }),
-  /** It goes to the slow lane of the same source. */
-  z.strictObject({ kind: z.literal("slow-lane") }),
-  /** It goes to the target of that name. */
-  z.strictObject({ kind: z.literal("target"), target: z.string().check(z.minLength(1), z.maxLength(256)) }),
-]);
+export const fallbackSchema = named(
+  "Fallback",
+  z.discriminatedUnion("kind", [
+    /** The item stays open and is looked at again after this long. */
+    z.strictObject({
+      kind: z.literal("defer"),
+      deferMs: z
+        .int("must be a whole number of milliseconds")
+        .check(z.gte(1_000, "must be at least 1,000"), z.lte(86_400_000, "must be at most 86,400,000")),
+    }),
+    /** It goes to the slow lane of the same source. */
+    z.strictObject({ kind: z.literal("slow-lane") }),
+    /** It goes to the target of that name. */
+    z.strictObject({ kind: z.literal("target"), target: z.string().check(z.minLength(1), z.maxLength(256)) }),
+  ]),
+  { kind: "defer", deferMs: 60_000 },
+);
 
 /** Stands in URLs and in the history of events; a source's name is its main lane's target, `<name>.slow` its slow lane's. */
 const targetName = z.string("must be text").check(

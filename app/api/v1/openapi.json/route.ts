@@ -1,5 +1,5 @@
 import { handle } from "@/app/_server/handle";
-import { openapiDocument } from "@/app/_server/openapi";
+import { openapiDocument } from "@/app/_server/openapi/openapi";
 import { documentSchema } from "@/lib/observe/health/health.shapes";
 
 export const GET = handle({

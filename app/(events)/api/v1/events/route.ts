@@ -6,7 +6,7 @@ import { withSourceHints } from "@/app/_server/named-sources";
 import { eventListSchema, parkAnswerSchema } from "@/lib/events/events.shapes";
 import { listEvents } from "@/lib/events/list/event-list.read";
 import { eventPageQuery } from "@/lib/events/list/event-page.shapes";
-import { ingestSchema, sourceQuery } from "@/lib/intake/event-in.shapes";
+import { ingestQuery, ingestSchema } from "@/lib/intake/event-in.shapes";
 
 export const GET = handle({
   id: "listEvents",
@@ -24,7 +24,7 @@ export const GET = handle({
 export const POST = handle({
   id: "parkEvents",
   summary: "Park events: one, an array, { events }, NDJSON, or CloudEvents structured, binary, batch",
-  query: sourceQuery,
+  query: ingestQuery,
   body: ingestSchema,
   bodyMedia: INGEST_MEDIA,
   idempotent: true,

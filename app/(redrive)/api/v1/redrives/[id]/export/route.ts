@@ -15,10 +15,11 @@ export const GET = handle({
   params: byId("unknown-redrive"),
   query: redriveItemsExportQuery,
   answer: { media: ["application/x-ndjson", "text/csv"] },
-  run: ({ deps, viewer, params: { id }, query: { format, ...query } }) =>
+  run: ({ deps, viewer, params: { id }, query: { format, bom, ...query } }) =>
     fileResponse(exportRedriveItems(deps.lists, viewer, { redriveId: id, state: null, ...query }), {
       columns: COLUMNS,
       format,
+      bom,
       name: `redrive-${[id, ...(query.outcome?.split(",") ?? [])].join("-")}`,
     }),
 });

@@ -6,6 +6,7 @@ import { ROUTES } from "@/app/routes";
 import { readRouteMethods } from "@/scripts/route-methods";
 import { openapiDocument } from "./openapi";
 
+type Json = Record<string, unknown>;
 type Link = { operationId: string; parameters: Record<string, string> };
 type Operation = {
   operationId: string;
@@ -29,7 +30,7 @@ beforeAll(async () => {
 
 test("describes each method of each route file, and none that is not there", () => {
   // Browsers are led there and back by a provider; no program calls it.
-  const files = readRouteMethods(join(import.meta.dirname, "..", ".."))
+  const files = readRouteMethods(join(import.meta.dirname, "..", "..", ".."))
     .filter(({ path }) => !path.startsWith("/sign-in/oidc/"))
     .flatMap(({ path, methods }) => methods.map((method) => `${method} ${path.replace(/\[(\w+)\]/g, "{$1}")}`));
   expect(operations.map(({ at }) => at).sort()).toEqual(files.sort());
@@ -98,6 +99,56 @@ test("says the shape of every JSON answer and body", () => {
 
 test("takes request bodies from the schemas that parse them", () => {
   expect(api.components.schemas.EventIn!.required).toEqual(["source", "eventId", "errorCode"]);
+});
+
+/** Each object of the document, and the name of the field or parameter whose schema it belongs to; null = of none. */
+function* objectsIn(value: unknown, field: string | null = null): Generator<{ object: Json; field: string | null }> {
+  if (typeof value !== "object" || value === null) return;
+  const object = value as Json;
+  const own = "in" in object ? (object.name as string) : field;
+  if (!Array.isArray(value)) yield { object, field: own };
+  for (const [key, member] of Object.entries(object)) {
+    if (["examples", "default", "enum", "const"].includes(key)) continue;
+    if (key !== "properties") yield* objectsIn(member, own);
+    else for (const [name, schema] of Object.entries(member as Json)) yield* objectsIn(schema, name);
+  }
+}
+
+describe("what generators of clients read", () => {
+  test("describes each field by its own words", () => {
+    const fieldsOf = new Map<string, Set<string>>();
+    for (const { object, field } of objectsIn(api)) {
+      const { description } = object;
+      if (typeof description !== "string" || field === null) continue;
+      fieldsOf.set(description, (fieldsOf.get(description) ?? new Set()).add(field));
+    }
+    expect(fieldsOf.size).toBeGreaterThan(80);
+    const shared = [...fieldsOf].filter(([, fields]) => fields.size > 1).map(([, fields]) => [...fields].sort());
+    // Places in a payload, and JSON as text.
+    expect(shared.sort()).toEqual([
+      ["at", "from", "to"],
+      ["equalsJson", "json", "patch"],
+    ]);
+  });
+
+  test("has no boolean schemas, and each list says what is in it", () => {
+    for (const { object } of objectsIn(api)) {
+      const schemas = [object.items, object.not, object.propertyNames, ...Object.values(object.properties ?? {})];
+      expect(schemas.filter((schema) => typeof schema === "boolean")).toEqual([]);
+      if (object.type === "array") expect(object).toHaveProperty("items");
+    }
+  });
+
+  test("writes null as a further type, no pattern beside a format, and no default of an object or a union", () => {
+    for (const { object } of objectsIn(api)) {
+      if (["date", "date-time", "uuid"].includes(object.format as string)) expect(object).not.toHaveProperty("pattern");
+      const [other, none] = (object.anyOf ?? []) as Json[];
+      // Null would not pass the condition of a schema, and a reference has no type to add it to.
+      if (none?.type === "null" && !("$ref" in other!)) expect(other).toHaveProperty("if");
+      if ("anyOf" in object || "oneOf" in object || object.type === "object")
+        expect(object).not.toHaveProperty("default");
+    }
+  });
 });
 
 describe("examples", () => {

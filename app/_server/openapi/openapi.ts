@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod/mini";
+import { KEY_CHARS_MAX, KEY_PATTERN } from "@/app/_server/idempotency";
 import type { Described, Media, Operation } from "@/app/_server/operation";
 import { problemsOf } from "@/app/_server/operation";
+import { PROBLEMS } from "@/app/_server/problem";
 import { problemSchema } from "@/lib/platform/api/problem.shapes";
 import type { ProblemCode } from "@/lib/platform/plain/problem.pure";
-import { KEY_CHARS_MAX, KEY_PATTERN } from "./idempotency";
-import { PROBLEMS } from "./problem";
+import { forGenerators } from "./openapi-form";
 
 /** The API as OpenAPI 3.1, made of the operations and schemas that the handlers run by. */
 
@@ -210,7 +211,7 @@ function schemaObject(schema: z.core.$ZodType, parts: Parts): Json {
     },
   });
   const text = JSON.stringify(made).replaceAll(`"${DEFINITIONS}`, `"${COMPONENTS}`);
-  const { $schema: _, $defs = {}, ...json } = JSON.parse(text) as Json & { $defs?: Json };
+  const { $schema: _, $defs = {}, ...json } = JSON.parse(text, forGenerators) as Json & { $defs?: Json };
   for (const [id, { id: __, ...definition }] of Object.entries($defs as Record<string, Json>)) {
     const other = parts.schemas[id];
     if (other !== undefined && !isDeepStrictEqual(other, definition)) throw new Error(`Two schemas are named ${id}`);
