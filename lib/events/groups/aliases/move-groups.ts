@@ -8,7 +8,7 @@ import { retrying } from "@/lib/platform/database/retrying";
 const EVENTS_MAX = 500;
 /** Groups of one transaction. A storm has a thousand of one event each. */
 const GROUPS_MAX = 1_000;
-/** Transactions of one round: a million events take an hour, and leave the store to others meanwhile. */
+/** Transactions of one round, about a second: a million events take ten minutes, and leave the store to others meanwhile. */
 const TURNS = 20;
 
 /** The flow of a group by the minute, of many sources, is some ten thousand rows. */
