@@ -319,8 +319,8 @@ function regularWorkOf(redriver: Redriver, lostWork: LostWork, upkeepDb: Db): Re
       name: "groups",
       everyMs: paces.groupsMs,
       work: async () => {
-        await regroupEvents(redriver.db);
         await moveGroups(redriver.db);
+        await regroupEvents(redriver.db);
       },
     },
     { name: "fold", everyMs: paces.foldMs, work: () => foldRollups(upkeepDb) },

@@ -21,8 +21,11 @@ const NEW_SINCE = "now() - interval '10 minutes'";
 const CASES_MAX = 20;
 /** Groups of a case that one evaluation reads; the next one reads the rest. */
 const GROUPS_MAX = 10_000;
-/** Of these it compares so many with each other; what matches a template needs no more. */
-const COMPARED_MAX = 2_000;
+/**
+ * Of these it compares so many with each other, which takes a tenth of a second; the others only with what these have in
+ * common.
+ */
+const COMPARED_MAX = 500;
 /** Intake keeps all templates in memory. */
 const TEMPLATES_MAX = 1_000;
 /** Events are moved here for some tens of milliseconds; the round of the worker moves the rest. */
@@ -59,7 +62,8 @@ export async function joinStorms({ db, clock }: Pick<Deps, "db" | "clock">): Pro
     const members = await retrying(() => db.transaction((tx) => joinStorm(tx, each, clock.wallMs())), {
       pause: db.pause,
     });
-    if (members.length > 0) await moveGroups(db, { only: members, turns: TURNS_AT_ONCE });
+    // Best effort: alerts and lists add up what is not moved yet, and the worker moves it.
+    if (members.length > 0) await moveGroups(db, { only: members, turns: TURNS_AT_ONCE }).catch(() => 0);
     joined += members.length;
   }
   return joined;
@@ -75,30 +79,37 @@ async function joinStorm(tx: Tx, storm: Case, atMs: number): Promise<string[]> {
   );
   const groups = await readGroups(tx, storm, "new");
   const [matching, others] = matchKnown(groups, known);
-  const aliases = matching.map(({ group, target }) => aliasOf(group, target));
+  // An older group may match two templates: the first one decides.
+  const aliases = new Map<string, NewAlias>();
+  const add = (alias: NewAlias) => aliases.has(alias.fingerprint) || aliases.set(alias.fingerprint, alias);
+  for (const { group, target } of matching) add(aliasOf(group, target));
   const templates = known.map(({ template }) => tokensOf(template));
-  const clusters = clusterPatterns(others.slice(0, COMPARED_MAX), templates).map((cluster, index) => ({
-    ...cluster,
-    known: known[index],
-  }));
-  for (const { template, members, known: former } of clusters) {
+  const clusters = clusterPatterns(others.slice(0, COMPARED_MAX), templates);
+  const shared = clusters.filter(({ members }) => members.length > 1);
+  for (const group of others.slice(COMPARED_MAX)) {
+    const tokens = tokensOf(group.pattern);
+    shared.find(({ template }) => matchesTemplate(template, tokens))?.members.push(group);
+  }
+  for (const [index, { template, members }] of clusters.entries()) {
+    const former = known[index];
     if (members.length <= STORM_GROUPS || (!former && (await isFull(tx)))) continue;
     const older = (await readGroups(tx, storm, "older")).filter(({ pattern }) =>
       matchesTemplate(template, tokensOf(pattern)),
     );
     const all = older.length > STORM_GROUPS ? [...members, ...older] : members;
     const target = await storeStorm(tx, storm, { template, members: all, former });
-    aliases.push(...all.map((group) => aliasOf(group, target)));
-    if (all === members) aliases.push(...older.map((group) => keptApart(group)));
+    for (const group of all) add(aliasOf(group, target));
+    if (all === members) for (const group of older) add(keptApart(group));
     await appendAudit(tx, {
       ...{ actor: WORKER, action: "group.storm-joined", subjectKind: "group", subjectId: target, reason: null },
       ...{ before: null, after: { source: storm.source, groups: all.length }, count: 1, atMs },
     });
   }
-  if (aliases.length === 0) return [];
-  await storeAliases(tx, aliases, WORKER);
+  if (aliases.size === 0) return [];
+  const made = [...aliases.values()];
+  await storeAliases(tx, made, WORKER);
   await advanceAliases(tx);
-  return aliases.flatMap(({ fingerprint, target }) => (fingerprint === target ? [] : [fingerprint]));
+  return made.flatMap(({ fingerprint, target }) => (fingerprint === target ? [] : [fingerprint]));
 }
 
 const aliasOf = ({ fingerprint, pattern }: Group, target: string): NewAlias => ({

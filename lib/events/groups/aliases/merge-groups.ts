@@ -1,4 +1,5 @@
 import { readGroupsMeant } from "@/lib/events/groups/aliases/aliases.read";
+import { groupsMeant } from "@/lib/events/groups/aliases/aliases.sql";
 import { advanceAliases, storeAliases } from "@/lib/events/groups/aliases/aliases.write";
 import { moveGroups } from "@/lib/events/groups/aliases/move-groups";
 import { EXAMINED_AGAIN, regroupEvents } from "@/lib/events/groups/aliases/regroup-events";
@@ -48,7 +49,8 @@ export async function mergeGroup(
     });
     return { fingerprint: from!, into: target! };
   });
-  await moveGroups(db, { only: [merged.fingerprint], turns: TURNS_AT_ONCE });
+  // Best effort: the merge is committed, and the worker moves what is left.
+  await moveGroups(db, { only: [merged.fingerprint], turns: TURNS_AT_ONCE }).catch(() => 0);
   return merged;
 }
 
@@ -83,15 +85,17 @@ export async function splitGroup({ db, clock }: MergeDeps, fingerprint: string, 
       ...{ before: { into: target }, after: null, count: 1, atMs: clock.wallMs() },
     });
   });
-  await regroupEvents(db, { turns: TURNS_AT_ONCE });
+  // Best effort: the split is committed, and the worker moves what is left.
+  await regroupEvents(db, { turns: TURNS_AT_ONCE }).catch(() => 0);
 }
 
-/** The group, when the viewer may change it: they see each source that it has events of. */
+/** The group, when the viewer may change it: they see each source that it has events of, also of those that are still to be moved. */
 async function changeable(db: Queryable, viewer: Viewer, fingerprint: string): Promise<Known> {
   const [group] = await db.query<Known>(
     `select g.error_code as "errorCode", g.message_pattern as pattern, array(
         select s.name from dlq_group_levels l join sources s on s.id = l.source_id
-         where l.fingerprint = g.fingerprint group by s.name having sum(l.n) > 0) as sources
+         where l.fingerprint = any(${groupsMeant("array[g.fingerprint]", { unmoved: true })})
+         group by s.name having sum(l.n) > 0) as sources
        from dlq_groups g where g.fingerprint = $1`,
     [fingerprint],
   );

@@ -8,8 +8,11 @@ import { retrying } from "@/lib/platform/database/retrying";
 const EVENTS_MAX = 500;
 /** Groups of one transaction. A storm has a thousand of one event each. */
 const GROUPS_MAX = 1_000;
-/** Transactions of one round: a million events take an hour, and leave the store to others meanwhile. */
+/** Transactions of one round, about a second: a million events take ten minutes, and leave the store to others meanwhile. */
 const TURNS = 20;
+
+/** The flow of a group by the minute, of many sources, is some ten thousand rows. */
+const HISTORY_MS_MAX = 30_000;
 
 type MoveOptions = {
   /** Only these groups; absent = all that are not moved. */
@@ -27,7 +30,8 @@ type MoveOptions = {
 export async function moveGroups(db: Db, { only, turns = TURNS, wait = false }: MoveOptions = {}): Promise<number> {
   let moved = 0;
   for (let turn = 0; turn < turns; turn++) {
-    const n = await retrying(() => db.transaction((tx) => moveSome(tx, { only, wait })), { pause: db.pause });
+    const work = () => db.transaction((tx) => moveSome(tx, { only, wait }), { statementTimeoutMs: HISTORY_MS_MAX });
+    const n = await retrying(work, { pause: db.pause });
     if (n === 0) break;
     moved += n;
   }
