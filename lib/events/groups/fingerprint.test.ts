@@ -237,6 +237,41 @@ describe("the reader of stacks", () => {
     expect(work).toBeLessThan(150);
   });
 
+  test("takes any mixture of what messages are made of in bounded time", () => {
+    const parts = [
+      "'",
+      '"',
+      "{",
+      "[",
+      "(",
+      '{"a":',
+      "a-",
+      "a1-",
+      "1.",
+      "1:",
+      "://",
+      "a@b.",
+      "\u00ab",
+      "-5 ",
+      "12 ",
+      "Jan 1 ",
+      "DE89 ",
+      "x=",
+      "code ",
+      "/a",
+      "a.b",
+      "aB",
+      ", 1",
+    ];
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...parts), { minLength: 1, maxLength: 6 }), (cycle) => {
+        const message = cycle.join("").repeat(4_000);
+        expect(cpuMsOf(() => fingerprintOf({ errorCode: "X", error: error(message) }))).toBeLessThan(100);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
   test("takes any mixture of the characters that frames are made of in bounded time", () => {
     const parts = [
       "at ",

@@ -6,7 +6,10 @@ import { foldToken, isValue } from "./words.pure";
 const DATA_FILE =
   /\.(?:csv|tsv|xlsx?|pdf|docx?|pptx?|txt|log|png|jpe?g|gif|webp|svg|heic|tiff?|mp[34]|mov|avi|wav|zip|gz|tgz|tar|bz2|zst|7z|parquet|avro|orc|ndjson|jsonl|edi|dat|bak|tmp|eml|ics|part|sql)$/i;
 const SOURCE_FILE =
-  /\.(?:[cm]?[jt]sx?|py|pyx|rb|php|go|rs|java|kts?|scala|cs|fs|vb|exs?|erl|dart|cpp|cc|hpp|swift|lua|p[lm]|html|ejs|hbs|twig|blade|vue|ya?ml|json|toml|ini|conf|cfg|properties|env|pem|crt|key|so|dll|jar|war|class|xsd|xml|wsdl|proto|avsc)$/i;
+  /\.(?:[cm]?[jt]sx?|py|pyx|rb|php|go|rs|java|kts?|scala|cs|fs|vb|exs?|erl|dart|cpp|cc|hpp|swift|lua|p[lm]|html|css|scss|less|jade|pug|ejs|hbs|twig|blade|vue|ya?ml|json|toml|ini|conf|cfg|properties|env|pem|crt|key|so|dll|jar|war|class|xsd|xml|wsdl|proto|avsc|graphql|md|map|wasm|node|tpl|mustache|liquid)(?:\?\w+)?$/i;
+
+/** Data when its name is a value, else the configuration of a program. */
+const DOCUMENT = /\.(?:json|xml|html|ya?ml)$/i;
 
 const TOP_LEVEL = new Set(
   "com net org io dev cloud internal local localdomain lan corp intranet example invalid test edu gov mil int biz svc arpa uk de fr nl pl es eu ch at it be jp cn br au ru se dk fi cz pt gr hu ro tr kr us ca nz sg hk tw in ie no za mx ar shop store online app ai".split(
@@ -92,7 +95,7 @@ function foldDots(chunk: string): string {
   if (/^(?:TLS|SSL)v[0-9](?:\.[0-9])?$/.test(chunk)) return chunk;
   return chunk
     .split(".")
-    .map((piece) => (piece === "" ? "" : foldToken(piece)))
+    .map((piece) => (piece.startsWith("$") ? `$${foldToken(piece.slice(1))}` : foldToken(piece)))
     .join(".");
 }
 
@@ -148,6 +151,19 @@ function foldDataPath(path: string, separator: string): string {
   return `${start}${folder}<path>${ending}`;
 }
 
+/** Numbers and hashes in the names of files and folders are values, as in `peers/peer17.conf`. */
+function foldSource(path: string): string {
+  return path
+    .split("/")
+    .map((step) =>
+      step
+        .split(".")
+        .map((part) => (part.startsWith("<") ? part : foldToken(part)))
+        .join("."),
+    )
+    .join("/");
+}
+
 function foldPath(chunk: string): string {
   const separator = chunk.includes("/") ? "/" : "\\";
   if (/^HTTP\/[0-9](?:\.[0-9])?$/.test(chunk)) return chunk;
@@ -155,7 +171,11 @@ function foldPath(chunk: string): string {
   const colon = chunk.search(/:[0-9]+(?::[0-9]+)?$/);
   if (colon > 0 && rooted) return `${foldPath(chunk.slice(0, colon))}:<n>`;
   if (DATA_FILE.test(chunk)) return foldDataPath(chunk, separator);
-  if (rooted && SOURCE_FILE.test(chunk)) return sourcePath(chunk);
+  if (DOCUMENT.test(chunk)) {
+    const file = chunk.slice(chunk.lastIndexOf(separator) + 1);
+    if (isValue(file.slice(0, file.lastIndexOf(".")))) return foldDataPath(chunk, separator);
+  }
+  if (rooted && SOURCE_FILE.test(chunk)) return foldSource(sourcePath(chunk.split("?", 1)[0]!));
   if (/^\/(?:tmp|var\/tmp|var\/folders|private\/var|proc|dev\/shm)\//.test(chunk))
     return `${chunk.split("/", 2).join("/")}/<path>`;
   if (chunk.startsWith("/") && /^\/(?:home|Users)\//.test(chunk)) {
@@ -163,6 +183,8 @@ function foldPath(chunk: string): string {
     return `/${home}/<id>${rest.length === 0 ? "" : foldRoute(`/${rest.join("/")}`)}`;
   }
   if (chunk.startsWith("/")) return foldRoute(chunk) || "/";
+  // Base 64 has a `/` now and then.
+  if (/[0-9]/.test(chunk) && /[A-Z]{2}[a-z]+[A-Z]|[a-z][A-Z][a-z]?[A-Z]/.test(chunk)) return "<id>";
   return chunk
     .split(separator)
     .map((step) => (step === "" ? "" : foldChunk(step)))

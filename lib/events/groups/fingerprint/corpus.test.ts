@@ -1,6 +1,6 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { fingerprintOf } from "../fingerprint.pure";
-import corpus from "./corpus.json";
 
 /**
  * Pairs of real errors of fifteen languages and of the servers and brokers around them, from public issues with personal
@@ -20,7 +20,10 @@ const isRight = ({ a, b, want }: Pair) => (fingerprint(a) === fingerprint(b)) ==
 const describePair = ({ source, language, kind, want }: Pair) => `${language}, ${kind}: want ${want} (${source})`;
 
 describe("pairs of errors from public issues", () => {
-  const pairs: Pair[] = corpus;
+  const pairs = readFileSync(new URL("corpus.jsonl", import.meta.url), "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Pair);
 
   test("at least 95 of 100 are grouped as a person would group them", () => {
     const wrong = pairs.filter((pair) => !isRight(pair)).map(describePair);

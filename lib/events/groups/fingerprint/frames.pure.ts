@@ -1,4 +1,4 @@
-import { isLibraryApplication, isLibraryName, isLibraryPath, isPackagePath } from "./libraries.pure";
+import { isLibraryApplication, isLibraryName, isLibraryPath } from "./libraries.pure";
 import { sourcePath } from "./source-path.pure";
 
 /** One frame: what a compiler or a proxy writes is left out of the name. */
@@ -21,6 +21,8 @@ export function frameAt(lines: readonly string[], index: number): Frame | null {
   if (first === 40) return elixirFrame(text);
   if (first === 123 || first === 91) return erlangFrame(text);
   if (first >= 48 && first <= 57) return rustOrSwiftFrame(text, lines, index);
+  // glog, the C++ logger.
+  if (first === 64 && /^@ +0x/.test(text)) return nativeFrame(text.slice(1).trimStart());
   return (
     rubyFrame(text) ??
     phpThrown(text) ??
@@ -66,8 +68,19 @@ function withoutPosition(text: string): [place: string, line: number, column: nu
   return [text.slice(0, end), numbers[0] ?? 0, numbers[1] ?? 0];
 }
 
+/** A frame of JavaScript in a package or in Node itself: most lines of a stack are, and need no expression. */
+function packageFrame(text: string): Frame | null {
+  const open = text.lastIndexOf(" (");
+  if (open < 0 || !(text.includes("node_modules", open) || text.startsWith("node:", open + 2))) return null;
+  const name = text.slice(text.startsWith("async ") ? 6 : 0, open);
+  const end = text.lastIndexOf(":", text.lastIndexOf(":") - 1);
+  return { name, path: text.slice(open + 2, end), library: true };
+}
+
 /** `at ...`: the JVM, .NET, JavaScript, and the second line of a frame of Rust. */
 function atFrame(text: string, lines: readonly string[], index: number): Frame | null {
+  const package_ = packageFrame(text);
+  if (package_ !== null) return package_;
   if (text.startsWith("[Source") || text.startsWith("Source:")) return null;
   const source = text.lastIndexOf(" in ");
   if (source > 0 && text.includes(":line ", source)) return dotnetFrame(text.slice(0, source));
@@ -154,8 +167,6 @@ const ANYTHING = /^(?:Object|Function|Module|exports|global|window|e|t|n|r)\./;
 function scriptFrame(called: string | null, at: string): Frame | null {
   const [place, line, column] = withoutPosition(at.startsWith("eval at ") ? (/\(([^()]+)\)/.exec(at)?.[1] ?? at) : at);
   if (called === null && (place.includes(" ") || !/[\w>]/.test(place) || !/[/\\:.<]/.test(place))) return null;
-  if (called !== null && isPackagePath(place))
-    return { name: called.startsWith("async ") ? called.slice(6) : called, path: place, library: true };
   let name = called;
   if (name !== null) {
     name = name.replace(/^(?:async |new |get |set |static )+/, "").replace(/ \[as [^\]]*\]$/, "");
@@ -332,7 +343,9 @@ function localizedFrame(text: string): Frame | null {
  */
 function goFrame(text: string, lines: readonly string[], index: number): Frame | null {
   const place = /^\s+(\S+\.(?:go|s)):[0-9]+/.exec(lines[index + 1]?.slice(0, LINE_CHARS_MAX) ?? "")?.[1];
-  const called = text.endsWith(")") ? goName(text) : null;
+  // An indented line with a call is code that a traceback quotes, unless its file follows.
+  const plain = place !== undefined || text.charCodeAt(0) === lines[index]!.charCodeAt(0);
+  const called = plain && text.endsWith(")") ? goName(text) : null;
   const name = called ?? (place !== undefined && text.includes(".") && /^[\w./*()@~[\]-]+$/.test(text) ? text : null);
   if (name === null) return null;
   const library = isLibraryName(name) || (place !== undefined && isLibraryPath(place));
@@ -383,7 +396,8 @@ const SOURCE_ENDING =
 
 /** Any other line that ends in a position of a source file and holds a name besides. */
 function placedFrame(text: string): Frame | null {
-  if (text.includes(" panicked at ")) return null;
+  // What Rust and Perl say of the error itself.
+  if (text.includes(" panicked at ") || (/ line [0-9]{1,9}\.$/.test(text) && !text.includes("called at"))) return null;
   const ending = SOURCE_ENDING.exec(text);
   if (ending === null) return null;
   const end = ending.index + ending[0].search(/"?(?::|, line | line |\()[0-9]/);

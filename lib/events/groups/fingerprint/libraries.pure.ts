@@ -48,9 +48,6 @@ const PLUMBING =
 const BEAM_APPLICATION =
   /^(?:elixir|stdlib|kernel|erts|ecto\w*|db_connection|postgrex|myxql|tds|phoenix\w*|plug\w*|cowboy\w*|ranch|broadway\w*|gen_stage|oban\w*|jason|poison|tesla|finch|mint\w*|httpoison|hackney|redix|amqp\w*|brod\w*|kafka_\w+|absinthe\w*|telemetry\w*|logger|mix|iex|ex_unit|ssl|crypto|inets|bandit|thousand_island|nimble_\w+|sentry|ex_aws\w*|swoosh|req|commanded|eventstore|flow|castore|decimal|timex|guardian|comeonin|bamboo|hammer|cachex|con_cache|horde|libcluster|poolboy|quantum|opentelemetry\w*|spandex\w*)$/;
 
-/** The paths that nearly all frames of libraries of Node and Python have: they need no expression. */
-export const isPackagePath = (path: string) =>
-  path.startsWith("node:") || path.includes("node_modules") || path.includes("-packages/");
-export const isLibraryPath = (path: string) => isPackagePath(path) || PATH.test(path);
+export const isLibraryPath = (path: string) => path.includes("-packages/") || PATH.test(path);
 export const isLibraryName = (name: string) => NAME.test(name) || PLUMBING.test(name);
 export const isLibraryApplication = (name: string) => BEAM_APPLICATION.test(name);

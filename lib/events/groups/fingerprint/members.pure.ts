@@ -20,7 +20,7 @@ const NUMBER_SAYS = /^(?:code|errcode|errorcode|status|statuscode|subcode|exitco
 const START =
   /[{[(]\s{0,20}(?:[{[]\s{0,20}){0,4}(?:(?:["'][^"'\n]{1,64}["']|:?[A-Za-z_@$][\w.$@-]{0,40})\s*(?:=>|=(?!=))|["'][^"'\n]{1,64}["']\s*:(?!:))/y;
 /** A bare name before a colon begins an object in braces alone: `[orders: 3]` is no list of members. */
-const BARE_START = /(?:%?\{|\[\s{0,20}\{)\s{0,20}[A-Za-z_$][\w$]{0,40}\s*:(?![:\w])/y;
+const BARE_START = /(?:%?\{|\[\s{0,20}\{)\s{0,20}(?:[A-Za-z_$][\w$]{0,40}\s*:(?![:\w])|: )/y;
 
 export type Members = { end: number; said: string | null };
 

@@ -114,6 +114,7 @@ class MessageReader {
       this.#at++;
     } else if (kind === TOKEN) this.#token();
     else if (kind === JOINER) this.#joiner(code);
+    else if (code === 40 && this.#values()) return;
     else if (kind === BRACKET && this.#structure()) return;
     else if (kind === BRACKET && code === 40 && this.#phone()) return;
     else if (kind === QUOTE && this.#quoted(text[this.#at]!)) return;
@@ -210,7 +211,8 @@ class MessageReader {
     }
     this.#secretEnd = secret ? end : 0;
     if (plain) {
-      this.#out += chunk.length < 16 ? chunk : foldChunk(chunk);
+      this.#out +=
+        chunk.length < 7 ? chunk : /^[a-f]+$/.test(chunk) ? "<id>" : chunk.length < 16 ? chunk : foldChunk(chunk);
       return;
     }
     const iban = /^[A-Z]{2}[0-9]{2}/.test(chunk) ? ibanEnd(text, from) : -1;
@@ -229,7 +231,9 @@ class MessageReader {
     const text = this.#text;
     if (kind === "bool" || kind === "null") {
       const stands =
-        kind === "bool" || (/[=:([,] ?$/.test(this.#out) && /^\s*(?:[,;)\]}]|$)/.test(text.slice(end, end + 3)));
+        kind === "bool" ||
+        this.#out.endsWith("=") ||
+        (/[:([,] ?$/.test(this.#out) && /^\s*(?:[,;)\]}]|$)/.test(text.slice(end, end + 3)));
       if (!stands || /^[-.\w]/.test(text[end] ?? "")) return false;
       this.#out += kind === "bool" ? "<bool>" : "<null>";
       this.#at = end;
@@ -253,12 +257,33 @@ class MessageReader {
     const before = this.#out.slice(-40);
     if ((token.length <= 6 || token.startsWith("-")) && announcesCode(before)) return true;
     if (token.length <= 4 && end === this.#text.length && CODE_EARLIER.test(this.#out.slice(-80))) return true;
+    if (
+      /(?:^|[Ee]rror)\($/.test(before) &&
+      this.#nested === 0 &&
+      /^(?:, ?["'b]|\))/.test(this.#text.slice(end, end + 3))
+    )
+      return true;
     if (!isStatus(token)) return false;
     const after = this.#text.slice(end, end + 24);
     if (REASON_AFTER.test(after) || ANSWERED_BEFORE.test(before)) return !COUNTED_AFTER.test(after);
     if (this.#nested > 0 && before === "") return false;
     if (/(?:^|\s)[([]$/.test(before)) return /^[)\]]/.test(after) && !NUMBER_OF.test(before);
     return /(?:^|: ?|- |=> ?|-> ?|")$/.test(before) && /^(?:\s*$|\s*[,;:)"\]]|\s+-)/.test(after);
+  }
+
+  /** `Key (email)=(...)`, `values (...)`: what a row holds. */
+  #values(): boolean {
+    if (!VALUES_BEFORE.test(this.#out.slice(-24))) return false;
+    let depth = 0;
+    let at = this.#at;
+    do {
+      if (this.#text[at] === "(") depth++;
+      else if (this.#text[at] === ")") depth--;
+      at++;
+    } while (depth > 0 && at < this.#text.length);
+    this.#out += "(<data>)";
+    this.#at = at;
+    return true;
   }
 
   #structure(): boolean {
@@ -287,7 +312,7 @@ class MessageReader {
     const close = this.#closing(open, closing);
     if (close < 0) return false;
     const inner = this.#text.slice(this.#at + 1, close).trim();
-    this.#out += `${open}${this.#inQuotes(inner)}${this.#text[close]}`;
+    this.#out += `${open}${this.#inQuotes(inner, this.#text.slice(close + 1, close + 30))}${this.#text[close]}`;
     this.#at = close + 1;
     return true;
   }
@@ -320,27 +345,32 @@ class MessageReader {
    * One word is the name of a column, a field, a topic, a code, unless the words before it announce a value. Of several words
    * a passage that speaks of an error is read; others are the names of persons and things.
    */
-  #inQuotes(inner: string): string {
+  #inQuotes(inner: string, after: string): string {
     const before = this.#out.slice(-40);
     if (inner === "") return "<text>";
     if (SECRET_BEFORE.test(before)) return "<secret>";
     if (this.#nested >= NESTED_MAX) return "<text>";
     if (/^-?[0-9]+$/.test(inner)) return announcesCode(before) ? inner : "<text>";
     if (/^[[{<]/.test(inner)) return wordsOf(inner, this.#nested + 1);
+    if (PATH.test(inner)) return wordsOf(inner.replace(/\s+/g, "_"), this.#nested + 1);
     if (/\s/.test(inner)) return this.#passage(inner, before);
-    if (ANNOUNCES_VALUE.test(before) || inner.length > 80 || /[^\x20-\x7e]/.test(inner)) return "<text>";
-    const folded = NAMES_THING.test(before) && isIdentifier(inner) ? inner : wordsOf(inner, this.#nested + 1);
+    if (NAMES_THING.test(before) && isIdentifier(inner)) return inner;
+    if (ANNOUNCES_VALUE.test(before) || SAYS_OF_VALUE.test(after)) return "<text>";
+    if (inner.length > 80 || /[^\x20-\x7e]/.test(inner) || SIGN.test(inner)) return "<text>";
+    const folded = wordsOf(inner, this.#nested + 1);
     return /^(?:<[a-z]+>)$/.test(folded) ? "<text>" : folded;
   }
 
   #passage(inner: string, before: string): string {
     const whole = before === "" && this.#text.length - this.#at < inner.length + 4;
-    if (/^(?:\/|[A-Za-z]:\\)\S/.test(inner)) return wordsOf(inner.replace(/\s+/g, "_"), this.#nested + 1);
+    if (ARGUMENT_OF_CODE.test(before)) return wordsOf(inner, this.#nested + 1);
     if (TYPE_NAME.test(inner) || SIGNATURE.test(inner)) return wordsOf(inner, this.#nested + 1);
     if (whole || DESCRIBES.test(before) || SPEAKS_OF_ERROR.test(inner)) return wordsOf(inner, this.#nested + 1);
     return "<text>";
   }
 }
+
+const VALUES_BEFORE = /(?:\)=|(?:^|[^A-Za-z])(?:key value is|row contains|values)) ?$/i;
 
 const CODE_WORD =
   /(?:^|[^A-Za-z])(?:\w*status|\w*code|\w*errno|exit(?:ed)?|sql ?state|signal|https?(?:\/[0-9](?:\.[0-9])?)?|rc|hresult|winerror|ntstatus|sqlcode|error|err|faultcode|os error|retval|reply-code)[\s:=#([\]"'-]{0,3}(?:(?:of|is|was|with|code|status|number|no\.?|:|=)[\s:=(["']{1,3}){0,2}$/i;
@@ -349,7 +379,8 @@ const OTHER_CODE =
 
 const CODE_EARLIER = /(?:exit|error|status) code\b[^0-9]{0,60}: ?$/i;
 const announcesCode = (before: string) =>
-  CODE_WORD.test(before) && !OTHER_CODE.test(before) && !/error: ?$/i.test(before.replace(/\w+error: ?$/, "error: "));
+  /\bMsg $/.test(before) ||
+  (CODE_WORD.test(before) && !OTHER_CODE.test(before) && !/error: ?$/i.test(before.replace(/\w+error: ?$/, "error: ")));
 
 /** What a number in brackets counts or names. */
 const NUMBER_OF = /(?:number|count|size|length|index|row|line|id|port|total|items?|offset) [([]$/i;
@@ -369,6 +400,12 @@ const SECRET_BEFORE = /(?:passw(?:or)?d|passphrase|secret|api[-_ ]?key|bearer|pi
 /** What a sentence about a password goes on with: `password authentication failed`. */
 const STARTS_PHRASE = /^[a-z]+$/;
 
+/** One character of a text that could not be read: `Unexpected token 'Z'`. */
+const SIGN = /^[^a-z/]$/;
+/** What is said of a value and not of a name. */
+const SAYS_OF_VALUE =
+  /^ (?:is not (?:an? )?(?:valid|number|integer|date|allowed value|well)|is (?:an )?invalid|(?:could not|cannot|can't) be (?:parsed|converted|cast|decoded)|is too |exceeds |is out of )/i;
+
 /** Words before a quoted name of a database or a program, whose digits belong to it: a generated constraint, `address1`. */
 const NAMES_THING =
   /(?:constraint|column|relation|table|index|field|property|attribute|for key|parameter|argument|variable|sequence|trigger|class|bean|setting|option|extension|function|procedure|method|module|element|enum|type)[\s=:(]{0,3}$/i;
@@ -380,11 +417,15 @@ const isIdentifier = (text: string) =>
 
 /** Words before a quoted word that announce a value and not the name of a thing. */
 const ANNOUNCES_VALUE =
-  /(?:^|[^A-Za-z])(?:values?|input|string|literal|entry|got|received|found|was|customer|person|user|city|street|company|subject|title|parse|convert|text|number|date|datetime|timestamp|content|argument|given|actual|says|hello|dear|named?|called|username|login|e-?mail|input (?:string|syntax for (?:type )?[\w ]{1,24})|base [0-9<n>]{1,3}|float|int|integer|uuid|json|decimal|enum [\w.]{1,24})[\s:=(]{0,3}$/i;
+  /(?:^|[^A-Za-z])(?:values?|input|string|literal|entry|got|received|found|was|customer|person|user|city|street|company|parse|convert|text|number|date|datetime|timestamp|content|argument|given|actual|says|hello|dear|username|login|e-?mail|input (?:string|syntax for (?:type )?[\w ]{1,24})|base [0-9<n>]{1,3}|float|int|integer|uuid|json|decimal|enum [\w.]{1,24})[\s:=(]{0,3}$/i;
+/** The path of a file, whose name may have spaces. */
+const PATH = /^(?:\/|\.{1,2}[/\\]|[A-Za-z]:[/\\])\S/;
+/** `(2006, '...')`: the arguments of an error of a database driver of Python. */
+const ARGUMENT_OF_CODE = /(?:^|[Ee]rror)\((?:-?[0-9]+|<n>), ?$/;
 const DESCRIBES =
   /(?:desc|description|message|msg|reason|error|errors|detail|details|cause|err|title|exception|says?|said|text|reported|because|failed|response|body)["']?[\s:=(]{1,4}$/i;
 const SPEAKS_OF_ERROR =
-  /(?:^|[^A-Za-z])(?:not|no|fail\w*|errors?|invalid|denied|declined|refused|time(?:d )?out|missing|expired?|exceed\w*|unknown|cannot|can't|could|unable|unavailable|closed|required|must|unexpected|exists?|forbidden|unauthori[sz]ed|rejected|insufficient|already|too|unsupported|aborted|reset|broken|duplicate|illegal|violat\w*|conflict|deadlock|overflow|corrupt\w*)(?![A-Za-z])/i;
+  /(?:^|[^A-Za-z])(?:not|no|fail\w*|errors?|invalid|denied|declined|refused|time(?:d )?out|missing|expired?|exceed\w*|unknown|cannot|can't|could|unable|unavailable|closed|required|must|unexpected|exists?|forbidden|unauthori[sz]ed|rejected|insufficient|already|too|unsupported|aborted|reset|broken|duplicate|illegal|lost|gone|dead|full|busy|stopped|interrupted|cancell?ed|disconnected|unreachable|terminated|killed|truncated|malformed|unrecogni[sz]ed|undefined|incorrect|wrong|empty|mismatch\w*|blocked|locked|disabled|unhandled|limit|quota|does|too many|violat\w*|conflict|deadlock|overflow|corrupt\w*)(?![A-Za-z])/i;
 /** The signature of a method. */
 const SIGNATURE = /^(?:public|private|protected|internal|static|final|abstract|async|void|function|def|fn|func|fun) /;
 const TYPE_NAME = /^(?:class |interface |type |struct )?[\w.$]+(?:<[\w.$<>, ?]+>|\[\])?$/;

@@ -13,6 +13,8 @@ const ANCHORS = new Set(["src", "sources", "app", "lib"]);
 /** Folders of a repository with many packages. */
 const MANY = new Set("packages services apps libs modules crates projects components functions lambdas".split(" "));
 
+const SCHEME = /^(?:file|webpack|webpack-internal|app|package|ng|vite|bun|rsc):\/*/;
+
 const STEPS_KEPT = 3;
 
 /**
@@ -20,20 +22,20 @@ const STEPS_KEPT = 3;
  * release and the hash of a bundle; at most the file and two folders.
  */
 export function sourcePath(path: string): string {
-  const clean = path
-    .replace(/^(?:file|webpack|webpack-internal|app|package|ng|vite|bun|rsc):\/*/, "/")
-    .split(/[?#]/, 1)[0]!;
-  const steps = clean.split(/[/\\]+/).filter((step) => step !== "" && step !== "." && step !== "..");
+  const rooted = path.startsWith("/") ? path : path.replace(SCHEME, "/");
+  const query = rooted.search(/[?#]/);
+  const clean = (query < 0 ? rooted : rooted.slice(0, query)).replaceAll("\\", "/");
+  const steps = clean.split("/").filter((step) => step !== "" && step !== "." && step !== "..");
   const file = steps.pop();
   if (file === undefined) return path;
   let from = anchored(steps);
   for (let at = from; at < steps.length; at++) {
     const step = steps[at]!;
-    const rooted =
+    const isRoot =
       from === at &&
       (ROOTS.has(step.toLowerCase()) || step.endsWith(":") || step.startsWith("(") || step.startsWith("."));
     const named = at > 0 && from === at && NAMED_ROOTS.has(steps[at - 1]!.toLowerCase());
-    if (rooted || named || isRelease(step)) from = at + 1;
+    if (isRoot || named || isRelease(step)) from = at + 1;
   }
   return [...steps.slice(from).slice(1 - STEPS_KEPT), withoutHash(file)].join("/");
 }

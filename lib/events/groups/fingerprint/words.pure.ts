@@ -86,7 +86,9 @@ function isRandomLetters(token: string): boolean {
 /** One token of letters, digits, `-` and `_` as it stands in a pattern. */
 export function foldToken(token: string): string {
   if (!HAS_DIGIT.test(token)) return isRandomLetters(token) ? "<id>" : token;
-  if (/^0x[0-9a-f]+$/i.test(token)) return "<hex>";
+  // HRESULT and NTSTATUS say which error it is.
+  if (/^0x[0-9a-f]+$/i.test(token))
+    return /^0x(?:80|c00)[0-9a-f]{5,6}$/i.test(token) && token.length === 10 ? token : "<hex>";
   if (token.includes("-") || token.includes("_")) return foldParts(token);
   switch (alphanumericKind(token)) {
     case "word":
@@ -115,7 +117,8 @@ function foldParts(token: string): string {
   if (kinds.every((kind) => kind === "word")) return isRandomLetters(token) ? "<id>" : token;
   if (words === 0) return "<id>";
   const numbered = kinds.slice(words).every((kind) => kind === "number" || kind === "stem");
-  const kept = kebab ? words === 1 : words <= 2 || numbered;
+  const mixed = kebab && token.includes("_") && parts.length > 2;
+  const kept = kebab ? words === 1 && !mixed : words <= 2 || numbered;
   if (!kept || parts[0]!.length < 2) return "<id>";
   let end = 0;
   for (let part = 0; part < words; part++) end += parts[part]!.length + 1;
