@@ -368,6 +368,11 @@ const CHANGES: Record<string, () => Case[]> = {
       post({ fingerprints: [other.group!], more: 10, reason: "no", ...of }),
     ),
   "DELETE api/v1/group-mutes/[id]/route.ts": () => [{ params: { id: other.mute! } }],
+  "POST api/v1/groups/[fingerprint]/merge/route.ts": () => [
+    post({ into: own.group, reason: "no" }, { fingerprint: other.group! }),
+    post({ into: other.group, reason: "no" }, { fingerprint: own.group! }),
+  ],
+  "DELETE api/v1/groups/[fingerprint]/merge/route.ts": () => [{ params: { fingerprint: other.group! } }],
   "POST api/v1/mask-rules/route.ts": () =>
     ["zzb", undefined].map((source) => post({ kind: "key", pattern: "mine", ...(source ? { source } : {}) })),
   "PATCH api/v1/mask-rules/[id]/route.ts": () => [post({ enabled: false }, { id: other.maskRule! })],
