@@ -14,7 +14,7 @@ const ADA = localViewer("ada");
 
 /** Pronounceable words that nothing tells from words of a message: each number has its own. */
 function word(index: number): string {
-  const [consonants, vowels] = ["bdfgklmnprstvz", "aeiou"];
+  const [consonants, vowels] = ["ghjklmnprstvwz", "aeiou"];
   let [rest, text] = [index, ""];
   for (let syllable = 0; syllable < 4; syllable++) {
     text += consonants[rest % 14]! + vowels[Math.floor(rest / 14) % 5]!;

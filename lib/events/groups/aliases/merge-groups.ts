@@ -68,9 +68,10 @@ export async function splitGroup({ db, clock }: MergeDeps, fingerprint: string, 
         where fingerprint = $1 and target <> fingerprint and reason in ('merge', 'storm') and family is null`,
       [fingerprint],
     );
+    const [meant] = await readGroupsMeant(tx, [fingerprint]);
+    await changeable(tx, viewer, meant!);
     if (!alias) throw unknownGroup(fingerprint);
     const { target, pattern } = alias;
-    await changeable(tx, viewer, target);
     await storeAliases(tx, [{ fingerprint, target: fingerprint, reason: "split", pattern, note: null }], viewer.name);
     await tx.run("update group_aliases set target = $1, via = null where via = $1 and target = $2", [
       fingerprint,
