@@ -28,8 +28,10 @@ function againstKept(
   const some = kinds.map((kind) => `${kind} <> 0`).join(" or ");
   const width = `'${Math.max(widthMs, KEPT.widthMs) / 1000} s'`;
   const since = `where (${some})${widthMs < KEPT.widthMs ? ` and at >= ${NARROW_SINCE}` : ""}`;
+  // An event that moved to another group of its source is no change of the source.
+  const any = kinds.map((kind) => `sum(${kind}) <> 0`).join(" or ");
   const binned = (from: string) =>
-    `select date_bin(${width}, at, 'epoch') as at, ${keys}, ${sums} from ${from} ${since} group by 1, ${keys}`;
+    `select date_bin(${width}, at, 'epoch') as at, ${keys}, ${sums} from ${from} ${since} group by 1, ${keys} having ${any}`;
   return `
     union all
     select '${table}', row_to_json(l), row_to_json(c)

@@ -178,7 +178,10 @@ test("over HTTP the answer counts what is not stored", async () => {
   const kept = body.filter((_, index) => isStored(index + 1, LIMIT)).length;
   expect([status, answer]).toEqual([
     202,
-    { accepted: kept, duplicates: 0, bounced: 0, dropped: 0, unstored: 60 - kept, rejected: [], rejectedTotal: 0 },
+    {
+      ...{ accepted: kept, duplicates: 0, changed: 0, bounced: 0, dropped: 0, unstored: 60 - kept },
+      ...{ rejected: [], rejectedTotal: 0, revisions: [] },
+    },
   ]);
 });
 

@@ -23,7 +23,7 @@ const NAMED_DIGITS = new RegExp(
     "(?:[Ll]og4|LOG4)[A-Za-z]|(?:[Ss]lf|[Dd]om|[Nn]eo)4[Jj]",
     "(?<![A-Z0-9])V[0-9]{1,2}(?:(?:alpha|beta|rc)[0-9]*)?(?![0-9a-z])|(?<![A-Za-z0-9])v[0-9]{1,2}(?:(?:alpha|beta|rc|p)[0-9]*)?(?![0-9a-z])",
     "(?<![A-Za-z0-9])[1-5]xx(?![a-z0-9])|(?<![A-Z0-9])[1-5]XX(?![A-Z0-9])",
-    "(?:[A-Za-z]2(?=[A-Z]))",
+    "(?<=[a-z])2(?=[A-Z])|(?<=[A-Z]{3})2(?=[A-Z]{3})",
   ].join("|"),
   "g",
 );
@@ -71,9 +71,14 @@ export const isDigit = (code: number) => code >= 48 && code <= 57;
 
 const HAS_DIGIT = /[0-9]/;
 
-/** Letters alone that no person would write: a long run of changing case, as in a nanoid without digits. */
+const CONSONANTS = /^[BCDFGHJKLMNPQRSTVWXZ]{6,}$/;
+
+/**
+ * Letters alone that no person would write: capitals without a vowel, as in a reference without digits, or a long run of changing
+ * case, as in a nanoid.
+ */
 function isRandomLetters(token: string): boolean {
-  if (token.length < 16) return false;
+  if (token.length < 16) return CONSONANTS.test(token);
   let humps = 0;
   for (let at = 1; at < token.length; at++) {
     const before = token.charCodeAt(at - 1);
