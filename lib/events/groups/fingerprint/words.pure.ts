@@ -49,7 +49,7 @@ function alphanumericKind(token: string): TokenKind {
   if (digits === 0 || digits > 4) return "opaque";
   const stem = token.slice(0, token.length - digits);
   if (stem.length < 3 || !REGULAR_WORD.test(stem)) return "opaque";
-  return stem.length > 3 && stem === stem.toUpperCase() ? "opaque" : "stem";
+  return stem === stem.toUpperCase() ? "opaque" : "stem";
 }
 
 const isNumber = (token: string) => /^[0-9]+$/.test(token);
