@@ -58,7 +58,9 @@ describe("the events of a redrive by outcome", () => {
     const attempts = async (eventId: string) => {
       const [event] = await world.idsOf([eventId]);
       const { history } = await readEventDetail(world.db, viewer, event!, world.deps.clock.wallMs());
-      return history.filter(({ kind }) => kind === "attempt").map(({ text }) => text.replace(/ in \d+ ms/, "").replace(/;.*/, ""));
+      return history
+        .filter(({ kind }) => kind === "attempt")
+        .map(({ text }) => text.replace(/ in \d+ ms/, "").replace(/;.*/, ""));
     };
     expect(await attempts("event-0000")).toEqual([]);
     expect(await attempts("event-0001")).toEqual(["Attempt 1 to orders deduplicated: OK"]);
