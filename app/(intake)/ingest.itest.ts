@@ -295,7 +295,7 @@ describe("bad input", () => {
     const answer = await post(json([event({ failedAt: "20261120T094100Z" }), unread]));
     expect(answer.body).toMatchObject({ accepted: 2, rejectedTotal: 0 });
     expect(answer.body.unread).toEqual([
-      { index: 1, field: "failedAt", detail: expect.stringContaining('"2026-02-30T09:41:00Z" is no time') },
+      { index: 1, field: "failedAt", detail: expect.stringContaining('"2026-02-30T09:41:00Z" is not a valid time') },
     ]);
     const kept = (await parked()).find(({ eventId }) => eventId === unread.eventId);
     expect(kept).toMatchObject({ failedAt: null });

@@ -45,7 +45,7 @@ test("a preview of what came over the API says what goes, what is asked about, a
   const all = await preview("--source", "orders");
   expect(all).toMatch(/would be taken +3\n/);
   expect(all).toMatch(/refused +1 \(payload-unparsable 1\)/);
-  expect(all).toMatch(/warning +1 event: sent without the headers "my header", "x:y", which/);
+  expect(all).toMatch(/warning +1 event: the target.s protocol cannot carry the headers "my header", "x:y", /);
   const confirmed = await preview("--source", "orders", "--despite", "payload-unparsable");
   expect(confirmed).toMatch(/would be taken +4\n/);
   expect(confirmed).toMatch(/warning +1 event: the payload is not valid JSON in UTF-8; it was confirmed/);

@@ -88,7 +88,7 @@ function countsText({ accepted, duplicates, changed, bounced, dropped, unstored,
   return factsText([
     ["accepted", formatNumber(accepted)],
     ["duplicates", formatNumber(duplicates)],
-    ["known, with other bytes", changed === 0 ? null : formatNumber(changed)],
+    ["changed", changed === 0 ? null : formatNumber(changed)],
     ["bounced", bounced === 0 ? null : formatNumber(bounced)],
     ["dropped", dropped === 0 ? null : formatNumber(dropped)],
     ["counted, not stored", unstored === 0 ? null : formatNumber(unstored)],

@@ -28,7 +28,7 @@ const eventShape = {
   id: idOut,
   source: z.string(),
   eventId: z.string(),
-  /** Within which the eventId is unique, as \`source\` of a CloudEvent; null = it is unique in the source. */
+  /** Within which the eventId is unique, as `source` of a CloudEvent; null = it is unique in the source. */
   producer: nullableText,
   aggregateId: nullableText,
   aggregateType: nullableText,
@@ -315,9 +315,9 @@ export const parkAnswerSchema = named(
   z.object({
     accepted: z.int(),
     duplicates: z.int(),
-    /** Of known events, with bytes that no revision of theirs held: each is a revision now, see \`revisions\`. */
+    /** Of known events, with bytes that no revision of theirs held: each is a revision now, see `revisions`. */
     changed: z.int(),
-    /** At most 1,000 of these are listed; \`index\` is the place within the request, from 0, \`id\` the event. */
+    /** At most 1,000 of these are listed; `index` is the place within the request, from 0, `id` the event. */
     revisions: z.array(
       z.object({
         index: z.int(),

@@ -184,7 +184,7 @@ export const ingestQuery = queryOf({
   ),
 });
 
-/** `storedValuesMax`: of \`stored\`, default STORED_VALUES_MAX. */
+/** `storedValuesMax`: of `stored`, default STORED_VALUES_MAX. */
 export type ReadOptions = ArrivalLimits & { defaultSource: string | null; storedValuesMax?: number };
 
 /** More than an event has names: an object with more members is no event. */

@@ -2,7 +2,7 @@ import type { EventStatus } from "@/lib/events/event-state.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import type { Tx } from "@/lib/platform/database/db";
 
-/** An arrival as its key needs it. \`id\`: of the event that shall hold the key. */
+/** An arrival as its key needs it. `id`: of the event that shall hold the key. */
 type KeyHolder = { id: string; sourceId: string; letter: Pick<DeadLetter, "eventId" | "producer"> };
 
 /** Names an event in maps and sets: two arrivals of one event have the same key. `producer` as the store has it, '' = none. */

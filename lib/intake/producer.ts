@@ -113,12 +113,12 @@ async function storedProducers(
   };
 }
 
-/** \`id\` null = no event of it is known. */
+/** `id` null = no event of it is known. */
 type NamedEvent = { eventId: string; producer: string; id: string | null };
 
 /**
  * The events of a source that somebody names by the ids of their producer. Without one, an id names the event that has it
- * when it is the only one. \`several\`: the number of ids that name more than one event.
+ * when it is the only one. `several`: the number of ids that name more than one event.
  */
 export async function namedEvents(
   tx: Tx,
@@ -165,7 +165,7 @@ function producerIn({ headers = [], origin = {}, structured = null }: StoredLett
 
 const textIn = (value: unknown) => (typeof value === "string" && value !== "" ? value : null);
 
-/** What each convention calls the scope of its message ids, where a stored origin has it: equal to \`within\` of its reading. */
+/** What each convention calls the scope of its message ids, where a stored origin has it: equal to `within` of its reading. */
 const SCOPES: Readonly<Record<string, (origin: Origin) => string | null>> = {
   nservicebus: ({ consumer, queue }) => textIn(consumer) ?? textIn(queue),
   "nats-advisory": ({ stream }) => textIn(stream),

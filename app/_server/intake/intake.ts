@@ -131,7 +131,7 @@ export class Intake {
   private noteUnread(index: number, { failedAt }: Unread): void {
     this.answer.unread ??= [];
     if (this.answer.unread.length >= REJECTED_LISTED_MAX) return;
-    const detail = `${JSON.stringify(failedAt)} is no time: send ISO 8601, or seconds or milliseconds since 1970`;
+    const detail = `${JSON.stringify(failedAt)} is not a valid time: send ISO 8601, or seconds or milliseconds since 1970`;
     this.answer.unread.push({ index, field: "failedAt", detail });
   }
 

@@ -63,7 +63,7 @@ const REFUSALS: Record<string, string> = {
   "not-ignored": "not IGNORED",
   "already-ignored": "already IGNORED",
   "already-confirmed": "already CONFIRMED",
-  "several-producers": "of several producers: name the producer",
+  "several-producers": "shared by several producers: name the producer",
   "confirmed-when-sent": "confirmed when their send ends",
   "changed-meanwhile": "changed meanwhile",
   "store-refused": "refused by the store, see the log of the worker",

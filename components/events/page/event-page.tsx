@@ -157,7 +157,7 @@ function Header({ event, editing }: { event: EventDetail; editing: boolean }) {
           {event.producer === null ? null : (
             <bdi
               className="line-clamp-1 font-mono text-sm break-all"
-              data-tip="Its producer, within which the event id is unique"
+              data-tip="Producer: the event id is unique within it"
             >
               {visible(event.producer)}
             </bdi>

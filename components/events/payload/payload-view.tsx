@@ -9,6 +9,7 @@ import { classNames } from "@/components/ui/class-names";
 import { CopyButton } from "@/components/ui/copy-button";
 import { Input } from "@/components/ui/input";
 import { Toggles } from "@/components/ui/toggles";
+import { isJsonType } from "@/lib/events/detail/body-form.pure";
 import type { BodyOut } from "@/lib/events/events.shapes";
 import { formatBytes, formatNumber } from "@/lib/platform/plain/format.pure";
 import { fromBase64 } from "./hex-lines";
@@ -113,8 +114,8 @@ function DecodedLine({ body: { decoded, bytes } }: { body: BodyOut }) {
   return (
     <p className="border-b border-line px-3 py-1.5 wrap-anywhere text-muted">
       {decoded.text === null
-        ? `The message says that its body is ${decoded.from}, and it is shown as it is stored: ${decoded.fault}.`
-        : `Decoded from ${decoded.from}: ${formatBytes(bytes)} stored, ${formatBytes(decoded.bytes)} decoded. The stored bytes are what hex shows, and what is downloaded and sent.`}
+        ? `The message declares its body as ${decoded.from}, but it could not be decoded (${decoded.fault}). The stored bytes are shown.`
+        : `Decoded from ${decoded.from}: ${formatBytes(bytes)} stored, ${formatBytes(decoded.bytes)} decoded. Hex, downloads and redrives use the stored bytes.`}
     </p>
   );
 }
@@ -165,7 +166,7 @@ export function PayloadView(props: {
         <DownloadPayload eventId={eventId} revision={revision} />
       </div>
       <DecodedLine body={body} />
-      {!body.masked && body.decoded === null && json?.fault && body.contentType.includes("json") && mode !== "hex" ? (
+      {!body.masked && body.decoded === null && json?.fault && isJsonType(body.contentType) && mode !== "hex" ? (
         <p className="border-b border-line px-3 py-1.5 text-warning">
           Its content type is JSON, but it is not valid JSON: <span className="wrap-anywhere">{json.fault}</span>
         </p>

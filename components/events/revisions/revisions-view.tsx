@@ -50,8 +50,8 @@ export function RevisionsView({ event }: { event: EventDetail }) {
   return (
     <div className="grid gap-3 px-3 py-3">
       <p className="text-muted">
-        What arrived is kept for ever. An edit, a mend, and a bounce or a letter with other bytes each add a revision;
-        the current one is what the next redrive sends.
+        The first arrival is kept for ever. Each edit or mend, and each bounce or repeated arrival with a different
+        payload, adds a revision; the current one is what the next redrive sends.
         {read.data.total > items.length ? ` The newest ${items.length} of ${read.data.total} are listed.` : null}
       </p>
       <ol aria-label="Revisions" className="grid gap-px overflow-hidden rounded-md border border-line bg-line">

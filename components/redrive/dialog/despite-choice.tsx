@@ -11,7 +11,9 @@ const ASKED: Record<ConfirmableRefusal, (one: boolean) => string> = {
     one ? "was parked early: its failure is permanent" : "were parked early: their failures are permanent",
   "needs-confirmation": (one) => (one ? "needs a confirmation" : "need a confirmation"),
   "payload-unparsable": (one) =>
-    one ? "has a payload that does not parse, byte for byte" : "have payloads that do not parse, byte for byte",
+    one
+      ? "has a payload that does not parse; it is sent unchanged"
+      : "have payloads that do not parse; they are sent unchanged",
 };
 
 /** What a person is asked about: how many events, and whether this redrive sends them all the same. */
@@ -51,7 +53,7 @@ export function DespiteChoice(props: {
                   : `the ${formatNumber(count)} events that`}{" "}
               {ASKED[reason](count === 1)}
               {count === null
-                ? `: ${formatNumber(found[reason]!)} of ${formatNumber(preview!.sample!.checked)} checked`
+                ? ` (${formatNumber(found[reason]!)} of ${formatNumber(preview!.sample!.checked)} events sampled)`
                 : ""}
             </span>
           </label>

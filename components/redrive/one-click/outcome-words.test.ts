@@ -41,7 +41,9 @@ describe("the words of an outcome", () => {
       { check: "headers", ok: true, warning: true, detail: 'sent without the header "my header"' },
     ];
     const sent = { ...ITEM, state: "delivered" as const, outcome: "sent" as const, findings };
-    expect(outcomeWords("a", "deliver", sent).detail).toBe('Its target took it; sent without the header "my header".');
+    expect(outcomeWords("a", "deliver", sent).detail).toBe(
+      'The target accepted it; sent without the header "my header".',
+    );
     const passed = { ...ITEM, state: "passed" as const, findings: [] };
     expect(outcomeWords("a", "verify", passed).detail).toBe("Nothing was sent.");
   });

@@ -32,7 +32,7 @@ export function outcomeWords(name: string, mode: RedriveOut["mode"], item: Item)
     case "delivered":
       return item.outcome === "deduplicated" || item.result === "ALREADY_PROCESSED"
         ? { title: `${name} was deduplicated`, detail: "Its target had it already.", tone: "success" }
-        : { title: `${name} was sent`, detail: withWarnings("Its target took it", item), tone: "success" };
+        : { title: `${name} was sent`, detail: withWarnings("The target accepted it", item), tone: "success" };
     case "passed":
       return {
         title: `${name} passed every check`,

@@ -105,8 +105,8 @@ export function PayloadEditor({ event, draft, onChange, onFile, onDone }: PartOf
       {isText ? null : (
         <p className="border-b border-line px-3 py-1 text-muted">
           {encoding === null
-            ? "These bytes are not valid UTF-8: download them, edit them elsewhere, and replace them by the file."
-            : `The message says that its body is ${encoding}, so it cannot be edited as text here: download it, edit it elsewhere, and replace it by a file in the same encoding. Or correct the content type and the headers, and replace it by a file of plain text.`}
+            ? "These bytes are not valid UTF-8: download them, edit them elsewhere, and upload the edited file."
+            : `The message declares its body as ${encoding}, so it cannot be edited as text. Download it, edit it elsewhere, and upload a file in the same encoding; or correct the content type and headers, and upload plain text.`}
         </p>
       )}
       {mode === "text" && text !== null ? (

@@ -15,7 +15,7 @@ export type Reading = {
   failedAtMs: number | null;
   /** The framework's own message id and message type; they precede those of the broker. */
   messageId: string | null;
-  /** Within which the message id is unique; absent = in all that a source reads. See \`SCOPES\` in lib/intake/producer.ts. */
+  /** Within which the message id is unique; absent = in all that a source reads. See `SCOPES` in lib/intake/producer.ts. */
   within?: string | null;
   eventType: string | null;
   /** Set when the original message was wrapped: the message inside, to be parked instead of the wrapper. */

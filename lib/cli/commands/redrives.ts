@@ -25,7 +25,7 @@ const despiteOption: Option = {
   value: "refusal",
   values: CONFIRMABLE_REFUSALS,
   many: true,
-  text: "Send also what is refused by this reason, which a person can set aside",
+  text: "Also send events that would be refused for this reason",
 };
 const earlierOption: Option = {
   name: "earlier",

@@ -71,7 +71,7 @@ function changedText(before: AuditValues, after: AuditValues): string {
 function redrivenText(after: AuditValues): string {
   const sent = after.result === "DEDUPLICATED" ? "Deduplicated: its target had it already" : "Sent";
   // A bounce, or newer bytes, can arrive before the end of its send is recorded.
-  return after.status === "PENDING" ? `${sent}, and parked again by then` : sent;
+  return after.status === "PENDING" ? `${sent}; it had already been parked again` : sent;
 }
 
 function bounceText(before: AuditValues, after: AuditValues): string {

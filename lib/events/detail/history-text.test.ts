@@ -13,7 +13,7 @@ test.each([
   ["event.bounced", {}, { bounces: 12 }, "Came back for the 12th time"],
   ["event.bounced", {}, { bounces: 23 }, "Came back for the 23rd time"],
   ["event.redriven", {}, { status: "REDRIVEN" }, "Sent"],
-  ["event.redriven", {}, { status: "PENDING" }, "Sent, and parked again by then"],
+  ["event.redriven", {}, { status: "PENDING" }, "Sent; it had already been parked again"],
   ["event.changed", { revision: 1 }, { revision: 2, current: true }, "Arrived with other bytes: revision 2"],
   [
     "event.changed",

@@ -51,7 +51,12 @@ const WORD_PATTERN = "[\\p{L}\\p{N}\\p{P}\\p{S}]";
 const WORD = new RegExp(WORD_PATTERN, "u");
 /** As long as the error that a list shows: it is copied whole. */
 const words = filterText(SUMMARY_BYTES_MAX)
-  .check(z.refine((value) => WORD.test(wordsOf(value).join("")), "must hold a word: leave it out to not search"))
+  .check(
+    z.refine(
+      (value) => WORD.test(wordsOf(value).join("")),
+      "must contain a letter, digit or symbol; leave it out to list without a search",
+    ),
+  )
   .register(z.globalRegistry, { pattern: WORD_PATTERN });
 
 /** One value or several. */

@@ -55,7 +55,7 @@ async function searchShown(db: Queryable, viewer: Viewer, filter: EventFilter): 
     ),
   ]);
   if (groups.length > GROUPS_MAX) {
-    throw new DomainError("invalid-filter", `More than ${GROUPS_MAX} groups hold these words: add a word`, {
+    throw new DomainError("invalid-filter", `More than ${GROUPS_MAX} groups match these words: add a word`, {
       fields: [{ field: "q", detail: "add a word" }],
     });
   }

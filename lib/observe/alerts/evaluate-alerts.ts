@@ -62,7 +62,7 @@ async function evaluateClaimed(deps: AlertDeps, generation: string): Promise<Eva
   const { db, clock, log } = deps;
   const nowMs = clock.wallMs();
   // First, so that the first evaluation of an outage finds one group in place of a thousand.
-  await joinStorms(deps).catch((error: unknown) => log.warn({ err: error }, "storms were not looked for"));
+  await joinStorms(deps).catch((error: unknown) => log.warn({ err: error }, "joining the groups of storms failed"));
   const [rules, live, ended, maintenances, muted] = [
     await readRulesInForce(db),
     await readLiveAlerts(db),

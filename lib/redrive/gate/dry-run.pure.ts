@@ -108,7 +108,7 @@ function payloadChecks({ bytes, bytesMax, parses, schema }: DryRunFacts["payload
           check: "payload-parses",
           ok: true,
           warning: true,
-          detail: `${parses.detail}; it was confirmed that it is sent as it is`,
+          detail: `${parses.detail}; sent unchanged, as confirmed`,
           refusal: "payload-unparsable",
         }
       : { check: "payload-parses", ...parses, refusal: "payload-unparsable" },
@@ -182,7 +182,7 @@ export function leftOutText(headers: readonly string[]): string | null {
   const more = headers.length > LEFT_OUT_MAX ? ` and ${headers.length - LEFT_OUT_MAX} more` : "";
   const what = headers.length === 1 ? "the header" : "the headers";
   const shown = headers.slice(0, LEFT_OUT_MAX).join(", ");
-  return `sent without ${what} ${shown}${more}, which the protocol of the target cannot carry`;
+  return `the target's protocol cannot carry ${what} ${shown}${more}, so sends leave ${headers.length === 1 ? "it" : "them"} out`;
 }
 
 function headersCheck(leftOut: readonly string[]): Check[] {

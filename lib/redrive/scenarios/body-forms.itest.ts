@@ -92,7 +92,7 @@ test("headers that HTTP cannot carry are named by the dry run and at the attempt
   await world.park(1, () => ({ eventId: "h-1", headers }));
   await world.worker();
   const without =
-    'sent without the headers "my header", "x:y", "x-line", which the protocol of the target cannot carry';
+    'the target\'s protocol cannot carry the headers "my header", "x:y", "x-line", so sends leave them out';
   const verified = await world.ended((await world.request({ mode: "verify" })).id);
   const warning = { check: "headers", ok: true, warning: true, detail: without };
   expect((await itemsOf(verified.id))[0]!.findings).toContainEqual(warning);

@@ -26,7 +26,9 @@ test("each joined group says by whom and why, and can be split off; those that a
   const html = shown({ total: 60, items: [item({}), storm] });
   expect(html).toContain("60 groups");
   expect(html).toContain("58 more are not listed");
-  expect(html).toMatch(/the bank is away.*merged by ada.*: one outage.*no answer from wobeku.*joined by a storm/);
+  expect(html).toMatch(
+    /the bank is away.*merged by ada.*: one outage.*no answer from wobeku.*merged automatically in a storm/,
+  );
   expect(html.match(/aria-label="Split off [^"]*"/g)).toEqual([
     'aria-label="Split off the bank is away"',
     'aria-label="Split off no answer from wobeku"',

@@ -14,7 +14,7 @@ export function JoinedGroups({ joined: { total, items } }: Pick<GroupDetail, "jo
   const split = useSplitGroup();
   if (total === 0) return null;
   return (
-    <Panel title="Also in this group" meta={plural(total, "group")}>
+    <Panel title="Merged into this group" meta={plural(total, "group")}>
       <ul>
         {items.map(({ fingerprint, pattern, reason, note, by, at }) => (
           <li
@@ -32,15 +32,15 @@ export function JoinedGroups({ joined: { total, items } }: Pick<GroupDetail, "jo
               onClick={() =>
                 split.mutate(fingerprint, {
                   onSuccess: () =>
-                    void showToast({ title: "It is a group of its own again: its events move back", tone: "success" }),
-                  onError: (error) => failureToast("It was not split off", error),
+                    void showToast({ title: "Group split off; its events are moving back", tone: "success" }),
+                  onError: (error) => failureToast("Could not split off the group", error),
                 })
               }
             >
               Split off
             </ActionButton>
             <span className="col-span-2 text-sm text-muted wrap-anywhere">
-              {reason === "storm" ? "joined by a storm" : `merged by ${visible(by)}`} <TimeAgo at={at} />
+              {reason === "storm" ? "merged automatically in a storm" : `merged by ${visible(by)}`} <TimeAgo at={at} />
               {note === null ? "" : `: ${visible(note)}`}
             </span>
           </li>
@@ -50,7 +50,7 @@ export function JoinedGroups({ joined: { total, items } }: Pick<GroupDetail, "jo
         <p className="px-3 py-1.5 text-muted">{formatNumber(total - items.length)} more are not listed.</p>
       ) : null}
       <p className="px-3 pt-1 pb-2 text-sm text-muted">
-        To divide events of one and the same group, name a group of their own by an{" "}
+        To divide events that are grouped as one failure, assign them a group of their own with an{" "}
         <TextLink href="/admission">admission rule</TextLink>.
       </p>
     </Panel>

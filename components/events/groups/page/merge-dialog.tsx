@@ -33,7 +33,7 @@ export function MergeDialog(props: { group: GroupOut; onClose: () => void; onMer
     <ReasonDialog
       needs="ignore"
       title="Merge into another group"
-      description="All events of this group, parked and new ones, belong to the other group from now on. Filters, rules and addresses that name this group lead there. It can be split off again."
+      description="All events of this group, parked now or later, move to the group that you choose. Links, filters and rules that name this group then find that group. Mutes of this group end. You can split it off again later."
       verb="Merge"
       reasonHint="Kept in the audit for ever."
       ready={() => chosen !== undefined}
@@ -45,12 +45,12 @@ export function MergeDialog(props: { group: GroupOut; onClose: () => void; onMer
           body: { into: chosen.fingerprint, reason },
         });
         onMerged(merged.into);
-        return { title: "The groups are one", tone: "success" };
+        return { title: "Groups merged; events are moving in the background", tone: "success" };
       }}
     >
       <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
         <TextField
-          label={`groups of ${visible(group.errorCode)}`}
+          label={`Groups with the error code ${visible(group.errorCode)}`}
           type="search"
           placeholder="words of the message, exception or frame"
           value={text}
@@ -61,7 +61,7 @@ export function MergeDialog(props: { group: GroupOut; onClose: () => void; onMer
             {found.isPending
               ? "Reading the groups…"
               : found.error
-                ? "The groups could not be read."
+                ? "The groups could not be loaded. Close the dialog and try again."
                 : "No other group of this error code matches."}
           </p>
         ) : (
@@ -73,9 +73,11 @@ export function MergeDialog(props: { group: GroupOut; onClose: () => void; onMer
             options={shown.map((other) => ({ value: other.fingerprint, label: <Other group={other} /> }))}
           />
         )}
-        {others.length > SHOWN_MAX ? <p className="text-muted">Search to see others.</p> : null}
+        {others.length > SHOWN_MAX ? (
+          <p className="text-muted">Only the first {SHOWN_MAX} are shown. Search to find others.</p>
+        ) : null}
         <p className="text-muted">
-          A group of another error code: give the events its code by an{" "}
+          Only groups with the same error code can be merged. To change the error code of new events, add an{" "}
           <TextLink href="/admission">admission rule</TextLink>.
         </p>
       </div>

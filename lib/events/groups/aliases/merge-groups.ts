@@ -30,7 +30,7 @@ export async function mergeGroup(
     await advanceAliases(tx);
     const [from, target] = await readGroupsMeant(tx, [fingerprint, into]);
     const [group, other] = [await changeable(tx, viewer, from!), await changeable(tx, viewer, target!)];
-    if (from === target) throw invalidFields([{ field: "into", detail: "is this group itself" }]);
+    if (from === target) throw invalidFields([{ field: "into", detail: "must name another group: it names this one" }]);
     if (group.errorCode !== other.errorCode) {
       const detail = `has the error code ${other.errorCode}, and this group ${group.errorCode}: only groups of one error code can be merged`;
       throw invalidFields([{ field: "into", detail }]);

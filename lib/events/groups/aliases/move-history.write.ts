@@ -69,19 +69,19 @@ const QUIET = "1 minute";
 
 /**
  * Moves what is stored of groups without events: their flow, mutes, alerts and times; a group that has events is left as it
- * is. The caller holds the rollups. Returns those that are done: nothing of them is stored any more.
+ * is. The caller holds the rollups.
  */
-export async function moveHistory(tx: Tx, moving: readonly Moving[]): Promise<string[]> {
+export async function moveHistory(tx: Tx, moving: readonly Moving[]): Promise<void> {
   // In one order, as `touchGroups` locks them.
   await tx.query("select from dlq_groups where fingerprint = any($1::text[]) order by fingerprint for update", [
     [...new Set(moving.flatMap(({ fingerprint, target }) => [fingerprint, target]))],
   ]);
   await tx.run(MOVE_MUTES, valuesOf(moving));
   const empty = await tx.query<Moving>(MOVE_FLOW, valuesOf(moving));
-  if (empty.length === 0) return [];
+  if (empty.length === 0) return;
   const values = valuesOf(empty);
   await tx.run(MOVE_ALERTS, values);
-  const rows = await tx.query<{ fingerprint: string }>(
+  await tx.run(
     `with given as (select * from ${GIVEN}),
      times as (
        select given.target, min(o.first_seen) as first, max(o.last_seen) as last
@@ -95,8 +95,7 @@ export async function moveHistory(tx: Tx, moving: readonly Moving[]): Promise<st
      done as (
        select fingerprint from given
         where fingerprint in (select fingerprint from gone) or not exists (select from dlq_groups o where o.fingerprint = given.fingerprint))
-     update group_aliases a set moved_at = now() from done where a.fingerprint = done.fingerprint returning a.fingerprint`,
+     update group_aliases a set moved_at = now() from done where a.fingerprint = done.fingerprint`,
     values,
   );
-  return rows.map(({ fingerprint }) => fingerprint);
 }

@@ -5,7 +5,7 @@ import { byFingerprint, groupMergedSchema, groupMergeRequestSchema } from "@/lib
 
 export const POST = handle({
   id: "mergeGroup",
-  summary: "Let another group stand for this one, for parked and for new events",
+  summary: "Merge this group into another, for parked and new events",
   params: byFingerprint,
   body: groupMergeRequestSchema,
   idempotent: true,
@@ -17,7 +17,7 @@ export const POST = handle({
 export const DELETE = handle({
   id: "splitGroup",
   summary:
-    "Split a group off that was merged into another or joined by a storm: its parked and its new events are its own again",
+    "Split off a group that was merged into another, by a person or in a storm: its parked and new events return to it",
   params: byFingerprint,
   run: ({ deps, viewer, params: { fingerprint } }) => splitGroup(deps, fingerprint, viewer),
 });
