@@ -3,6 +3,12 @@ import type { Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 import { moveCurrent, nextRevisions } from "@/lib/repair/revisions/revise-events.write";
 
+/**
+ * Arrivals of one id with other bytes each time, as of a producer that uses an id for everything, make no more revisions than this:
+ * each one is compared with all before it. Later ones count as duplicates.
+ */
+const ARRIVED_MAX = 1_000;
+
 /** Bytes that a letter of a known event brought. */
 type Brought = {
   /** The event's id. */
@@ -38,7 +44,8 @@ export async function keepBrought(
   const rows = await tx.query<{ id: string; revision: number; bytes: number }>(
     `with compared as materialized (
        select w.*, coalesce(w.given, r.headers, b.headers) as headers,
-              (b.payload <> w.payload or b.content_type <> w.content_type) and not exists (
+              (w.bounce is not null or w.revision <= ${ARRIVED_MAX})
+                and (b.payload <> w.payload or b.content_type <> w.content_type) and not exists (
                 select 1 from event_revisions o where o.id = b.id and o.payload = w.payload and o.content_type = w.content_type) as is_new
          from unnest($1::uuid[], $2::int[], $3::int[], $4::int[], $5::bytea[], $6::text[], $7::jsonb[], $8::jsonb[])
                 as w (id, revision, base, bounce, payload, content_type, given, origin)

@@ -85,9 +85,13 @@ async function knownKeys(tx: Tx, parkings: readonly Parking[]): Promise<KnownKey
   );
 }
 
-type StoredLetter = { id: string; archived: boolean } & Partial<
-  Pick<DeadLetter, "headers" | "contentType" | "origin"> & { structured: Buffer | null }
->;
+type StoredLetter = {
+  id: string;
+  archived: boolean;
+  headers: DeadLetter["headers"] | null;
+  origin: Origin | null;
+  structured: Buffer | null;
+};
 
 /** The producers of events that have none in their key, as keys would hold them. An event that is no CloudEvent is absent. */
 async function storedProducers(
@@ -97,7 +101,7 @@ async function storedProducers(
   if (ids.length === 0) return { producers: new Map(), archived: [] };
   const rows = await tx.query<StoredLetter>(
     `select w.id, exists (select from archived_events a where a.id = w.id) as archived,
-            b.headers, b.content_type as "contentType", b.origin,
+            b.headers, b.origin,
             case when b.content_type ilike '${STRUCTURED}%' then b.payload end as structured
        from unnest($1::uuid[]) as w (id) left join dlq_event_bodies b on b.id = w.id`,
     [[...new Set(ids)]],
@@ -154,7 +158,9 @@ const STRUCTURED = "application/cloudevents+json";
 /** The names of the attribute on the wires of AMQP, Kafka, and HTTP and NATS, in the order in which conventions look for it. */
 const ATTRIBUTES = ["cloudevents:source", "cloudevents_source", "ce_source", "ce-source"];
 
-function producerIn({ headers = [], origin = {}, structured = null }: StoredLetter): string | null {
+/** null = it has none, or its body lies in the archive. */
+function producerIn({ headers, origin, structured }: StoredLetter): string | null {
+  if (headers === null || origin === null) return null;
   if (structured !== null) {
     const document = documentIn(structured, structured.byteLength);
     const source = (document as { source?: unknown } | undefined)?.source;

@@ -460,6 +460,21 @@ describe("the order of an aggregate", () => {
     expect(again).toMatchObject({ delivered: 1, deduplicated: 0, refused: 0 });
   });
 
+  test("an event of before producers comes back for a letter of its producer", async () => {
+    const letter = {
+      ...version(5n).letter,
+      producer: "/shop/eu",
+      headers: [["ce_source", "/shop/eu"]] as [string, string][],
+    };
+    await parkEvents(world.deps, [{ source: "orders", letter }], ADA);
+    for (const table of ["event_keys", "dlq_events"]) await world.db.run(`update ${table} set producer = ''`);
+    await world.worker();
+    await world.ended((await world.request()).id);
+    await confirmByQuiet();
+    await remove();
+    expect(await parkEvents(deps(), [{ source: "orders", letter }], ADA)).toEqual(["bounced"]);
+  });
+
   test("a restored version counts by itself again, and the archived ones below it go on to count", async () => {
     await parkEvents(world.deps, [version(4n), version(5n)], ADA);
     await world.worker();

@@ -22,6 +22,8 @@ function epochMs(value: number): number | null {
   return Math.round(ms);
 }
 
+/** `20261129101010` is a day and a time: as milliseconds it would lie in the year 2612. */
+const DIGITS_ALONE = /^((?:19|20)\d{6})(\d{6})$/;
 /** A number of seconds since 1973 and later, or of a smaller unit. Eight digits are a day. */
 const EPOCH = /^\d{9,20}(?:[.,]\d{1,9})?$/;
 const DAY = /(?<year>\d{4})-?(?<month>\d\d)-?(?<day>\d\d)/;
@@ -38,7 +40,7 @@ const ISO = new RegExp(`^${DAY.source}(?:[T ]${TIME.source}${ZONE.source})?$`, "
 export function instantMs(value: unknown): number | null {
   if (typeof value === "number") return epochMs(value);
   if (typeof value !== "string" || value.length > 100) return null;
-  const text = value.trim();
+  const text = value.trim().replace(DIGITS_ALONE, "$1T$2");
   if (EPOCH.test(text)) return epochMs(Number(text.replace(",", ".")));
   const parts = ISO.exec(text)?.groups;
   return parts === undefined ? null : calendarMs(parts);

@@ -1,5 +1,7 @@
 -- All statements wait behind one that waits for these tables: it gives up soon, and is tried again.
 set local lock_timeout = '500ms';
+-- All at once: a step that waited after the rebuilds would repeat them.
+lock table dlq_events, event_keys, processed_events, admission_drops in access exclusive mode;
 
 -- The producer within which an event's id is unique, as `source` of a CloudEvent; '' = the id is unique in its source of
 -- Parkade. It is a part of every key that names an event by its id. Events from before keep '': see lib/intake/producer.ts.

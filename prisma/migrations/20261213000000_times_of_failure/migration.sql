@@ -1,8 +1,9 @@
+-- All statements wait behind one that waits for these tables: it gives up soon, and is tried again.
+set local lock_timeout = '500ms';
+
 -- failed_at is the time of the last failure. A bounce that replaces it keeps the first one here, so that an arrival stores nothing more;
 -- null = they are the same, or the event bounced before this column was there.
 alter table dlq_event_facts add column first_failed_at timestamptz;
--- A filter by time of failure reads the events of its window, whenever they arrived.
-create index dlq_event_facts_failed on dlq_event_facts (failed_at) where failed_at is not null;
 
 create or replace view dlq_event_rows as
  select e.id,

@@ -121,13 +121,13 @@ const keptApart = ({ fingerprint, pattern }: Group): NewAlias => ({
   ...{ fingerprint, target: fingerprint, reason: "split", pattern, note: null },
 });
 
-/** Groups of the family that no alias is about: those of this source that are new, or all that are older. */
+/** Groups of the family that no alias is about, and that no other source has: the template of a storm holds for its source alone. */
 function readGroups(tx: Tx, { family, sourceId }: Case, age: "new" | "older"): Promise<Group[]> {
-  const isNew = `first_seen > ${NEW_SINCE} and exists (
-    select from dlq_group_levels l where l.fingerprint = g.fingerprint and l.source_id = $2)`;
+  const levels = "select from dlq_group_levels l where l.fingerprint = g.fingerprint and l.source_id";
   return tx.query<Group>(
     `select g.fingerprint, g.message_pattern as pattern from dlq_groups g
-      where g.family = $1 and $2::uuid is not null and ${age === "new" ? isNew : `first_seen <= ${NEW_SINCE}`}
+      where g.family = $1 and first_seen ${age === "new" ? ">" : "<="} ${NEW_SINCE}
+        and exists (${levels} = $2) and not exists (${levels} <> $2)
         and not exists (select from group_aliases a where a.fingerprint = g.fingerprint)
       order by g.last_seen desc, g.fingerprint limit ${GROUPS_MAX}`,
     [family, sourceId],
@@ -166,18 +166,21 @@ async function storeStorm(tx: Tx, { family, sourceId }: Case, { template, member
       former.template,
       text,
     ]);
-    await tx.run("delete from group_aliases where fingerprint = $1", [former.key]);
-  } else {
     await tx.run(
-      `insert into dlq_groups
-         (fingerprint, error_code, exception_type, message_pattern, first_frame, sample_event, first_seen, last_seen, grouping_version)
-       select $1, min(error_code), min(exception_type), $2, min(first_frame), (array_agg(sample_event order by last_seen desc))[1],
-              min(first_seen), max(last_seen), ${GROUPING_VERSION}
-         from dlq_groups where fingerprint = any($3::text[])
-       on conflict (fingerprint) do nothing`,
-      [target, text, members.map(({ fingerprint }) => fingerprint)],
+      "update group_aliases set fingerprint = $2, pattern = $3, template = $3 where fingerprint = $1 and ($1 = $2 or not exists (select from group_aliases where fingerprint = $2))",
+      [former.key, hash("template"), text],
     );
+    return target;
   }
+  await tx.run(
+    `insert into dlq_groups
+       (fingerprint, error_code, exception_type, message_pattern, first_frame, sample_event, first_seen, last_seen, grouping_version)
+     select $1, min(error_code), min(exception_type), $2, min(first_frame), (array_agg(sample_event order by last_seen desc))[1],
+            min(first_seen), max(last_seen), ${GROUPING_VERSION}
+       from dlq_groups where fingerprint = any($3::text[])
+     on conflict (fingerprint) do nothing`,
+    [target, text, members.map(({ fingerprint }) => fingerprint)],
+  );
   await tx.run(
     `insert into group_aliases (fingerprint, target, reason, pattern, family, source_id, template, created_by, moved_at)
      values ($1, $2, 'storm', $3, $4, $5, $3, $6, now()) on conflict (fingerprint) do nothing`,

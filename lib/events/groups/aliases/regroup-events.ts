@@ -37,13 +37,13 @@ type OldGroup = {
  * all its events have left stands for the one that got most of them. Returns the number of events that were moved.
  */
 export async function regroupEvents(db: Db, { turns = TURNS } = {}): Promise<number> {
-  await retrying(() => passEmpty(db), { pause: db.pause });
   let moved = 0;
   for (let turn = 0; turn < turns; turn++) {
     const n = await retrying(() => db.transaction(regroupSome), { pause: db.pause });
     if (n === null) break;
     moved += n;
   }
+  await retrying(() => passEmpty(db), { pause: db.pause });
   return moved;
 }
 
@@ -68,7 +68,7 @@ async function regroupSome(tx: Tx): Promise<number | null> {
     `select g.fingerprint, g.grouping_version as version, g.message_pattern as pattern, g.examined,
             nullif(a.target, g.fingerprint) as target
        from dlq_groups g left join group_aliases a on a.fingerprint = g.fingerprint
-      where g.grouping_version < $1 order by g.grouping_version, g.fingerprint limit 1`,
+      where g.grouping_version < $1 order by g.grouping_version, g.last_seen desc, g.fingerprint limit 1`,
     [GROUPING_VERSION],
     { name: "old-group" },
   );
@@ -187,6 +187,11 @@ async function insertGroups(tx: Tx, groups: readonly FoundGroup[]): Promise<void
       sorted.map(({ lastMs }) => lastMs),
     ],
     { name: "insert-groups" },
+  );
+  // Where another group stands for one of them, its events are to be moved on.
+  await tx.run(
+    "update group_aliases set moved_at = null where fingerprint = any($1::text[]) and target <> fingerprint",
+    [sorted.map(({ fingerprint }) => fingerprint)],
   );
 }
 
