@@ -48,7 +48,7 @@ test("a preview of what came over the API says what goes, what is asked about, a
   expect(all).toMatch(/warning +1 event: the target.s protocol cannot carry the headers "my header", "x:y", /);
   const confirmed = await preview("--source", "orders", "--despite", "payload-unparsable");
   expect(confirmed).toMatch(/would be taken +4\n/);
-  expect(confirmed).toMatch(/warning +1 event: the payload is not valid JSON in UTF-8; it was confirmed/);
+  expect(confirmed).toMatch(/warning +1 event: the payload is not valid JSON in UTF-8; sent unchanged, as confirmed/);
 });
 
 test("an encoded body is shown decoded", async () => {
