@@ -159,6 +159,6 @@ test("a preview names the headers that are left out, with the number of events",
   await world.source("billing");
   await world.park(3, (index) => ({ headers: index < 2 ? [["my header", "v"]] : [] }), "billing");
   expect((await preview()).sample!.warnings).toEqual([
-    { check: "headers", events: 2, detail: expect.stringContaining('without the header "my header"') },
+    { check: "headers", events: 2, detail: expect.stringContaining('cannot carry the header "my header"') },
   ]);
 });
