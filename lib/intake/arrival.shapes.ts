@@ -223,10 +223,9 @@ export function assertSize(field: string, payloadBytes: number, payloadBytesMax:
   reject({ code: "payload-too-large", field, detail });
 }
 
-/** That `span` is JSON which others can read. */
-export function assertJson(field: string, bytes: Uint8Array, span: Span): void {
+/** That others can read the JSON at `span` as well. */
+export function assertDepth(field: string, bytes: Uint8Array, span: Span): void {
   if (sizeOf(bytes, span).depth > JSON_DEPTH_MAX) refuse(field, `is nested deeper than ${JSON_DEPTH_MAX}`);
-  parseJson(bytes, span);
 }
 
 /** Refuses what would be slow to read or deep to store, before it is read. */

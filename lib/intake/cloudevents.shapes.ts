@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import {
   type Arrival,
+  assertDepth,
   assertEventSize,
-  assertJson,
   assertPlain,
   assertSize,
   decodeBase64,
@@ -212,7 +212,8 @@ function readData(
     return { payload: new TextEncoder().encode(parseJson(bytes, data) as string), contentType };
   }
   assertSize("data", data.end - data.start, payloadBytesMax);
-  assertJson("data", bytes, data);
+  assertDepth("data", bytes, data);
+  parseJson(bytes, data);
   return { payload: bytes.subarray(data.start, data.end), contentType: contentType ?? "application/json" };
 }
 

@@ -2,8 +2,8 @@ import * as z from "zod/mini";
 import {
   type Arrival,
   type ArrivalLimits,
+  assertDepth,
   assertEventSize,
-  assertJson,
   assertPlain,
   assertSize,
   decode,
@@ -23,6 +23,7 @@ import {
   versionOf,
 } from "@/lib/intake/arrival.shapes";
 import type { DeadLetter, DeadLetterError, Header } from "@/lib/intake/dead-letter.pure";
+import { HEADER_MAX, isPlainEnvelope } from "@/lib/intake/plain-envelope.pure";
 import {
   contradictionOf,
   EXPORTED_AS_STORED,
@@ -69,10 +70,8 @@ function freeText(max: number) {
     .check(z.maxLength(max, `at most ${max} characters`), z.refine(isStorableText, UNSTORABLE_TEXT));
 }
 
-const HEADER_CHARS_MAX = 65_536;
-
-const headerName = text(1_024);
-const headerValue = z.nullable(freeText(HEADER_CHARS_MAX));
+const headerName = text(HEADER_MAX.name);
+const headerValue = z.nullable(freeText(HEADER_MAX.value));
 const encoding = z.enum(["text", "bytes", "amqp"], "must be text, bytes or amqp");
 
 const headersSchema = z.union(
@@ -196,8 +195,9 @@ export function readEventIn(bytes: Uint8Array, span: Span, options: ReadOptions)
   const members = membersByName(bytes, span.start, MEMBERS_MAX);
   const stored = members.get("stored");
   if (!stored) assertEventSize(span, eventBytesMax(options));
-  const body = readPayload(bytes, members, options);
-  const event = parseEnvelope(bytes, members, options);
+  const plain = stored ? null : plainEvent(bytes, span, members, options);
+  const body = readPayload(bytes, members, options, plain !== null);
+  const event = plain ?? parseEnvelope(bytes, members, options);
   const source = event.source ?? options.defaultSource;
   if (source === null) refuse("source", "is missing: name the source this event comes from");
   const headers = readHeaders(event.headers, options.headersMax);
@@ -227,6 +227,26 @@ export function readEventIn(bytes: Uint8Array, span: Span, options: ReadOptions)
   return { source, letter, stored: readStored(bytes, stored, { originText, valuesMax: options.storedValuesMax }) };
 }
 
+/** The event read in one piece, when it is a plain one; null = read member by member, which finds what is wrong with it. */
+function plainEvent(
+  bytes: Uint8Array,
+  span: Span,
+  members: Map<string, Member>,
+  limits: ArrivalLimits,
+): EventIn | null {
+  try {
+    for (const [name, member] of members) {
+      if (!Object.hasOwn(eventInSchema.shape, name)) return null;
+      if (name === "payload") assertBody(bytes, member, limits);
+      else assertPlain(name, bytes, member, limits);
+    }
+    const document = parseJson(bytes, span) as EventIn;
+    return isPlainEnvelope(document) ? document : null;
+  } catch {
+    return null;
+  }
+}
+
 const READ_FROM_TEXT = new Set(["payload", "payloadBase64", "version", "stored"]);
 
 function parseEnvelope(bytes: Uint8Array, members: Map<string, Member>, limits: ArrivalLimits): EventIn {
@@ -240,15 +260,24 @@ function parseEnvelope(bytes: Uint8Array, members: Map<string, Member>, limits: 
   return members.has("stored") ? parsed(exportedSchema, document) : parsed(eventInSchema, document);
 }
 
+function assertBody(bytes: Uint8Array, json: Span, { payloadBytesMax }: ArrivalLimits): void {
+  assertSize("payload", json.end - json.start, payloadBytesMax);
+  assertDepth("payload", bytes, json);
+}
+
 type Body = { payload: Uint8Array; contentType: string };
 
-function readPayload(bytes: Uint8Array, members: Map<string, Member>, { payloadBytesMax }: ArrivalLimits): Body {
+/** `checked`: that a payload in JSON can be stored and read. */
+function readPayload(bytes: Uint8Array, members: Map<string, Member>, limits: ArrivalLimits, checked: boolean): Body {
+  const { payloadBytesMax } = limits;
   const json = members.get("payload");
   const base64 = members.get("payloadBase64");
   if (json && base64) refuse("payload", "and payloadBase64 are both given: give one");
   if (json) {
-    assertSize("payload", json.end - json.start, payloadBytesMax);
-    assertJson("payload", bytes, json);
+    if (!checked) {
+      assertBody(bytes, json, limits);
+      parseJson(bytes, json);
+    }
     return { payload: bytes.subarray(json.start, json.end), contentType: "application/json" };
   }
   if (!base64) refuse("payload", "is missing: give payload, or payloadBase64 with contentType");

@@ -1,6 +1,9 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import * as z from "zod/mini";
 import { readOrReject, shortRejection } from "@/lib/intake/arrival.shapes";
-import { type ReadOptions, readEventIn } from "@/lib/intake/event-in.shapes";
+import { ingestSchema, type ReadOptions, readEventIn } from "@/lib/intake/event-in.shapes";
+import { isPlainEnvelope } from "@/lib/intake/plain-envelope.pure";
 import { endOfValue } from "@/lib/platform/plain/raw-json.pure";
 
 const options: ReadOptions = { payloadBytesMax: 1_000, headersMax: 5, defaultSource: null };
@@ -164,5 +167,110 @@ describe("an event of our JSON", () => {
     expect(rejection(event({ eventId: undefined }))?.detail).toBe("eventId is missing");
     expect(rejection(event({ error: { message: "x", stack: undefined, type: 7 } }))?.detail).not.toContain("missing");
     expect(read(event({ source: undefined }), { defaultSource: "billing" }).source).toBe("billing");
+  });
+});
+
+describe("the plain form of an event", () => {
+  const [eventIn] = ingestSchema.def.options;
+  const odd = fc.constantFrom(
+    "",
+    "a\0",
+    "\ud800",
+    0,
+    -1,
+    1.5,
+    true,
+    [],
+    {},
+    { a: 1 },
+    [["a"]],
+    JSON.parse('{"__proto__":"a"}'),
+  );
+  const name = fc.oneof(fc.constantFrom("a", "é", "x".repeat(128), "x".repeat(129), "x".repeat(1_025)), fc.string());
+  const value = fc.oneof({ weight: 5, arbitrary: fc.string({ unit: "grapheme" }) }, fc.constant(null), odd);
+  const text = (max: number) =>
+    fc.oneof(
+      { weight: 9, arbitrary: fc.constantFrom("a", "x".repeat(max), null, undefined) },
+      fc.constant("x".repeat(max + 1)),
+      odd,
+    );
+  const object = fc.dictionary(name, value, { noNullPrototype: true });
+  const list = fc.array(
+    fc.oneof(
+      { weight: 9, arbitrary: fc.tuple(name, value) },
+      fc.tuple(name, value, fc.constantFrom("bytes", "hex")),
+      odd,
+    ),
+  );
+  const MEMBERS = [
+    ...([
+      "source",
+      "eventId",
+      "producer",
+      "aggregateId",
+      "aggregateType",
+      "eventType",
+      "errorCode",
+      "traceId",
+    ] as const),
+    ...(["contentType", "attempts", "failedAt", "error", "headers", "tags", "origin"] as const),
+  ];
+  const members = fc.record({
+    source: text(256),
+    eventId: fc.oneof({ weight: 9, arbitrary: fc.constant("e-1") }, text(512)),
+    producer: text(2_048),
+    aggregateId: text(512),
+    aggregateType: text(256),
+    eventType: text(256),
+    errorCode: fc.oneof({ weight: 9, arbitrary: fc.constant("TIMEOUT") }, text(256)),
+    traceId: text(256),
+    contentType: text(256),
+    attempts: fc.oneof(fc.constantFrom(0, -0, 1, 1_000_000, 1_000_001, 2 ** 53, null, undefined), odd),
+    failedAt: value,
+    error: fc.oneof(
+      fc.record({ type: text(512), message: text(65_536), stack: value }, { requiredKeys: [] }),
+      object,
+      odd,
+      fc.constant(null),
+    ),
+    headers: fc.oneof(list, object, odd, fc.constant(null)),
+    tags: fc.oneof(object, odd, fc.constant(null)),
+    origin: fc.oneof(object, odd, fc.constant(null)),
+  });
+  const documents = fc
+    .tuple(members, fc.subarray(MEMBERS, { maxLength: 4 }))
+    .map(([all, names]) => ({
+      eventId: "e-1",
+      errorCode: "X",
+      ...Object.fromEntries(names.map((each) => [each, all[each]])),
+    }));
+
+  test("is accepted by the schema, which changes nothing of it", () => {
+    let plain = 0;
+    fc.assert(
+      fc.property(documents, (document) => {
+        if (!isPlainEnvelope(document)) return;
+        plain += 1;
+        expect(z.parse(eventIn, document)).toEqual(document);
+      }),
+      { numRuns: 2_000 },
+    );
+    expect(plain).toBeGreaterThan(100);
+  });
+
+  test("is that of an event with all of its members", () => {
+    const all = {
+      ...{ source: "orders", eventId: "e-1", producer: "/shop", aggregateId: "a", aggregateType: "order", version: 3 },
+      ...{ eventType: "OrderCreated", errorCode: "TIMEOUT", attempts: 4, traceId: "t", failedAt: 1, payload: {} },
+      error: { type: "T", message: "m", stack: null },
+      headers: [
+        ["a", "b"],
+        ["a", null],
+      ],
+      tags: { orderId: "1" },
+      origin: { queue: { name: "q" } },
+    };
+    expect(isPlainEnvelope(all)).toBe(true);
+    expect(isPlainEnvelope({ ...all, headers: { a: "b" } })).toBe(true);
   });
 });
