@@ -1,4 +1,4 @@
-import { type ComponentProps, type ReactNode, useId } from "react";
+import { type ComponentProps, type ReactNode, useEffectEvent, useId, useLayoutEffect, useRef } from "react";
 import { classNames } from "./class-names";
 
 const BOX =
@@ -119,10 +119,23 @@ export type FieldWith<Control> = FieldProps &
 
 export function TextField(props: FieldWith<ComponentProps<"input">>) {
   const { label, hint, error, optional, className, inputClassName, onValue, ...input } = props;
+  const box = useRef<HTMLInputElement>(null);
+  const keepTyped = useEffectEvent(() => {
+    const typed = box.current?.value ?? "";
+    if (typed !== "" && typed !== input.value) onValue(typed);
+  });
+  // Typed before the scripts of the page ran: the next render would put the empty state in its place.
+  useLayoutEffect(() => keepTyped(), []);
   return (
     <Field label={label} hint={hint} error={error} optional={optional} className={className}>
       {(control) => (
-        <Input {...input} {...control} className={inputClassName} onChange={(event) => onValue(event.target.value)} />
+        <Input
+          {...input}
+          {...control}
+          ref={box}
+          className={inputClassName}
+          onChange={(event) => onValue(event.target.value)}
+        />
       )}
     </Field>
   );

@@ -3,7 +3,7 @@
 import { ChevronDown, ChevronUp } from "lucide-react";
 import Link from "next/link";
 import { useRouter } from "next/navigation";
-import { useState, useSyncExternalStore } from "react";
+import { useState } from "react";
 import { lastRedrive, whyNotEdit } from "@/components/events/action-rules";
 import { AdmissionNote } from "@/components/events/admission-note";
 import { ErrorView } from "@/components/events/error-view";
@@ -22,6 +22,7 @@ import { whenOpened } from "@/components/ui/lazily";
 import { ShortId } from "@/components/ui/short-id";
 import { Skeleton } from "@/components/ui/skeleton";
 import { Tabs } from "@/components/ui/tabs";
+import { useHydrated } from "@/components/ui/use-hydrated";
 import { type InitialDetail, useEventDetail, useNeighbours } from "@/lib/events/events.browser";
 import type { EventDetail } from "@/lib/events/events.shapes";
 import { filterHref } from "@/lib/events/filter/filter-read.browser";
@@ -115,12 +116,7 @@ function EditorOf(props: {
   const [begun, setBegun] = useState(why === null);
   if (why === null && !begun) setBegun(true);
   // The server knows nothing of an unsaved edit that this tab keeps.
-  const inBrowser = useSyncExternalStore(
-    () => () => undefined,
-    () => true,
-    () => false,
-  );
-  if (!inBrowser) return <EditorSkeleton />;
+  if (!useHydrated()) return <EditorSkeleton />;
   if (begun) return <EventEditor {...props} />;
   const redriveId = lastRedrive(props.event);
   return (

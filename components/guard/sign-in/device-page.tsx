@@ -10,6 +10,7 @@ import { TextField } from "@/components/ui/input";
 import { SelectField } from "@/components/ui/select";
 import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
+import { useHydrated } from "@/components/ui/use-hydrated";
 import { useSubmit } from "@/components/ui/use-submit";
 import type { MeOut } from "@/lib/guard/accounts/accounts.shapes";
 import { decideDeviceSignIn, lookAtDeviceSignIn } from "@/lib/guard/device-sign-ins/device-sign-ins.browser";
@@ -43,6 +44,7 @@ export function DevicePage() {
 function AskForCode() {
   const router = useRouter();
   const [code, setCode] = useState("");
+  const hydrated = useHydrated();
   return (
     <SignInCard title="Confirm a program">
       <form
@@ -63,7 +65,7 @@ function AskForCode() {
           onValue={setCode}
           inputClassName="font-mono"
         />
-        <Button type="submit" variant="primary" className="mt-1 h-8!">
+        <Button type="submit" variant="primary" disabled={!hydrated} className="mt-1 h-8!">
           Go on
         </Button>
       </form>

@@ -5,6 +5,7 @@ import { useEffect, useState } from "react";
 import { Button, buttonClass } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { TextField } from "@/components/ui/input";
+import { useHydrated } from "@/components/ui/use-hydrated";
 import { useSubmit } from "@/components/ui/use-submit";
 import { signIn } from "@/lib/guard/accounts/accounts.browser";
 import { OIDC_REFUSALS, type OidcRefusalReason } from "@/lib/guard/oidc/oidc-refusal.pure";
@@ -25,6 +26,7 @@ export function SignInPage() {
   /** null = none was asked for. */
   const [code, setCode] = useState<string | null>(null);
   const { busy, error, submit } = useSubmit();
+  const hydrated = useHydrated();
   // Whoever signs in now may be another person, by whichever way.
   useEffect(() => forgetPerson(), []);
   const go = () =>
@@ -103,7 +105,13 @@ export function SignInPage() {
                 inputClassName="font-mono"
               />
             )}
-            <Button type="submit" variant={me?.signIn.oidc ? "secondary" : "primary"} busy={busy} className="mt-1 h-8!">
+            <Button
+              type="submit"
+              variant={me?.signIn.oidc ? "secondary" : "primary"}
+              busy={busy}
+              disabled={!hydrated}
+              className="mt-1 h-8!"
+            >
               Sign in
             </Button>
           </form>
