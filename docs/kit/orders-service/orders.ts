@@ -88,11 +88,14 @@ async function consume(): Promise<void> {
   for await (const message of stream) {
     const headers = message.headerEntries.map(([name, value]) => [String(name), value ?? null] as const);
     const text = (name: string) => headers.find(([key]) => key === name)?.[1]?.toString();
+    const aggregateId = message.key?.toString();
+    const version = text("event-version");
     const consumed = await consumeWithRetry(
       {
         eventId: text("x-redrive-event-id") ?? text("event-id")!,
         aggregateType: "order",
-        aggregateId: message.key?.toString(),
+        aggregateId,
+        ...(version && { version: BigInt(version) }),
         eventType: "order.placed",
         payload: message.value,
         contentType: "application/json",
@@ -100,7 +103,10 @@ async function consume(): Promise<void> {
         origin: { topic: message.topic, partition: message.partition, key: message.key?.toString("base64") },
       },
       (tx: pg.PoolClient) => invoice(tx, message.value!),
-      { inbox, parker, confirm: true, retry: { maxAttempts: 3, attemptTimeoutMs: 5_000 } },
+      {
+        ...{ inbox, parker, confirm: true, retry: { maxAttempts: 3, attemptTimeoutMs: 5_000 } },
+        ...(version && aggregateId && { version: { aggregateType: "order", aggregateId, version: BigInt(version) } }),
+      },
     );
     // Neither Parkade nor the disk has it: the consumer ends, and the message comes again.
     if (consumed.status === "dropped") throw new Error(`${consumed.reason}: ${consumed.detail}`);
@@ -135,6 +141,7 @@ const server = createServer(async (request, response) => {
         id: orderId,
         aggregateType: "order",
         aggregateId: orderId,
+        version: 1,
         eventType: "order.placed",
         destination: TOPIC,
         payload: { orderId, amount },

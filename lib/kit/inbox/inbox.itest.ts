@@ -129,6 +129,19 @@ describe("versions of an aggregate", () => {
     expect(await bring("v3", 3)).toEqual({ status: "duplicate" });
   });
 
+  test("a strict version refuses an equal one, and still knows a repeat", async () => {
+    const strict = (eventId: string) =>
+      transaction((tx) =>
+        processOnce(tx, "billing", eventId, effect(eventId), {
+          ...{ ...tables, strictVersion: true, version: { aggregateId: "77", version: 5 } },
+        }),
+      );
+    await strict("v5");
+    await expect(strict("v5b")).rejects.toThrow(StaleVersionError);
+    expect(await strict("v5")).toEqual({ status: "duplicate" });
+    expect(await effects()).toEqual(["v5"]);
+  });
+
   test("a refused event is no duplicate afterwards, even when the caller commits", async () => {
     await bring("v5", 5);
     await transaction(async (tx) => {

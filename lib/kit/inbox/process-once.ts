@@ -32,17 +32,21 @@ export type EventVersion = { aggregateId: string; aggregateType?: string; versio
 export type ProcessOptions = InboxTableOptions & {
   /** Refuses the event when this consumer has processed a newer version of its aggregate. */
   version?: EventVersion;
+  /** Refuses an equal version as well: aggregate and version are a key, where each change causes one event. Default false. */
+  strictVersion?: boolean;
 };
 
 export type Processed<T> = { status: "processed"; value: T } | { status: "duplicate" };
 
-/** A newer version was processed before. No repeat can change that: park the event at once. */
+/** A newer version was processed before, or with `strictVersion` an equal one. No repeat can change that: park the event at once. */
 export class StaleVersionError extends Error {
   readonly code = "VERSION_CONFLICT";
   readonly parkEarly = true;
 
   constructor({ aggregateId, version }: EventVersion, eventId: string) {
-    super(`event ${eventId} brings version ${version} of ${aggregateId}, and a newer one was processed: park it early`);
+    super(
+      `event ${eventId} brings version ${version} of ${aggregateId}, and that or a newer one was processed: park it early`,
+    );
     this.name = "StaleVersionError";
   }
 }
@@ -89,7 +93,7 @@ async function insertVersioned(
   tx: SqlSession,
   consumer: string,
   eventId: string,
-  options: InboxTableOptions & { version: EventVersion },
+  options: ProcessOptions & { version: EventVersion },
 ): Promise<"new" | "duplicate" | "stale"> {
   const name = quotedTable("table", options.table ?? "processed_events");
   const versions = quotedTable("versions", options.versions ?? "processed_versions");
@@ -102,7 +106,7 @@ async function insertVersioned(
        insert into ${versions} as v (consumer, aggregate_type, aggregate_id, version)
        select $1, $3, $4, $5::text::bigint where exists (select from event)
        on conflict (aggregate_id, aggregate_type, consumer) do update set version = excluded.version
-         where v.version <= excluded.version
+         where v.version ${options.strictVersion ? "<" : "<="} excluded.version
        returning 1
      ) select exists (select from event) as inserted, exists (select from latest) as newest`,
     [consumer, eventId, aggregateType, aggregateId, String(version)],

@@ -80,11 +80,20 @@ describe.each(Object.entries(SERVERS))("a redrive over %s", (_, hand) => {
   test("signed by either of two secrets: its parts, its bytes, and a replay that Parkade counts as one", async () => {
     const { got, url } = await service(hand, { secrets: [OLD, NEW] });
     const payload = Buffer.from([0, 255, 10]);
-    const change = { payload, contentType: "application/x-raw", revision: 4, headers: [["tenant", "blue"]] as never };
+    const change = {
+      payload,
+      contentType: "application/x-raw",
+      revision: 4,
+      headers: [
+        ["tenant", "blue"],
+        ["event-version", "9007199254740993"],
+      ] as never,
+    };
     expect(await parkade(url, signed(OLD))("shop", "o-1", change)).toMatchObject({ status: "HTTP 200" });
     expect(await parkade(url, signed(NEW))("shop", "o-1", change)).toMatchObject({ deduplicated: true });
     const [redrive] = got as [Redrive];
     expect(redrive).toMatchObject({ source: "shop", eventId: "o-1", revision: 4, key: "shop:o-1:r4", attempt: 3 });
+    expect(redrive.version).toBe(9_007_199_254_740_993n);
     expect(redrive).toMatchObject({ redriveId: REDRIVE, contentType: "application/x-raw", body: payload });
     expect(redrive.confirmation("billing")).toEqual({ source: "shop", eventId: "o-1", consumer: "billing" });
     const headers = Object.fromEntries(redrive.headers);

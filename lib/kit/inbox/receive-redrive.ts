@@ -10,6 +10,7 @@ import {
 import { identityOf } from "@/lib/intake/dead-letter.pure";
 import { host } from "@/lib/kit/host";
 import type { Confirmation } from "@/lib/kit/inbox/confirm";
+import { EVENT_VERSION_HEADER } from "@/lib/kit/outbox/message";
 import { assertWhole } from "@/lib/kit/sql";
 
 /** A request of node:http, also as Express hands it on: with `body` when `express.raw` has read it. */
@@ -36,6 +37,8 @@ export type Redrive = {
   producer?: string;
   /** 1, or another one after its bytes were mended. */
   revision: number;
+  /** Of the aggregate, as its producer gave it in the header `event-version`; null = it gave none. */
+  version: bigint | null;
   /** The Idempotency-Key, of event and revision: what remembers refusals keys by it. */
   key: string;
   redriveId: string;
@@ -125,9 +128,15 @@ export function redriveOf(
     ...name,
     ...sent,
     attempt: Math.max(1, Number(attempt) || 1),
+    version: versionIn(headers),
     headers: headers.filter(([header]) => !KEPT_OUT.test(header.toLowerCase())),
     confirmation: (consumer) => ({ source, ...(producer === undefined ? {} : { producer }), eventId, consumer }),
   };
+}
+
+function versionIn(headers: Redrive["headers"]): bigint | null {
+  const text = headers.find(([header]) => header.toLowerCase() === EVENT_VERSION_HEADER)?.[1] ?? "";
+  return /^\d{1,19}$/.test(text) ? BigInt(text) : null;
 }
 
 /**

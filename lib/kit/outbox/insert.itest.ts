@@ -116,3 +116,16 @@ describe("bad input names the field and the fix", () => {
     await expect(insertOutbox({} as never, event)).rejects.toThrow(/tx runs no SQL/);
   });
 });
+
+test("the version of the aggregate has a column, and goes out as a header; a table of before gets the column", async () => {
+  await pool.query(
+    "create table old_outbox (like shop_outbox including all); alter table old_outbox drop column version",
+  );
+  await pool.query(outboxTableSql({ table: "old_outbox" }));
+  await insertOutbox(pool, { ...event, headers: [], version: 9_007_199_254_740_993n }, { table: "old_outbox" });
+  const { rows } = await pool.query("select version, headers from old_outbox");
+  expect(rows).toEqual([{ version: "9007199254740993", headers: [["event-version", "9007199254740993"]] }]);
+  await expect(insertOutbox(pool, { ...event, version: 1.5 }, { table })).rejects.toThrow(
+    "version of the outbox event is 1.5",
+  );
+});

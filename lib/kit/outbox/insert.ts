@@ -1,5 +1,5 @@
 import { host } from "@/lib/kit/host";
-import { type HeaderInput, storedHeaders } from "@/lib/kit/outbox/message";
+import { EVENT_VERSION_HEADER, type HeaderInput, storedHeaders } from "@/lib/kit/outbox/message";
 import { outboxChannel } from "@/lib/kit/outbox/table";
 import { quotedTable, runnerOf, type SqlSession } from "@/lib/kit/sql";
 import { uuidv7 } from "@/lib/platform/ids";
@@ -11,6 +11,8 @@ export type OutboxEvent = {
   aggregateId: string;
   /** Empty by default. The order is kept within type and id together. */
   aggregateType?: string;
+  /** Of the aggregate, after this event: consumers read it as the header `event-version` and refuse what is older. */
+  version?: bigint | number;
   eventType: string;
   /** Topic, queue, subject, stream or URL, as the publisher's transport reads it. */
   destination: string;
@@ -57,8 +59,8 @@ export async function insertOutbox(
   return rows.map(([id]) => id);
 }
 
-const COLUMNS = "id, aggregate_type, aggregate_id, event_type, destination, message_key, payload, headers";
-const CASTS = ["text", "text", "text", "text", "text", "text", "bytea", "jsonb"] as const;
+const COLUMNS = "id, aggregate_type, aggregate_id, event_type, destination, message_key, payload, headers, version";
+const CASTS = ["text", "text", "text", "text", "text", "text", "bytea", "jsonb", "bigint"] as const;
 
 function rowOf(event: OutboxEvent): [id: string, ...unknown[]] {
   for (const field of ["aggregateId", "eventType", "destination"] as const) {
@@ -66,6 +68,8 @@ function rowOf(event: OutboxEvent): [id: string, ...unknown[]] {
       throw new TypeError(`${field} of the outbox event is ${JSON.stringify(event[field])}: give a text`);
     }
   }
+  const version = versionText(event.version);
+  const headers = event.headers ?? [];
   return [
     event.id ?? uuidv7(host.clock.wallMs()),
     event.aggregateType ?? "",
@@ -74,8 +78,17 @@ function rowOf(event: OutboxEvent): [id: string, ...unknown[]] {
     event.destination,
     event.key ?? null,
     bytesOf(event.payload),
-    JSON.stringify(storedHeaders(event.headers ?? [])),
+    JSON.stringify(storedHeaders(version === null ? headers : [...headers, [EVENT_VERSION_HEADER, version]])),
+    version,
   ];
+}
+
+function versionText(version: OutboxEvent["version"]): string | null {
+  if (version === undefined) return null;
+  if (typeof version === "number" && !Number.isSafeInteger(version)) {
+    throw new TypeError(`version of the outbox event is ${version}: give a whole number, a bigint beyond 2^53`);
+  }
+  return String(version);
 }
 
 function bytesOf(payload: unknown): Buffer {

@@ -59,6 +59,8 @@ export function messageHeaders(stored: readonly StoredHeader[]): MessageHeader[]
 
 /** The header that carries the event's id where a broker has no field for it: a consumer's inbox reads it. */
 export const EVENT_ID_HEADER = "event-id";
+/** The version of the aggregate after the event, in digits. */
+export const EVENT_VERSION_HEADER = "event-version";
 
 /** The value of the first header of this name as text; null when there is none. */
 export function headerText(headers: readonly MessageHeader[], name: string): string | null {

@@ -41,10 +41,16 @@ export function outboxTableSql({ table = "outbox", archive }: OutboxTableOptions
   claimed_until  timestamptz,
   last_error     text,
   created_at     timestamptz not null default now(),
-  sent_at        timestamptz
+  sent_at        timestamptz,
+  version        bigint
 ) with (fillfactor = 70);
 create index if not exists "${bare}_new" on ${name} (seq) where status = 'NEW';
 create index if not exists "${bare}_order" on ${name} (aggregate_id, aggregate_type, seq) where status <> 'SENT';
 create index if not exists "${bare}_sent" on ${name} (sent_at) where status = 'SENT';
-${archive === undefined ? "" : `create table if not exists ${quotedTable("archive", archive)} (like ${name});\n`}`;
+${archive === undefined ? "" : `create table if not exists ${quotedTable("archive", archive)} (like ${name});\n`}${withVersion([name, ...(archive === undefined ? [] : [quotedTable("archive", archive)])])}`;
+}
+
+/** Tables made by version 0.1.0 have no column for it. */
+function withVersion(names: readonly string[]): string {
+  return names.map((name) => `alter table ${name} add column if not exists version bigint;\n`).join("");
 }
