@@ -66,7 +66,9 @@ test("ends with 1 while a contract on a stored policy is broken, and with 0 once
   const promised = { semantics: "at-least-once", callerDeadlineMs: 2_000, marginMs: 100 };
   const changed = await change(promised);
   expect(changed.status).toBe(200);
-  expect(await changed.json()).toMatchObject({ contract: { ...promised, budgetRatio: 0.005, criticality: "normal" } });
+  expect(await changed.json()).toMatchObject({
+    contract: { ...promised, budgetRatio: 0.1, timeoutRatio: 0.005, criticality: "normal" },
+  });
 
   const table = await run("contract");
   expect(table.code).toBe(1);
@@ -119,7 +121,7 @@ test("reports what live workers have measured, over all of them", async () => {
   const of = (id: string) => assertions.find((assertion) => assertion.id === id);
   expect(of("latency")).toMatchObject({ numbers: "90 ms <= 100 ms", result: "holds" });
   expect(of("queueing")).toMatchObject({ numbers: "30 ms + 90 ms <= 500 ms", result: "holds" });
-  expect(of("retry-ratio")).toMatchObject({ numbers: "20 / 100 = 0.2 <= 0.005", result: "broken" });
+  expect(of("retry-ratio")).toMatchObject({ numbers: "20 / 100 = 0.2 <= 0.1", result: "broken" });
   expect(of("success")).toMatchObject({ numbers: "1 - 0.2^4 = 0.9984 >= 0.9", result: "holds" });
 });
 
@@ -213,11 +215,17 @@ describe("the contract of a source", () => {
 
   test("drains what is parked at the set rate", async () => {
     await addSource(parkade.deps.db, "slow");
-    await park("slow", deadLetter({ eventId: "a" }), deadLetter({ eventId: "b" }));
+    const [a, b] = [deadLetter({ eventId: "a" }), deadLetter({ eventId: "b" })];
+    await park("slow", a, b);
+    for (let repeat = 0; repeat < 9; repeat += 1) await park("slow", a, b);
     await parkade.deps.db.run("update targets set rate_per_second = 0.5 where name = 'slow'");
     await changeSource("slow", { promisedLatencyMs: 3_999 });
     expect((await reportOf("slow")).assertions.find(({ id }) => id === "drain")).toMatchObject({
       numbers: "2 / 0.5 a second = 4000 ms <= 3999 ms",
+      result: "broken",
+    });
+    expect((await reportOf("slow")).assertions.find(({ id }) => id === "duplicate-ratio")).toMatchObject({
+      numbers: "18 / 20 = 0.9 <= 0.01",
       result: "broken",
     });
   });

@@ -23,6 +23,7 @@ const WORDS: Record<string, string> = {
   "critical-path": "Ends before its callers give up",
   success: "Succeeds as often as promised",
   "retry-ratio": "Repeats within the budget",
+  "duplicate-ratio": "Few arrivals are duplicates",
   "timeout-ratio": "Timeouts within the bound",
   load: "Load below its bound",
   "known-days": "Known here as long as there",

@@ -29,12 +29,21 @@ export function ratio(
   part: "retries" | "timeouts",
   most: number,
 ): Assertion {
-  if (facts === null || facts.operations < OPERATIONS_MIN) {
-    const numbers = `${facts?.[part] ?? "?"} / ${facts?.operations ?? "?"} <= ${most}`;
-    return unknown(id, formula, numbers, `fewer than ${OPERATIONS_MIN} operations were counted`);
+  const counted = { part: facts?.[part] ?? null, all: facts?.operations ?? null };
+  return share(id, formula, { ...counted, most, what: "operations" });
+}
+
+/** `all` null = nothing was measured. `what`: its name, in the plural. */
+export function share(
+  id: string,
+  formula: string,
+  { part, all, most, what }: { part: number | null; all: number | null; most: number; what: string },
+): Assertion {
+  if (part === null || all === null || all < OPERATIONS_MIN) {
+    const numbers = `${part ?? "?"} / ${all ?? "?"} <= ${most}`;
+    return unknown(id, formula, numbers, `fewer than ${OPERATIONS_MIN} ${what} were counted`);
   }
-  const share = facts[part] / facts.operations;
-  return judged(id, formula, `${facts[part]} / ${facts.operations} = ${rounded(share)} <= ${most}`, share <= most);
+  return judged(id, formula, `${part} / ${all} = ${rounded(part / all)} <= ${most}`, part / all <= most);
 }
 
 export const LOAD = "rho = arrivals / min(permits / latency p95, rate limit) <= loadMax";

@@ -36,7 +36,10 @@ export type Contract = {
   criticality: "critical" | "normal" | "background";
 };
 
-/** Thresholds of document 001 for repeats and timeouts; the load leaves room for a worker that is lost. */
+/**
+ * Timeouts by document 001 (control plane, 0.5 %). Repeats as the default policy allows them: a target that does as it is told keeps
+ * its contract. The load leaves room for a worker that is lost.
+ */
 export const CONTRACT_DEFAULTS: Contract = {
   semantics: null,
   dedupWindowMs: null,
@@ -46,8 +49,8 @@ export const CONTRACT_DEFAULTS: Contract = {
   marginMs: null,
   promisedSuccess: null,
   expectedPerSecond: null,
-  budgetRatio: 0.005,
-  timeoutRatio: 0.01,
+  budgetRatio: 0.1,
+  timeoutRatio: 0.005,
   loadMax: 0.7,
   criticality: "normal",
 };

@@ -21,8 +21,8 @@ const FACTS: ContractFacts = {
   operations: 1_000,
   attempts: 1_100,
   succeeded: 990,
-  retries: 5,
-  timeouts: 10,
+  retries: 100,
+  timeouts: 5,
   waitP99Ms: 200,
   latencyP95Ms: 400,
   latencyP99Ms: 800,
@@ -88,8 +88,8 @@ describe("a contract", () => {
     ["critical-path", { callerDeadlineMs: 4_000 }, {}, {}],
     ["success", {}, { retryable: false }, {}],
     ["success", { promisedSuccess: 0.9991 }, {}, {}],
-    ["retry-ratio", {}, {}, { retries: 6 }],
-    ["timeout-ratio", {}, {}, { timeouts: 11 }],
+    ["retry-ratio", {}, {}, { retries: 101 }],
+    ["timeout-ratio", {}, {}, { timeouts: 6 }],
     ["load", { expectedPerSecond: 28.1 }, {}, {}],
     ["load", {}, {}, { permits: 15 }],
   ])("%s is broken by %j, %j, %j", (id, contract, terms, facts) => {
@@ -139,7 +139,7 @@ describe("a contract", () => {
       load: "28 / 40 = 0.7 <= 0.7",
     });
     expect(reportMarkdown("orders", { result: "holds", assertions })).toContain(
-      "| retry-ratio | holds | retries / operations <= budgetRatio | 5 / 1000 = 0.005 <= 0.005 |",
+      "| retry-ratio | holds | retries / operations <= budgetRatio | 100 / 1000 = 0.1 <= 0.1 |",
     );
   });
 });

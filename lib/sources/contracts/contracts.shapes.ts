@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { named, nullableNumber, nullableText } from "@/lib/platform/api/schemas.shapes";
 import { CONTRACT_DEFAULTS } from "@/lib/sources/contracts/contract.pure";
-import { CALLERS_MAX } from "@/lib/sources/contracts/source-contract.pure";
+import { CALLERS_MAX, SOURCE_CONTRACT_DEFAULTS } from "@/lib/sources/contracts/source-contract.pure";
 import { KNOWN_DAYS } from "@/lib/sources/source-limits.pure";
 
 /** A week: no wait of a caller and no window of a key is promised for longer. */
@@ -97,6 +97,7 @@ export const sourceContractSchema = z.strictObject({
       .check(z.maxLength(CALLERS_MAX, callersFault)),
     [],
   ),
+  duplicateRatio: z._default(share, SOURCE_CONTRACT_DEFAULTS.duplicateRatio),
   budgetRatio: contractSchema.shape.budgetRatio,
   loadMax: contractSchema.shape.loadMax,
   criticality: contractSchema.shape.criticality,
@@ -110,6 +111,7 @@ export const sourceContractOutSchema = z.object({
   dedupWindowMs: nullableNumber,
   reorderingSpanMs: nullableNumber,
   callers: z.array(z.string()),
+  duplicateRatio: z.number(),
   budgetRatio: z.number(),
   loadMax: z.number(),
   criticality: z.enum(["critical", "normal", "background"]),

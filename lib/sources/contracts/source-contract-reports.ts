@@ -20,15 +20,16 @@ type SourceContractRow = {
   parked: number;
   /** The end of the hour of its oldest parked event. null = nothing is parked. */
   oldestHourMs: number | null;
-  /** Arrivals of the last hour. */
+  /** Arrivals of the last hour, but the duplicates. */
   arrived: number;
+  duplicates: number;
 };
 
 /** All sources: a path to a caller leads over sources without a contract, too. Of the others nothing is counted. */
 async function readSourceContracts(db: Queryable): Promise<SourceContractRow[]> {
   return db.query<SourceContractRow>(
     `select s.name, s.contract, s.known_days as "knownDays", coalesce(l.parked, 0)::bigint as parked, l.oldest as "oldestHourMs",
-            coalesce(f.arrived, 0)::bigint as arrived
+            coalesce(f.arrived, 0)::bigint as arrived, coalesce(f.duplicates, 0)::bigint as duplicates
        from sources s
        left join (
          select source_id, sum(n) as parked, min(hour) filter (where n > 0) + interval '1 hour' as oldest
@@ -36,11 +37,12 @@ async function readSourceContracts(db: Queryable): Promise<SourceContractRow[]> 
           group by source_id
        ) l on l.source_id = s.id and s.contract is not null
        left join lateral (
-         select sum(n) as arrived from (
-           select parked + bounced + unstored as n from dlq_flow_minutes where source_id = s.id and at > now() - interval '1 hour'
+         select sum(n) as arrived, sum(known) as duplicates from (
+           select parked + bounced + unstored as n, duplicate as known from dlq_flow_minutes where source_id = s.id and at > now() - interval '1 hour'
            union all
-           select n from dlq_flow
-            where source_id = s.id and minute > now() - interval '1 hour' and kind in ('parked', 'bounced', 'unstored')) flow
+           select case when kind = 'duplicate' then 0 else n end, case when kind = 'duplicate' then n else 0 end from dlq_flow
+            where source_id = s.id and minute > now() - interval '1 hour'
+              and kind in ('parked', 'bounced', 'unstored', 'duplicate')) flow
        ) f on s.contract is not null
       order by s.name`,
     [PARKED_STATUSES],
@@ -120,7 +122,7 @@ function reportOf(
     nowMs: number;
   },
 ): SourceContractReportOut {
-  const { name, contract, knownDays, parked, oldestHourMs, arrived } = source;
+  const { name, contract, knownDays, parked, oldestHourMs, arrived, duplicates } = source;
   const { targets, stages, seen, facts, spans, nowMs } = read;
   const { deadlineMs, marginMs } = stages.get(name)!;
   const report = sourceContractReport({
@@ -132,6 +134,7 @@ function reportOf(
     parked,
     oldestMsMin: oldestHourMs === null ? null : Math.max(0, nowMs - oldestHourMs),
     arrivalsPerSecond: arrived / HOUR_S,
+    arrivals: { all: arrived + duplicates, duplicates },
     spanMs: spans.get(name) ?? null,
     sent: sentOf(targets.flatMap((target) => (target.source === name ? (facts.get(target.name) ?? []) : []))),
     engine: facts.get(name) ?? null,

@@ -9,6 +9,7 @@ import {
   reportOf,
   rho,
   rounded,
+  share,
   unknown,
 } from "@/lib/sources/contracts/assertion.pure";
 import type { CallPath } from "@/lib/sources/contracts/call-paths.pure";
@@ -28,6 +29,8 @@ export type SourceContract = Pick<Contract, "criticality" | "budgetRatio" | "loa
   dedupWindowMs: number | null;
   /** The longest time between two arrivals of one event, or by which a later event may overtake it. null = as measured. */
   reorderingSpanMs: number | null;
+  /** Share of the arrivals that are dropped as duplicates. */
+  duplicateRatio: number;
   /** Names of the sources and targets whose work waits for the work of this source. */
   callers: string[];
 };
@@ -43,6 +46,8 @@ export const SOURCE_CONTRACT_DEFAULTS: SourceContract = {
   dedupWindowMs: null,
   reorderingSpanMs: null,
   callers: [],
+  // Of document 001, for the data plane.
+  duplicateRatio: 0.01,
   budgetRatio: CONTRACT_DEFAULTS.budgetRatio,
   loadMax: CONTRACT_DEFAULTS.loadMax,
   criticality: CONTRACT_DEFAULTS.criticality,
@@ -61,6 +66,8 @@ export type SourceContractInput = {
   oldestMsMin: number | null;
   /** Over the last hour. null = unknown. */
   arrivalsPerSecond: number | null;
+  /** Over the last hour: all arrivals, and those that were known already. */
+  arrivals: { all: number; duplicates: number };
   /** The longest span among the newest events. null = no event says anything of it. */
   spanMs: number | null;
   /** What the live workers have counted over all targets of the source. null = nothing was measured. */
@@ -82,6 +89,7 @@ export function sourceContractReport(input: SourceContractInput): ContractReport
       age(input),
       drain(input),
       criticalPath(input),
+      duplicates(input),
       ratio("retry-ratio", "retries / operations <= budgetRatio", input.sent, "retries", input.contract.budgetRatio),
       load(input),
     ].filter((assertion) => assertion !== null),
@@ -146,6 +154,17 @@ function drain({ contract, parked, ratePerSecond, engine }: SourceContractInput)
   const ms = parked === 0 ? 0 : (parked / rate!) * 1_000;
   const numbers = `${parked} / ${rate === null ? "?" : `${rounded(rate)} a second`} = ${msText(ms)} <= ${msText(promised)}`;
   return judged("drain", formula, numbers, ms <= promised);
+}
+
+/** Many duplicates say that a producer or a broker repeats what was taken, or that ids are not unique. */
+function duplicates({ contract, arrivals }: SourceContractInput): Assertion {
+  const { all, duplicates: known } = arrivals;
+  return share("duplicate-ratio", "duplicates / arrivals <= duplicateRatio", {
+    part: known,
+    all,
+    most: contract.duplicateRatio,
+    what: "arrivals",
+  });
 }
 
 const PATH = "sum of the deadlines of the stages below a caller <= deadline of the caller - margin";

@@ -28,6 +28,7 @@ const INPUT: SourceContractInput = {
   parked: 720_000,
   oldestMsMin: 4 * HOUR,
   arrivalsPerSecond: 2,
+  arrivals: { all: 200, duplicates: 2 },
   spanMs: 7 * DAY,
   sent: { operations: 100, retries: 10, timeouts: 50 },
   engine: { permits: 20, latencyP95Ms: 400 },
@@ -49,6 +50,7 @@ describe("a contract of a source", () => {
       age: "at least 4 h <= 4 h",
       drain: "720000 / 50 a second = 4 h <= 4 h",
       "critical-path": "the source = 60000 ms <= 65000 ms - 5000 ms of its callers",
+      "duplicate-ratio": "2 / 200 = 0.01 <= 0.01",
       "retry-ratio": "10 / 100 = 0.1 <= 0.1",
       load: "35 / 50 = 0.7 <= 0.7",
     });
@@ -66,6 +68,7 @@ describe("a contract of a source", () => {
     ["critical-path", { marginMs: 5_001 }, {}],
     ["critical-path", { criticality: "normal" }, { deadlineMs: 60_001 }],
     ["retry-ratio", {}, { sent: { operations: 100, retries: 11, timeouts: 0 } }],
+    ["duplicate-ratio", {}, { arrivals: { all: 199, duplicates: 2 } }],
     ["load", { expectedPerSecond: 35.1 }, {}],
     ["load", { expectedPerSecond: null }, { arrivalsPerSecond: 36 }],
   ])("%s is broken by %j, %j", (id, contract, input) => {
@@ -81,6 +84,7 @@ describe("a contract of a source", () => {
     ["drain", {}, { ratePerSecond: null, engine: null }, "no rate is set, and no latency was measured"],
     ["critical-path", { callerDeadlineMs: null }, {}, "no callers and no callerDeadlineMs are set"],
     ["retry-ratio", {}, { sent: null }, "fewer than 20 operations were counted"],
+    ["duplicate-ratio", {}, { arrivals: { all: 19, duplicates: 19 } }, "fewer than 20 arrivals were counted"],
     ["load", { expectedPerSecond: null }, { arrivalsPerSecond: null }, "no arrivals were counted"],
   ])("%s is unknown with %j, %j: %s", (id, contract, input, reason) => {
     expect(judge(id, contract, input)).toMatchObject({ result: "unknown", reason: expect.stringContaining(reason) });
