@@ -18,6 +18,7 @@ export const BUNDLES: Record<string, string> = {
   migrate: "scripts/migrate-database.ts",
   serve: "scripts/serve.ts",
   backup: "scripts/backup-program.ts",
+  replay: "scripts/replay-program.ts",
   tied: "scripts/tied.mjs",
   "demo-seed": "prisma/seed.ts",
   "demo-downstream": "workers/demo-downstream.ts",

@@ -1,5 +1,6 @@
 import type { BackupCommand } from "./backup-store.ts";
 import { launch } from "./launch.ts";
+import type { ReplayCommand } from "./replay-attempts.ts";
 import { parseStartEnv } from "./start-env.ts";
 import { runCommand } from "./start-error.ts";
 
@@ -22,4 +23,9 @@ export async function serve({ port, dataDir, demo }: ServeOptions): Promise<void
 export async function backup(command: BackupCommand): Promise<void> {
   // It loads the store and the clients of the archive, which a start does without.
   await (await import("./backup-store.ts")).backup(command);
+}
+
+/** What `parkade replay` runs from it. Sets the exit code. */
+export async function replay(command: ReplayCommand): Promise<void> {
+  await (await import("./replay-attempts.ts")).replay(command);
 }

@@ -40,6 +40,7 @@ const HELP_ORDER = [
   "backup",
   "backup check",
   "backup restore",
+  "replay",
   "login",
   "logout",
   "whoami",

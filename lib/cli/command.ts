@@ -80,8 +80,8 @@ export const ENVIRONMENT: readonly { name: string; text: string }[] = [
     name: SIGNING_SECRET,
     text: "park: the secret of a source that takes signed requests only; with it requests are signed",
   },
-  { name: "PARKADE_DATA_DIR", text: "serve, backup: the folder of the data; default .parkade" },
-  { name: "DATABASE_URL", text: "serve, backup: a PostgreSQL of your own, in place of the one in the folder" },
+  { name: "PARKADE_DATA_DIR", text: "serve, backup, replay: the folder of the data; default .parkade" },
+  { name: "DATABASE_URL", text: "serve, backup, replay: a PostgreSQL of your own, in place of the one in the folder" },
   { name: "PORT", text: "serve: the port; default 3000. serve takes every other variable of `npm start`, too" },
 ];
 

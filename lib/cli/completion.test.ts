@@ -10,6 +10,7 @@ test.each([
   [
     ["re"],
     [
+      "replay",
       "revisions",
       "restore",
       "recipe",

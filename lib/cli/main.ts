@@ -36,7 +36,7 @@ import { changeRetention, showRetention } from "@/lib/cli/retention";
 import { edit, listRevisions, restore } from "@/lib/cli/revise";
 import { inferSchema, listSchemas, setSchema } from "@/lib/cli/schema";
 import { exportEvents, search } from "@/lib/cli/search";
-import { backup, serve } from "@/lib/cli/serve";
+import { backup, replay, serve } from "@/lib/cli/serve";
 import { show } from "@/lib/cli/show";
 import { addSource, listSources, probeSource, readSources, setSource, switchSource } from "@/lib/cli/source";
 import { go, stop } from "@/lib/cli/stop";
@@ -59,6 +59,7 @@ const RUN: Record<CommandName, (call: Call) => Promise<number>> = {
   backup: (call) => backup(call, null),
   "backup check": (call) => backup(call, "check"),
   "backup restore": (call) => backup(call, "restore"),
+  replay,
   login: (call) => login(call, serverOf(call.line)),
   logout: (call) => logout(call, serverOf(call.line)),
   whoami,

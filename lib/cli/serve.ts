@@ -16,6 +16,13 @@ type Server = {
   serve(options: { port?: string; dataDir?: string; demo: boolean }): Promise<void>;
   /** Sets the exit code. */
   backup(command: BackupCommand): Promise<void>;
+  /** Sets the exit code. */
+  replay(command: {
+    redriveId: string;
+    eventId: string | null;
+    policyName: string | null;
+    dataDir?: string | undefined;
+  }): Promise<void>;
 };
 
 type Local = Pick<Call, "line" | "terminal">;
@@ -38,13 +45,27 @@ export async function backup({ line, terminal }: Local, action: BackupCommand["a
   return Number(process.exitCode ?? EXIT.done);
 }
 
+/** Decides recorded attempts again, beside a Parkade that runs or not. */
+export async function replay({ line, terminal }: Local): Promise<number> {
+  const server = await loadServer(terminal);
+  if (server === null) return EXIT.refused;
+  const [redriveId, eventId = null] = line.arguments as [string, string?];
+  await server.replay({
+    redriveId,
+    eventId,
+    policyName: line.text("policy"),
+    dataDir: line.text("data-dir") ?? undefined,
+  });
+  return Number(process.exitCode ?? EXIT.done);
+}
+
 async function loadServer(terminal: Call["terminal"]): Promise<Server | null> {
   try {
     return await import(SERVER_PACKAGE);
   } catch (error) {
     if (!(error instanceof Error) || !error.message.includes(`'${SERVER_PACKAGE}'`)) throw error;
     terminal.say(
-      `parkade: the package ${SERVER_PACKAGE} is not installed beside parkade. No registry has it: \`npm run pack:server\` in a clone of Parkade makes it, then \`npm install /path/to/dist-kit/${SERVER_PACKAGE}-VERSION.tgz\` here. In the clone itself use \`npm start\`, and \`npm run backup\`.`,
+      `parkade: the package ${SERVER_PACKAGE} is not installed beside parkade. No registry has it: \`npm run pack:server\` in a clone of Parkade makes it, then \`npm install /path/to/dist-kit/${SERVER_PACKAGE}-VERSION.tgz\` here. In the clone itself use \`npm start\`, \`npm run backup\` and \`npm run replay\`.`,
     );
     return null;
   }

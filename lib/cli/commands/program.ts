@@ -48,4 +48,16 @@ export const PROGRAM_COMMANDS = [
       "Stop web and workers first. Only an empty database is taken: of DATABASE_URL, or of a new folder. Each table is loaded, read back and compared; an older backup is migrated to this release; and the archive is looked at for the objects that the store names. All sends are stopped then, until you lift the stop with `parkade go`. A restore that was ended before its end goes on when it is run again.",
     examples: ["parkade backup restore /srv/backups/parkade-2026-11-25-224758Z.tar --data-dir /var/lib/parkade-new"],
   },
+  {
+    name: "replay",
+    summary: "Decide the recorded attempts of a redrive again, and show where the engine differs",
+    arguments: [{ name: "redrive" }, { name: "event", optional: true }],
+    options: [{ name: "policy", value: "name", text: "What this policy would have done" }, dataDir],
+    details:
+      "Each failure is decided from what was recorded with it. It ends with 1 when a decision differs from the recorded one; with --policy always with 0. It needs the package parkade-server beside parkade; in a clone `npm run replay -- <redrive>` does the same.",
+    examples: [
+      "parkade replay 019ac0de-0000-7000-8000-000000000001",
+      "parkade replay 019ac0de-0000-7000-8000-000000000001 --policy patient",
+    ],
+  },
 ] as const satisfies readonly Command[];

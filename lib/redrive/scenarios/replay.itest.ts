@@ -48,7 +48,7 @@ describe("the replay of recorded attempts", () => {
   }
 
   async function script(...given: string[]): Promise<{ code: number | null; output: string; error: string }> {
-    const child = spawn(process.execPath, ["--import", "tsx", "scripts/replay-attempts.ts", ...given], {
+    const child = spawn(process.execPath, ["--import", "tsx", "scripts/replay-program.ts", ...given], {
       env: { ...process.env, DATABASE_URL: world.url },
       stdio: ["ignore", "pipe", "pipe"],
     });
@@ -98,7 +98,7 @@ describe("the replay of recorded attempts", () => {
   test("says what is wrong", async () => {
     const nowhere = "01980000-0000-7000-8000-000000000000";
     for (const [given, sentence] of [
-      [[nowhere, "--policy"], "Usage:"],
+      [[], "Name a redrive"],
       [[nowhere], "There is no redrive"],
     ] as const) {
       const { code, error } = await script(...given);
