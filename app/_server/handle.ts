@@ -11,7 +11,8 @@ import { parseTraceparent } from "@/lib/platform/tracing/traceparent.pure";
 import { JSON_BYTES_MAX, readJson, readOptionalJson } from "./body";
 import { readBody } from "./body-faults";
 import { type Deps, deps as processDeps } from "./deps";
-import { describeOperation, type Operation, problemsOf } from "./operation";
+import { once } from "./once";
+import { describeOperation, type Operation, problemsOf, takesKey } from "./operation";
 import { problemResponse, toDomainError } from "./problem";
 import { rawQueryOf } from "./raw-query";
 import type { LimitHeaders } from "./request-limits";
@@ -150,7 +151,9 @@ async function answer<Params, Query, Body>(route: Route<Params, Query, Body>, in
     return jsonAnswer(route, text);
   }
   const body = (await bodyOf(route, incoming)) as Body;
-  const result = await route.run({ deps, request, viewer, client, params, query, body, requestId, nowMs });
+  const call: Call<Query, Body, Params> = { deps, request, viewer, client, params, query, body, requestId, nowMs };
+  const keeps = takesKey(route, request.method) && route.idempotent !== "own";
+  const result = await (keeps ? once(call, () => route.run(call)) : route.run(call));
   if (result instanceof Response) return result;
   const text = textOf(route, result);
   return text === undefined
@@ -238,7 +241,7 @@ function failure(error: unknown, route: Operation, incoming: Incoming): Response
     // Neither the name nor the token that was sent: people type passwords into the field of the name.
     log.warn({ ...facts, ...who, ...(known.internal !== undefined && { err: known.internal }) }, "request refused");
   } else if (known.internal !== undefined) log.warn({ ...facts, err: known.internal }, "request refused");
-  if (CHECKED && !problemsOf(route).includes(known.code)) {
+  if (CHECKED && !problemsOf(route, request.method).includes(known.code)) {
     throw new Undeclared(`${route.id} answers ${known.code}: add it to its problems`, { cause: error });
   }
   return problemResponse(known, requestId);

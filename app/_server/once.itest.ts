@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import * as ignore from "@/app/(events)/api/v1/events/ignore/route";
 import * as release from "@/app/(events)/api/v1/events/release/route";
 import * as events from "@/app/(events)/api/v1/events/route";
+import * as control from "@/app/(order)/api/v1/controls/[id]/route";
 import * as controls from "@/app/(order)/api/v1/controls/route";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import {
@@ -44,6 +45,17 @@ describe("a request sent again with an Idempotency-Key", () => {
     expect(other).toMatchObject({ status: 422, body: { code: "idempotency-key-reused" } });
     await web.call(controls.POST, { body });
     expect(await web.deps.db.query("select id from controls")).toHaveLength(2);
+  });
+
+  test("answers a change and a removal as the first time", async () => {
+    const scope = { aggregateId: "order-4" };
+    const { body } = await web.call<{ id: string }>(controls.POST, { body: { kind: "blacklist", scope, reason } });
+    const lift = { method: "DELETE", params: { id: body.id }, body: { reason }, headers: key };
+    const first = await web.call(control.DELETE, lift);
+    expect(first.status).toBeLessThan(300);
+    expect(await web.call(control.DELETE, lift)).toMatchObject({ status: first.status, text: first.text });
+    const other = { ...lift, body: { reason: "another" } };
+    expect(await web.call(control.DELETE, other)).toMatchObject({ body: { code: "idempotency-key-reused" } });
   });
 
   test("of many at the same time one runs; the rest is answered the same or told to wait", async () => {

@@ -28,8 +28,8 @@ const RENEW_MS = KEY_LEASE_MS / 3;
  * @param fingerprint of the request, which may be known only when it was read to its end; default: of its JSON body
  * @param actor whose key it is: two of them may use the same one; default: the name of the viewer
  */
-export async function once<Query, Body, Answer>(
-  call: Call<Query, Body>,
+export async function once<Answer>(
+  call: Pick<Call<unknown, unknown>, "deps" | "request" | "viewer" | "body">,
   run: () => Promise<Answer>,
   {
     fingerprint = () => fingerprintOf(call.request, call.body),
@@ -42,7 +42,8 @@ export async function once<Query, Body, Answer>(
   const known = await holdKey<Answer>(call.deps.db, held, call.deps.clock.wallMs());
   if (known === null) return runHeld(call.deps, held, run, fingerprint);
   if (known.fingerprint !== (await fingerprint())) throw keyReused();
-  return known.answer;
+  // Nothing that was answered is kept as null.
+  return known.answer ?? (undefined as Answer);
 }
 
 async function runHeld<Answer>(

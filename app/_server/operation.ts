@@ -35,8 +35,11 @@ export type Operation<Params = unknown, Query = unknown, Body = unknown> = {
   otherAnswers?: Readonly<Record<number, z.core.$ZodType>>;
   /** Codes beside those of `params`, `query`, `body`, the key, and those that every operation may answer. */
   problems?: readonly ProblemCode[];
-  /** Takes an Idempotency-Key. */
-  idempotent?: boolean;
+  /**
+   * Takes an Idempotency-Key, as each PUT, PATCH and DELETE does: a repeat gets the first answer, see `once`. "own": the operation
+   * keeps the answer in its own transaction. A POST that changes nothing, or whose answer is shown once, takes none.
+   */
+  idempotent?: true | "own";
   /** Operations to go on with, by their ids: where the values of their parameters stand in the answer. */
   links?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Answers any caller, and reads nothing of the request. */
@@ -102,10 +105,16 @@ const OF_A_BODY: readonly ProblemCode[] = [
 ];
 const OF_A_KEY: readonly ProblemCode[] = ["idempotency-key-reused", "idempotency-key-in-progress"];
 
+export function takesKey({ idempotent }: Operation, method: string): boolean {
+  return idempotent !== undefined || ["PUT", "PATCH", "DELETE"].includes(method);
+}
+
 /** Every code that the operation may answer. */
-export function problemsOf({ params, query, body, idempotent, open, problems = [] }: Operation): ProblemCode[] {
+export function problemsOf(operation: Operation, method: string): ProblemCode[] {
+  const { params, query, body, open, problems = [] } = operation;
   if (open) return [];
-  const parts = [EVERY, params?.problems, query?.problems, body && OF_A_BODY, idempotent && OF_A_KEY, problems];
+  const key = takesKey(operation, method) && OF_A_KEY;
+  const parts = [EVERY, params?.problems, query?.problems, body && OF_A_BODY, key, problems];
   return [...new Set(parts.flatMap((codes) => codes || []))];
 }
 

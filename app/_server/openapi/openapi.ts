@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import * as z from "zod/mini";
 import { KEY_CHARS_MAX, KEY_PATTERN } from "@/app/_server/idempotency";
 import type { Described, Media, Operation } from "@/app/_server/operation";
-import { problemsOf } from "@/app/_server/operation";
+import { problemsOf, takesKey } from "@/app/_server/operation";
 import { PROBLEMS } from "@/app/_server/problem";
 import { problemSchema } from "@/lib/platform/api/problem.shapes";
 import type { ProblemCode } from "@/lib/platform/plain/problem.pure";
@@ -89,7 +89,7 @@ export async function openapiDocument(routes: Routes): Promise<Json> {
   const paths: Record<string, Json> = {};
   for (const [path, load] of Object.entries(routes)) {
     const methods = Object.entries(await load()).flatMap(([method, handler]) =>
-      handler?.operation ? [[method.toLowerCase(), operationObject(path, handler.operation, parts)]] : [],
+      handler?.operation ? [[method.toLowerCase(), operationObject(path, method, handler.operation, parts)]] : [],
     );
     paths[path] = Object.fromEntries(methods);
   }
@@ -111,12 +111,12 @@ function tagOf(path: string): keyof typeof TAGS {
   throw new Error(`${path} has no tag: describe ${part} in TAGS`);
 }
 
-function operationObject(path: string, operation: Operation, parts: Parts): Json {
-  const { id, summary, params, query, idempotent } = operation;
+function operationObject(path: string, method: string, operation: Operation, parts: Parts): Json {
+  const { id, summary, params, query } = operation;
   const parameters = [
     ...Object.entries(params?.parameters ?? {}).map(([name, schema]) => parameter("path", name, schema, parts)),
     ...Object.entries(query?.parameters ?? {}).map(([name, schema]) => parameter("query", name, schema, parts)),
-    ...(idempotent ? [KEY_PARAMETER] : []),
+    ...(takesKey(operation, method) ? [KEY_PARAMETER] : []),
   ];
   const requestBody = bodyObject(operation, parts);
   return {
@@ -125,7 +125,7 @@ function operationObject(path: string, operation: Operation, parts: Parts): Json
     tags: [tagOf(path)],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(requestBody ? { requestBody } : {}),
-    responses: { ...answerObjects(operation, parts), ...problemObjects(operation, parts) },
+    responses: { ...answerObjects(operation, parts), ...problemObjects(operation, method, parts) },
   };
 }
 
@@ -177,11 +177,11 @@ function linkObjects(links: NonNullable<Operation["links"]>): Json {
 }
 
 /** The problems of an operation by their status: each status says which codes it may have. */
-function problemObjects(operation: Operation, parts: Parts): Json {
+function problemObjects(operation: Operation, method: string, parts: Parts): Json {
   const byStatus = new Map<number, ProblemCode[]>();
   // The web server's own: an address of many values is too long.
   if (operation.query) byStatus.set(431, ["invalid-request"]);
-  for (const code of problemsOf(operation)) {
+  for (const code of problemsOf(operation, method)) {
     const [status] = PROBLEMS[code];
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }

@@ -27,7 +27,7 @@ export const POST = handle({
   query: ingestQuery,
   body: ingestSchema,
   bodyMedia: INGEST_MEDIA,
-  idempotent: true,
+  idempotent: "own",
   status: 202,
   answer: parkAnswerSchema,
   problems: INGEST_PROBLEMS,

@@ -1,5 +1,4 @@
 import { handle } from "@/app/_server/handle";
-import { once } from "@/app/_server/once";
 import { BODY_ID } from "@/app/_server/operation";
 import { saveView } from "@/lib/events/views/save-view";
 import { listSavedViews } from "@/lib/events/views/saved-views.read";
@@ -21,5 +20,5 @@ export const POST = handle({
   answer: savedViewSchema,
   problems: ["name-taken"],
   links: { deleteView: BODY_ID },
-  run: (call) => once(call, () => saveView(call.deps, call.body, call.viewer)),
+  run: (call) => saveView(call.deps, call.body, call.viewer),
 });

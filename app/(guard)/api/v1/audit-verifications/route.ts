@@ -7,5 +7,6 @@ export const POST = handle({
   summary: "Have a worker check the audit against its seals and anchors",
   answer: verificationSchema,
   status: 202,
+  idempotent: true,
   run: ({ deps, viewer, nowMs }) => requestVerification(deps.db, viewer, nowMs),
 });

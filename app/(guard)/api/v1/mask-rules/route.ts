@@ -1,5 +1,4 @@
 import { handle } from "@/app/_server/handle";
-import { once } from "@/app/_server/once";
 import { BODY_ID } from "@/app/_server/operation";
 import { addMaskRule } from "@/lib/guard/masking/change-mask-rule";
 import { listMaskRules } from "@/lib/guard/masking/mask-rules.read";
@@ -21,5 +20,5 @@ export const POST = handle({
   answer: maskRuleSchema,
   problems: ["unknown-source", "invalid-mask-rule", "name-taken"],
   links: { changeMaskRule: BODY_ID, removeMaskRule: BODY_ID },
-  run: (call) => once(call, () => addMaskRule(call.deps, call.body, call.viewer)),
+  run: (call) => addMaskRule(call.deps, call.body, call.viewer),
 });

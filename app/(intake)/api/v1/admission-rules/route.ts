@@ -1,5 +1,4 @@
 import { handle } from "@/app/_server/handle";
-import { once } from "@/app/_server/once";
 import { BODY_ID } from "@/app/_server/operation";
 import { changedRuleSchema, ruleListSchema, ruleRequestSchema } from "@/lib/intake/admission/admission.shapes";
 import { listAdmissionRules, readAdmissionRule } from "@/lib/intake/admission/admission-rules.read";
@@ -22,10 +21,9 @@ export const POST = handle({
   answer: changedRuleSchema,
   problems: ["name-taken", "unknown-source"],
   links: { getAdmissionRule: BODY_ID, changeAdmissionRule: BODY_ID, deleteAdmissionRule: BODY_ID },
-  run: (call) =>
-    once(call, async () => {
-      const { id, trial } = await createAdmissionRule(call.deps, call.body, call.viewer);
-      const { samples: _samples, ...rule } = await readAdmissionRule(call.deps.db, call.viewer, id);
-      return { ...rule, trial };
-    }),
+  run: async (call) => {
+    const { id, trial } = await createAdmissionRule(call.deps, call.body, call.viewer);
+    const { samples: _samples, ...rule } = await readAdmissionRule(call.deps.db, call.viewer, id);
+    return { ...rule, trial };
+  },
 });

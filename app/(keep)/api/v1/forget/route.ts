@@ -24,7 +24,7 @@ export const POST = handle({
   summary:
     "Delete what a key names in the store, the archive and the audit; a worker does it, and nothing takes it back",
   body: forgetRequestSchema,
-  idempotent: true,
+  idempotent: "own",
   status: 202,
   answer: forgetAnswerSchema,
   problems: ["invalid-window", "unknown-source"],

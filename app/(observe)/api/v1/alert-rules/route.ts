@@ -1,5 +1,4 @@
 import { handle } from "@/app/_server/handle";
-import { once } from "@/app/_server/once";
 import { BODY_ID } from "@/app/_server/operation";
 import { listAlertRules, readAlertRule } from "@/lib/observe/alerts/rules/alert-rules.read";
 import {
@@ -27,10 +26,9 @@ export const POST = handle({
   answer: alertRuleSchema,
   problems: ["invalid-config", "name-taken"],
   links: { getAlertRule: BODY_ID, changeAlertRule: BODY_ID, deleteAlertRule: BODY_ID },
-  run: (call) =>
-    once(call, async () => {
-      const { deps, viewer } = call;
-      const id = await addAlertRule({ ...deps, expires: deps.archive !== null }, call.body, viewer);
-      return readAlertRule(deps.db, viewer, id);
-    }),
+  run: async (call) => {
+    const { deps, viewer } = call;
+    const id = await addAlertRule({ ...deps, expires: deps.archive !== null }, call.body, viewer);
+    return readAlertRule(deps.db, viewer, id);
+  },
 });

@@ -1,5 +1,4 @@
 import { handle } from "@/app/_server/handle";
-import { once } from "@/app/_server/once";
 import { addChannel } from "@/lib/observe/channels/change-channel";
 import { listChannels, readChannel } from "@/lib/observe/channels/channels.read";
 import { channelListSchema, channelRequestSchema, channelSchema } from "@/lib/observe/channels/channels.shapes";
@@ -22,10 +21,9 @@ export const POST = handle({
   answer: channelSchema,
   problems: ["invalid-config", "name-taken"],
   links: { getChannel: BY_NAME, changeChannel: BY_NAME, testChannel: BY_NAME, deleteChannel: BY_NAME },
-  run: (call) =>
-    once(call, async () => {
-      const { deps, viewer, body } = call;
-      await addChannel({ ...deps, limits: deps.env }, body, viewer);
-      return readChannel(deps.db, viewer, body.name);
-    }),
+  run: async (call) => {
+    const { deps, viewer, body } = call;
+    await addChannel({ ...deps, limits: deps.env }, body, viewer);
+    return readChannel(deps.db, viewer, body.name);
+  },
 });

@@ -1,5 +1,4 @@
 import { handle } from "@/app/_server/handle";
-import { once } from "@/app/_server/once";
 import { muteGroups } from "@/lib/observe/mutes/change-group-mute";
 import { listGroupMutes, readGroupMutes } from "@/lib/observe/mutes/group-mutes.read";
 import {
@@ -25,9 +24,8 @@ export const POST = handle({
   status: 201,
   answer: groupMutesBegunSchema,
   problems: ["invalid-window", "unknown-source", "unknown-group"],
-  run: (call) =>
-    once(call, async () => {
-      const ids = await muteGroups(call.deps, call.body, call.viewer);
-      return { items: await readGroupMutes(call.deps.db, call.viewer, ids) };
-    }),
+  run: async (call) => {
+    const ids = await muteGroups(call.deps, call.body, call.viewer);
+    return { items: await readGroupMutes(call.deps.db, call.viewer, ids) };
+  },
 });

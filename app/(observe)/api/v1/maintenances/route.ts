@@ -1,5 +1,4 @@
 import { handle } from "@/app/_server/handle";
-import { once } from "@/app/_server/once";
 import { BODY_ID } from "@/app/_server/operation";
 import { beginMaintenance } from "@/lib/observe/maintenance/change-maintenance";
 import { listMaintenances, readMaintenance } from "@/lib/observe/maintenance/maintenances.read";
@@ -27,9 +26,8 @@ export const POST = handle({
   answer: maintenanceSchema,
   problems: ["invalid-window", "unknown-source"],
   links: { endMaintenance: BODY_ID },
-  run: (call) =>
-    once(call, async () => {
-      const id = await beginMaintenance(call.deps, call.body, call.viewer);
-      return readMaintenance(call.deps.db, call.viewer, id);
-    }),
+  run: async (call) => {
+    const id = await beginMaintenance(call.deps, call.body, call.viewer);
+    return readMaintenance(call.deps.db, call.viewer, id);
+  },
 });

@@ -1,5 +1,4 @@
 import { handle } from "@/app/_server/handle";
-import { once } from "@/app/_server/once";
 import { BODY_ID } from "@/app/_server/operation";
 import { addMarker } from "@/lib/observe/markers/change-marker";
 import { listMarkers, readMarker } from "@/lib/observe/markers/markers.read";
@@ -27,9 +26,8 @@ export const POST = handle({
   answer: markerSchema,
   problems: ["unknown-source"],
   links: { removeMarker: BODY_ID },
-  run: (call) =>
-    once(call, async () => {
-      const id = await addMarker(call.deps, call.body, call.viewer);
-      return readMarker(call.deps.db, call.viewer, id);
-    }),
+  run: async (call) => {
+    const id = await addMarker(call.deps, call.body, call.viewer);
+    return readMarker(call.deps.db, call.viewer, id);
+  },
 });

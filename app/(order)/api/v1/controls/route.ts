@@ -1,6 +1,5 @@
 import { handle } from "@/app/_server/handle";
 import { assertKnownSource } from "@/app/_server/named-sources";
-import { once } from "@/app/_server/once";
 import { BODY_ID } from "@/app/_server/operation";
 import { listControls, readControl } from "@/lib/order/controls/control-list.read";
 import {
@@ -28,10 +27,9 @@ export const POST = handle({
   answer: imposedControlSchema,
   problems: ["invalid-window", "unknown-source"],
   links: { liftControl: BODY_ID },
-  run: (call) =>
-    once(call, async () => {
-      await assertKnownSource(call, call.body.scope.source, "scope.source");
-      const { id, underWay } = await imposeControl(call.deps, call.body, call.viewer);
-      return { ...(await readControl(call.deps.db, call.viewer, id)), underWay };
-    }),
+  run: async (call) => {
+    await assertKnownSource(call, call.body.scope.source, "scope.source");
+    const { id, underWay } = await imposeControl(call.deps, call.body, call.viewer);
+    return { ...(await readControl(call.deps.db, call.viewer, id)), underWay };
+  },
 });

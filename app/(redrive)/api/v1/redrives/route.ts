@@ -19,7 +19,7 @@ export const POST = handle({
   id: "requestRedrive",
   summary: "Redrive or verify events",
   body: redriveRequestSchema,
-  idempotent: true,
+  idempotent: "own",
   status: 202,
   answer: redriveAnswerSchema,
   problems: [...SELECT_PROBLEMS, "unknown-target", "above-ceiling"],

@@ -10,7 +10,7 @@ export const POST = handle({
   id: "redriveInOneCall",
   summary: "Redrive in one call, for scripts and runbooks: a second identical call redrives nothing twice",
   query: opsRedriveQuery,
-  idempotent: true,
+  idempotent: "own",
   status: 202,
   answer: redriveAnswerSchema,
   problems: ["unknown-target"],

@@ -1,5 +1,4 @@
 import { handle } from "@/app/_server/handle";
-import { once } from "@/app/_server/once";
 import { BODY_ID } from "@/app/_server/operation";
 import { listRecipes } from "@/lib/repair/recipes/recipes.read";
 import { recipeListSchema, savedRecipeSchema, saveRecipeSchema } from "@/lib/repair/recipes/recipes.shapes";
@@ -21,5 +20,5 @@ export const POST = handle({
   answer: savedRecipeSchema,
   problems: ["invalid-recipe", "name-taken", "unknown-source"],
   links: { deleteRecipe: BODY_ID },
-  run: (call) => once(call, () => saveRecipe(call.deps, call.body, call.viewer)),
+  run: (call) => saveRecipe(call.deps, call.body, call.viewer),
 });

@@ -1,5 +1,4 @@
 import { handle } from "@/app/_server/handle";
-import { once } from "@/app/_server/once";
 import { BODY_ID } from "@/app/_server/operation";
 import { listRedriveRules, readRedriveRule } from "@/lib/rules/redrive-rules.read";
 import { redriveRuleListSchema, redriveRuleRequestSchema, redriveRuleSchema } from "@/lib/rules/redrive-rules.shapes";
@@ -22,9 +21,8 @@ export const POST = handle({
   answer: redriveRuleSchema,
   problems: ["name-taken", "unknown-source"],
   links: { getRedriveRule: BODY_ID, changeRedriveRule: BODY_ID, deleteRedriveRule: BODY_ID },
-  run: (call) =>
-    once(call, async () => {
-      const id = await createRedriveRule(call.deps, call.body, call.viewer);
-      return readRedriveRule(call.deps.db, call.viewer, id);
-    }),
+  run: async (call) => {
+    const id = await createRedriveRule(call.deps, call.body, call.viewer);
+    return readRedriveRule(call.deps.db, call.viewer, id);
+  },
 });

@@ -1,6 +1,5 @@
 import { handle } from "@/app/_server/handle";
 import { idempotencyKeyOf } from "@/app/_server/idempotency";
-import { once } from "@/app/_server/once";
 import { namePageQuery } from "@/lib/platform/api/id-page.shapes";
 import { createSource } from "@/lib/sources/create-source";
 import { listSources, readSource } from "@/lib/sources/sources.read";
@@ -24,10 +23,9 @@ export const POST = handle({
   answer: sourceSchema,
   problems: ["invalid-config", "name-taken"],
   links: { getSource: { name: "$response.body#/name" } },
-  run: (call) =>
-    once(call, async () => {
-      const repeated = idempotencyKeyOf(call.request) !== null;
-      await createSource(call.deps, call.body, call.viewer, { repeated });
-      return readSource(call.deps, call.viewer, call.body.name);
-    }),
+  run: async (call) => {
+    const repeated = idempotencyKeyOf(call.request) !== null;
+    await createSource(call.deps, call.body, call.viewer, { repeated });
+    return readSource(call.deps, call.viewer, call.body.name);
+  },
 });

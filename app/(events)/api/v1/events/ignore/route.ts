@@ -9,7 +9,7 @@ export const POST = handle({
   id: "ignoreEvents",
   summary: "Ignore events; says how many are being sent",
   body: bulkChangeSchema,
-  idempotent: true,
+  idempotent: "own",
   status: 202,
   answer: bulkAnswerSchema,
   problems: SELECT_PROBLEMS,

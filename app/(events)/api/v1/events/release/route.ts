@@ -9,7 +9,7 @@ export const POST = handle({
   id: "releaseEvents",
   summary: "Release ignored events",
   body: releaseSchema,
-  idempotent: true,
+  idempotent: "own",
   status: 202,
   answer: bulkAnswerSchema,
   problems: SELECT_PROBLEMS,

@@ -8,5 +8,6 @@ export const POST = handle({
   body: restoreSchema,
   answer: restoreAnswerSchema,
   problems: ["archive-unavailable", "unknown-event"],
+  idempotent: true,
   run: ({ deps, body, viewer }) => restoreArchived(deps, body, viewer),
 });

@@ -8,5 +8,6 @@ export const POST = handle({
   body: verifySchema,
   answer: verifyAnswerSchema,
   problems: ["archive-unavailable", "unknown-event"],
+  idempotent: true,
   run: ({ deps, body, viewer }) => verifyArchive(deps, body, viewer),
 });

@@ -9,7 +9,7 @@ export const POST = handle({
   id: "removeEvents",
   summary: "Move settled events (IGNORED, or REDRIVEN and confirmed) from the store into the archive",
   body: bulkChangeSchema,
-  idempotent: true,
+  idempotent: "own",
   status: 202,
   answer: bulkAnswerSchema,
   problems: [...SELECT_PROBLEMS, "archive-unavailable"],

@@ -8,5 +8,6 @@ export const POST = handle({
   body: alertAcknowledgeSchema,
   answer: acknowledgedSchema,
   problems: ["unknown-alert"],
+  idempotent: true,
   run: ({ deps, viewer, body }) => acknowledgeAlerts(deps, body, viewer),
 });

@@ -1,5 +1,4 @@
 import { handle } from "@/app/_server/handle";
-import { once } from "@/app/_server/once";
 import { liftedManySchema, liftManySchema } from "@/lib/order/controls/controls.shapes";
 import { liftControls, undoLift } from "@/lib/order/controls/lift-controls";
 
@@ -10,10 +9,6 @@ export const POST = handle({
   idempotent: true,
   answer: liftedManySchema,
   problems: ["unknown-control"],
-  run: (call) =>
-    once(call, async () =>
-      "undo" in call.body
-        ? undoLift(call.deps, call.body, call.viewer)
-        : liftControls(call.deps, call.body, call.viewer),
-    ),
+  run: async (call) =>
+    "undo" in call.body ? undoLift(call.deps, call.body, call.viewer) : liftControls(call.deps, call.body, call.viewer),
 });

@@ -9,7 +9,7 @@ export const POST = handle({
   id: "confirmEvents",
   summary: "Say that a consumer processed events: by its ids, or a selection with a reason",
   body: confirmRequestSchema,
-  idempotent: true,
+  idempotent: "own",
   status: 202,
   answer: bulkAnswerSchema,
   problems: [...SELECT_PROBLEMS, "unknown-source"],

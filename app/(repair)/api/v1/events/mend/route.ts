@@ -8,7 +8,7 @@ export const POST = handle({
   id: "mendEvents",
   summary: "Revise events by a recipe: a worker carries it out",
   body: mendRequestSchema,
-  idempotent: true,
+  idempotent: "own",
   status: 202,
   answer: mendAnswerSchema,
   problems: [...SELECT_PROBLEMS, "invalid-recipe", "would-change-nothing", "too-many-events"],

@@ -8,7 +8,7 @@ export const POST = handle({
   id: "undoMend",
   summary: "Make the revisions before a mend current again, of events that were not sent or revised since",
   body: undoMendSchema,
-  idempotent: true,
+  idempotent: "own",
   status: 202,
   answer: mendAnswerSchema,
   problems: ["unknown-operation", "illegal-transition", "would-change-nothing"],

@@ -1,5 +1,4 @@
 import { handle } from "@/app/_server/handle";
-import { once } from "@/app/_server/once";
 import { mergeGroup, splitGroup } from "@/lib/events/groups/aliases/merge-groups";
 import { byFingerprint, groupMergedSchema, groupMergeRequestSchema } from "@/lib/events/groups/groups.shapes";
 
@@ -10,8 +9,7 @@ export const POST = handle({
   body: groupMergeRequestSchema,
   idempotent: true,
   answer: groupMergedSchema,
-  run: (call) =>
-    once(call, () => mergeGroup(call.deps, { fingerprint: call.params.fingerprint, request: call.body }, call.viewer)),
+  run: (call) => mergeGroup(call.deps, { fingerprint: call.params.fingerprint, request: call.body }, call.viewer),
 });
 
 export const DELETE = handle({

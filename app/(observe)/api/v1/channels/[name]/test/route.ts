@@ -1,5 +1,4 @@
 import { handle } from "@/app/_server/handle";
-import { once } from "@/app/_server/once";
 import { testChannel } from "@/lib/observe/channels/change-channel";
 import { channelTestSchema } from "@/lib/observe/channels/channels.shapes";
 import { byName } from "@/lib/platform/api/query.shapes";
@@ -11,9 +10,8 @@ export const POST = handle({
   idempotent: true,
   status: 202,
   answer: channelTestSchema,
-  run: (call) =>
-    once(call, async () => {
-      const { deps, viewer, params } = call;
-      return { id: await testChannel(deps, { name: params.name, publicUrl: deps.env.publicUrl }, viewer) };
-    }),
+  run: async (call) => {
+    const { deps, viewer, params } = call;
+    return { id: await testChannel(deps, { name: params.name, publicUrl: deps.env.publicUrl }, viewer) };
+  },
 });

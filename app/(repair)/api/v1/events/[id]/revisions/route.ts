@@ -20,7 +20,7 @@ export const POST = handle({
   params: byId("unknown-event"),
   body: editRequestSchema,
   largeBody: true,
-  idempotent: true,
+  idempotent: "own",
   status: 201,
   answer: editedSchema,
   problems: EDIT_PROBLEMS,

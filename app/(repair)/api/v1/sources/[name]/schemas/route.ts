@@ -1,5 +1,4 @@
 import { handle } from "@/app/_server/handle";
-import { once } from "@/app/_server/once";
 import { BODY_ID } from "@/app/_server/operation";
 import { byName } from "@/lib/platform/api/query.shapes";
 import { listSchemas, readSchema } from "@/lib/repair/schemas/payload-schemas.read";
@@ -27,9 +26,8 @@ export const POST = handle({
   answer: schemaDetailSchema,
   problems: ["invalid-config"],
   links: { getSchema: BODY_ID, changeSchema: BODY_ID },
-  run: (call) =>
-    once(call, async () => {
-      const id = await storeSchema(call.deps, { source: call.params.name, request: call.body }, call.viewer);
-      return readSchema(call.deps.db, call.viewer, id);
-    }),
+  run: async (call) => {
+    const id = await storeSchema(call.deps, { source: call.params.name, request: call.body }, call.viewer);
+    return readSchema(call.deps.db, call.viewer, id);
+  },
 });

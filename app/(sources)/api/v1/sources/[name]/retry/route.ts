@@ -6,5 +6,6 @@ export const POST = handle({
   id: "retrySource",
   summary: "Let the workers attempt a source now, without the rest of their pause",
   params: byName("unknown-source"),
+  idempotent: true,
   run: ({ deps, params: { name }, viewer }) => retrySource(deps, name, viewer),
 });

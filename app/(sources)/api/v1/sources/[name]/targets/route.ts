@@ -1,5 +1,4 @@
 import { handle } from "@/app/_server/handle";
-import { once } from "@/app/_server/once";
 import { shownTarget } from "@/app/_server/sources/target-address";
 import { byName } from "@/lib/platform/api/query.shapes";
 import { targetSchema } from "@/lib/sources/sources.shapes";
@@ -15,10 +14,9 @@ export const POST = handle({
   status: 201,
   answer: targetSchema,
   problems: ["invalid-config", "name-taken"],
-  run: (call) =>
-    once(call, async () => {
-      const { deps, params, body, viewer } = call;
-      await addTarget(deps, { source: params.name, request: body }, viewer);
-      return shownTarget(deps.db, viewer, body.name);
-    }),
+  run: async (call) => {
+    const { deps, params, body, viewer } = call;
+    await addTarget(deps, { source: params.name, request: body }, viewer);
+    return shownTarget(deps.db, viewer, body.name);
+  },
 });

@@ -10,7 +10,7 @@ export const POST = handle({
   summary: "Make another revision of an event the current one",
   params: byId("unknown-event"),
   body: restoreRequestSchema,
-  idempotent: true,
+  idempotent: "own",
   answer: revisedSchema,
   status: 200,
   problems: REVISION_PROBLEMS,
