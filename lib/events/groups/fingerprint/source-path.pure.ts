@@ -9,17 +9,15 @@ const ROOTS = new Set(
 /** The folder behind these is the name of a person, a site, a repository or a release. */
 const NAMED_ROOTS = new Set("home users releases www sites builds work deployments __w".split(" "));
 
-const ANCHORS = new Set(["src", "sources", "app", "lib"]);
+const ANCHORS = new Set(["src", "sources", "app", "lib", "www", "htdocs", "httpdocs", "wwwroot", "public_html"]);
 /** Folders of a repository with many packages. */
-const MANY = new Set("packages services apps libs modules crates projects components functions lambdas".split(" "));
+const MANY = new Set("packages services apps libs modules crates components functions lambdas".split(" "));
 
 const SCHEME = /^(?:file|webpack|webpack-internal|app|package|ng|vite|bun|rsc):\/*/;
 
-const STEPS_KEPT = 3;
-
 /**
  * The end of the path of a source file that is the same in every build and on every host: without its root, the folders of a
- * release and the hash of a bundle; at most the file and two folders.
+ * release and the hash of a bundle; at most the file and its folder, and the package of a repository of many.
  */
 export function sourcePath(path: string): string {
   const rooted = path.startsWith("/") ? path : path.replace(SCHEME, "/");
@@ -37,14 +35,24 @@ export function sourcePath(path: string): string {
     const named = at > 0 && from === at && NAMED_ROOTS.has(steps[at - 1]!.toLowerCase());
     if (isRoot || named || isRelease(step)) from = at + 1;
   }
-  return [...steps.slice(from).slice(1 - STEPS_KEPT), withoutHash(file)].join("/");
+  let to = steps.length - 1;
+  while (to >= from && ROOTS.has(steps[to]!.toLowerCase())) to--;
+  const folder = to < from ? "" : `${steps[to]}/`;
+  const package_ = packageOf(steps);
+  return `${package_ === folder ? "" : package_}${folder}${withoutHash(file)}`;
 }
 
-/** Behind the first `src`, `app` or `lib`; a package of a repository of many stays. */
+/** Behind `node_modules`, or behind the first `src`, `app` or `lib`. */
 function anchored(steps: readonly string[]): number {
-  const at = steps.findIndex((step) => ANCHORS.has(step.toLowerCase()));
-  if (at < 0) return 0;
-  return at > 1 && MANY.has(steps[at - 2]!.toLowerCase()) ? at - 1 : at + 1;
+  const modules = steps.lastIndexOf("node_modules");
+  return (modules >= 0 ? modules : steps.findIndex((step) => ANCHORS.has(step.toLowerCase()))) + 1;
+}
+
+/** `orders/` of `packages/orders/src/index.js`. */
+function packageOf(steps: readonly string[]): string {
+  const many = steps.findIndex((step) => MANY.has(step.toLowerCase()));
+  const name = many < 0 ? undefined : steps[many + 1];
+  return name === undefined || isRelease(name) ? "" : `${name}/`;
 }
 
 /** A folder of one release: numbers, dates, digests, `current`, and names with such a part. */
@@ -52,11 +60,11 @@ function isRelease(step: string): boolean {
   return step === "current" || step.startsWith("sha256:") || (/[0-9]/.test(step) && isValue(step));
 }
 
-/** `worker-3f2a9c1b.js` and `main.DqR8sLkM.mjs` -> `worker.js`, `main.mjs`: a bundler writes the hash of the content. */
+/** `worker-3f2a9c1b.js` and `main.DqR8sLkM.chunk.mjs` -> `worker.js`, `main.mjs`: a bundler writes the hash of the content. */
 function withoutHash(file: string): string {
   const dot = file.lastIndexOf(".");
   if (dot < 1) return file;
-  const stem = file.slice(0, dot);
+  const stem = file.slice(0, dot).replace(/\.(?:chunk|bundle|min)$/, "");
   const ending = file.slice(dot);
   const cut = Math.max(stem.lastIndexOf("-"), stem.lastIndexOf("."), stem.lastIndexOf("_"));
   if (cut > 0 && isHash(stem.slice(cut + 1))) return stem.slice(0, cut) + ending;
