@@ -26,6 +26,7 @@ export type Members = { end: number; said: string | null };
 
 const DEPTH_MAX = 12;
 const SAID_MAX = 12;
+const BRACKETS_MAX = 80;
 
 /**
  * The structure that begins at a bracket; null when what follows is no member. `ofError` = the name of an error stands before it.
@@ -104,7 +105,12 @@ class MemberReader {
         break;
       if (char === "\n" || (char === ":" && this.#at > from && /[\s"'[{]|$/.test(this.#text[this.#at + 1] ?? "")))
         break;
-      if (char === "(" && this.#text[this.#at - 1] !== " ") break;
+      if (char === "(") {
+        if (this.#text[this.#at - 1] !== " ") break;
+        // `name=orders (retry)`: the brackets belong to the words.
+        const close = this.#text.indexOf(")", this.#at);
+        if (close > 0 && close - this.#at < BRACKETS_MAX) this.#at = close;
+      }
       this.#at++;
     }
     if (this.#at === from) this.#at++;
