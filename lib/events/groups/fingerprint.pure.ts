@@ -30,16 +30,16 @@ export function fingerprintOf({ errorCode, error }: Pick<DeadLetter, "errorCode"
   const exceptionType = error.type || exceptionName(thrown);
   const said = messagePattern(error.message || (thrown?.message ?? ""));
   const cause = causeBeside(read?.cause ?? null, exceptionType, said);
-  const pattern = [said, cause].filter((part) => part !== "").join("; caused by ");
+  const pattern = cause === "" || said === "" ? said + cause : `${said}; caused by ${cause}`;
   const frame = read?.frame ?? null;
   const type = read?.cause?.type ?? exceptionType;
-  const identity = [errorCode, exceptionType ?? "", frame ?? "", patternKey(pattern)].join("\u0001");
+  const identity = `${errorCode}\u0001${exceptionType ?? ""}\u0001${frame ?? ""}\u0001${patternKey(pattern)}`;
   return {
     fingerprint: hash64(identity),
     exceptionType,
     pattern: shown(pattern, exceptionType ?? frame ?? errorCode),
     firstFrame: frame,
-    family: hash64([errorCode, "family", type ?? "", frame ?? ""].join("\u0001")),
+    family: hash64(`${errorCode}\u0001family\u0001${type ?? ""}\u0001${frame ?? ""}`),
   };
 }
 

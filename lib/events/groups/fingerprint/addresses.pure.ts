@@ -185,6 +185,9 @@ function foldSource(path: string): string {
 /** `projects/acme/zones/eu-west1/instances/web`: collections, each with the name of a member behind it. */
 const RESOURCE = /^[a-z]{3,}s(?:\/[\w-]+\/[a-zA-Z]{3,}s)+\/[\w-]+$/;
 
+/** Where files are and no routes of a server: the folders are those of one machine. */
+const FILES = /^(?:\/(?:home|Users|opt|usr|var|etc|srv|mnt|media|root|private|run|Library|Volumes)\/|[A-Za-z]:[/\\])/;
+
 /** The name of a program says enough, wherever it is installed. */
 const PROGRAM = /(?:^|[/\\])s?bin[/\\]([\w-]+)$/;
 
@@ -204,9 +207,9 @@ function foldPath(chunk: string): string {
   if (rooted && SOURCE_FILE.test(chunk)) return foldSource(sourcePath(chunk.split("?", 1)[0]!));
   if (/^\/(?:tmp|var\/tmp|var\/folders|private\/var|proc|dev\/shm)\//.test(chunk))
     return `${chunk.split("/", 2).join("/")}/<path>`;
-  if (chunk.startsWith("/") && /^\/(?:home|Users)\//.test(chunk)) {
-    const [, home, , ...rest] = chunk.split("/");
-    return `/${home}/<id>${rest.length === 0 ? "" : foldRoute(`/${rest.join("/")}`)}`;
+  if (FILES.test(chunk)) {
+    const steps = chunk.split(/[/\\]/).filter((step) => step !== "");
+    return `/<path>${steps.length < 3 ? "" : `/${foldChunk(steps.at(-1)!)}`}`;
   }
   if (chunk.startsWith("/")) return foldRoute(chunk) || "/";
   if (RESOURCE.test(chunk)) return foldRoute(`/${chunk}`).slice(1);

@@ -32,8 +32,11 @@ const setOf = (words: string) => new Set(words.split(" "));
 
 /** Persons, goods and places, and the ids of anything: what is named behind them is a value. */
 const NAMED_BY_VALUE = setOf(
-  "id ids uuid guid slug sku isbn ean vin iban username login email mail user users customer person owner author member player employee student patient recipient sender tenant merchant subscriber guest host hostname city street company country currency locale language timezone phone msisdn barcode product article variant",
+  "id ids uuid guid slug sku isbn ean vin iban username login email mail user users customer person owner author member player employee student patient recipient sender tenant merchant subscriber guest host hostname city street company country currency locale language timezone phone msisdn barcode product article variant address coupon voucher",
 );
+
+/** Behind these and a colon stands what was given, also without quotes: `Invalid time value: tomorrow`. */
+const GIVEN_PLAIN = setOf("value input date datetime timestamp number integer float decimal");
 
 /** Behind these stands what was given: `For input string: "..."`, `Duplicate entry '...'`, `got '...'`. */
 const GIVEN = setOf(
@@ -42,7 +45,7 @@ const GIVEN = setOf(
 
 /** What a sentence about a member goes on with: `email: required`, `user must be active`. */
 const PREDICATE =
-  /^(?:required|invalid|missing|must|is|isn|are|was|were|be|should|shall|can|cannot|could|couldn|not|no|none|unknown|expected|already|too|has|have|had|may|might|will|does|doesn|do|did|empty|disabled|failed|failure|failing|unauthorized|unauthorised|locked|expired|error|errors|exists|exceeds|mismatch|mismatched|and|or|of|in|at|on|to|for|from|by|with|the|a|an|this|that|null|nil|field|value|length|format|only|unable|cannot|denied|refused|blocked|banned|deleted|inactive|unsupported|duplicate|duplicated|undefined|unreachable|unavailable|wrong|bad|illegal|malformed|incorrect|insufficient|access|please|did|never|still|string|number|int|integer|boolean|array|object)$/i;
+  /^(?:required|invalid|missing|must|is|isn|are|was|were|be|should|shall|can|cannot|could|couldn|not|no|none|unknown|expected|already|too|has|have|had|may|might|will|does|doesn|do|did|empty|disabled|failed|failure|failing|unauthorized|unauthorised|locked|expired|error|errors|exists|exceeds|mismatch|mismatched|and|or|of|in|at|on|to|for|from|by|with|the|a|an|this|that|null|nil|field|value|length|format|only|unable|cannot|denied|refused|blocked|banned|deleted|inactive|unsupported|duplicate|duplicated|undefined|unreachable|unavailable|wrong|bad|illegal|malformed|incorrect|insufficient|access|please|did|never|still|string|number|int|integer|boolean|array|object|blank|taken)$/i;
 
 /** `User not found: `, `customer does not exist: ` */
 const NOT_THERE = /([A-Za-z]+) (?:(?:was |is |were |are )?not found|does(?: not|n't) exist|already exists)\W{0,3}$/;
@@ -72,7 +75,6 @@ const BASE_OR_SYNTAX =
 export function announcedToken(out: string, token: string, plain: boolean, after: string): string | null {
   const before = out.charCodeAt(out.length - 1);
   if (before === 91) return ENTITY.test(token) && after.startsWith("]") ? "<id>" : null;
-  // A word is a value in few places: the words before it are looked at in these alone.
   if (before !== 32 && before !== 61 && before !== 58 && before !== 40) return null;
   if (token.length === 1 && after.startsWith(")") && out.endsWith(" (")) return "<text>";
   if (ID_BEHIND.test(after) && NAME_OF_ID.test(token)) return "<id>";
@@ -93,17 +95,17 @@ const QUALIFIES = /(?:constraint \(|key error (?:collection|index): )$/;
 /** `id=zoe`, `Trace ID: eeee`, `User not found: zoe`, `slug red-winter-jacket`, `User zoe not found`. */
 function isAnnounced(before: string, token: string, plain: boolean, after: string): boolean {
   const last = lastWord(before);
-  if (last === null || PREDICATE.test(token)) return false;
+  if (last === null) return false;
   const { word, gap, from } = last;
   const joined = gap.endsWith("=") || /^ ?:/.test(gap);
   if (!plain && !joined && HAS_DIGIT.test(token)) return false;
   if (joined && (word === "found" || word === "exist" || word === "exists")) {
     const thing = NOT_THERE.exec(before)?.[1];
-    return thing !== undefined && NAMED_BY_VALUE.has(thing.toLowerCase());
+    return thing !== undefined && NAMED_BY_VALUE.has(thing.toLowerCase()) && !PREDICATE.test(token);
   }
-  if (joined && (word === "value" || word === "input")) return !/["'`] $/.test(before.slice(0, from));
-  if (!NAMED_BY_VALUE.has(word)) return false;
-  if (joined) return true;
+  if (joined && GIVEN_PLAIN.has(word)) return !/["'`] $/.test(before.slice(0, from)) && !PREDICATE.test(token);
+  if (!NAMED_BY_VALUE.has(word) || PREDICATE.test(token)) return false;
+  if (joined || (gap === " (" && after.startsWith(")"))) return true;
   if (gap !== " ") return false;
   if (!plain) return SPACED.has(word) && !token.includes("/");
   return (
@@ -193,7 +195,8 @@ const isIdentifier = (text: string) =>
   text.length <= 64 &&
   /^[\w.$:-]*[A-Za-z][\w.$:-]*$/.test(text) &&
   !/(?:^|[^A-Za-z0-9])[0-9]{4,}|-[0-9a-f]{4}-/.test(text.replaceAll("_", " "));
-export const namesThing = (before: string, inner: string) => NAMES_THING.test(before) && isIdentifier(inner);
+export const namesThing = (before: string, inner: string, after: string) =>
+  NAMES_THING.test(before) && isIdentifier(inner) && !(/argument $/i.test(before) && SAYS_OF_VALUE.test(after));
 
 /** `(2006, '...')`: the arguments of an error of a database driver of Python. */
 const ARGUMENT_OF_CODE = /(?:^|[Ee]rror)\((?:-?[0-9]+|<n>), ?$/;

@@ -20,6 +20,7 @@ export function frameAt(lines: readonly string[], index: number): Frame | null {
     return /^[0-9]+: from /.test(text) ? rubyFrame(text) : rustOrSwiftFrame(text, lines, index);
   // glog, the C++ logger.
   if (first === 64 && /^@ +0x/.test(text)) return nativeFrame(text.slice(1).trimStart());
+  if (text.startsWith("package:") || text.startsWith("dart:")) return dartFrame(text);
   return (
     rubyFrame(text) ??
     phpThrown(text) ??
@@ -107,7 +108,8 @@ function jvmName(name: string): string {
       "",
     )
     .replace(/lambda\$(\w+?)\$[0-9]+/g, "$1")
-    .replace(/\$(?:anonfun|adapted)\$/g, "$")
+    .replace(/\$adapted$|access\$/g, "")
+    .replace(/\$anonfun\$/g, "$")
     .replace(/\$[0-9]+(?=[.$]|$)/g, "")
     .replace(/\$(?=\.)|\$$/g, "");
 }
@@ -173,6 +175,14 @@ function rubyFrame(text: string): Frame | null {
   return named(name.startsWith("<") || name.endsWith(">") ? null : name, match[1]!);
 }
 
+const dartName = (name: string) => name.replace(/\.<(?:anonymous closure|fn)>/g, "").replace(/^new /, "");
+
+/** `package:shop/pay.dart 12:5  Pay.charge`, as the package stack_trace writes it. */
+function dartFrame(text: string): Frame | null {
+  const match = /^(\S+) [0-9]{1,7}:[0-9]{1,7} +(\S.*)$/.exec(text);
+  return match === null ? null : named(dartName(match[2]!), match[1]!);
+}
+
 /** `#0 ...`: PHP, Dart, gdb and sanitizers. */
 function numberedFrame(text: string): Frame | null {
   const colon = text.indexOf(": ");
@@ -180,10 +190,7 @@ function numberedFrame(text: string): Frame | null {
   if (/\.(?:php|phtml|inc|phar)\b|^\[internal function\]$/.test(called)) return named(null, called);
   const body = text.replace(/^#[0-9]+\s+/, "");
   const dart = /^(.+) \(((?:package|dart|file|org-dartlang)[^()]*)\)$/.exec(body);
-  if (dart) {
-    const [place] = withoutPosition(dart[2]!);
-    return named(dart[1]!.replace(/\.<(?:anonymous closure|fn)>/g, "").replace(/^new /, ""), place);
-  }
+  if (dart) return named(dartName(dart[1]!), withoutPosition(dart[2]!)[0]);
   return nativeFrame(body.replace(/^0x[0-9a-fA-F]+ (?:in )?/, ""));
 }
 
@@ -242,7 +249,8 @@ function placedFrame(text: string): Frame | null {
   const path = text.slice(from, end);
   const before = text.slice(0, from).replace(/(?:0x)?[0-9a-f]{8,}/gi, " ");
   const after =
-    / in (?:function )?['"`<]?([\w.:$]+)/.exec(ending[0])?.[1] ?? /:in ['"`<]?([\w.:$#]+)/.exec(ending[0])?.[1];
+    / in (?:function |method |field |local |upvalue )?['"`<]?([\w.:$]+)/.exec(ending[0])?.[1] ??
+    /:in ['"`<]?([\w.:$#]+)/.exec(ending[0])?.[1];
   const name = after ?? nameBefore(before);
   if (name === null) return null;
   return named(name, path);

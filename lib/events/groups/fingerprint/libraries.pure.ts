@@ -14,7 +14,7 @@ const PATH = new RegExp(
     "(?:^|/)deps/",
     "^dart:|^org-dartlang|/\\.pub-cache/",
     "^package:(?:flutter|http|dio|async|stack_trace|grpc|test|test_api|shelf|retry|sqflite|collection|bloc|provider|riverpod|postgres|mysql1|redis|dart_amqp|json_annotation|built_value|googleapis|sentry)[/ ]",
-    "^/lib(?:32|64)?/|\\.build/checkouts/|libc\\.so|libstdc\\+\\+|libpthread|ld-linux|libswift|libdispatch|libsystem|/sysdeps/|\\.\\./csu/|^\\.\\./(?:nptl|sysdeps)|/boost/",
+    "^/lib(?:32|64)?/|\\.build/checkouts/|libc\\.so|libstdc\\+\\+|libpthread|ld-linux|libswift|libdispatch|libsystem|^(?:CoreFoundation|Foundation|UIKit\\w*|CFNetwork|GraphicsServices|QuartzCore|SwiftUI|AppKit|AttributeGraph|dyld|libobjc\\S*|libc\\+\\+\\S*)$|/sysdeps/|\\.\\./csu/|^\\.\\./(?:nptl|sysdeps)|/boost/",
   ].join("|"),
 );
 

@@ -40,6 +40,36 @@ export function membersAt(text: string, at: number, ofError: boolean, fold: (tex
   return { end: reader.read(), said: reader.said(ofError) };
 }
 
+/** `{17 Zoe}`, `&{17 Zoe}`: a struct as Go prints it. */
+const STRUCT_OF_GO = /\{-?[0-9]+ /y;
+/** `<Order 17: Zoe>`, `#<Order id: 17>`: an object as Python and Ruby print it. */
+const OBJECT = /<((?:[A-Z]\w{0,60}(?:::|\.)){0,6}[A-Z]\w{0,60})(?::? (?=[^<>\n]{0,80}[0-9:])|:)[^<>\n]{0,300}>/y;
+
+/** What stands for an object that is printed without members that could be read; null when there is none. */
+export function printedAt(text: string, at: number, out: string): { end: number; as: string } | null {
+  const open = text[at];
+  if (open === "<") {
+    OBJECT.lastIndex = at;
+    const name = OBJECT.exec(text)?.[1];
+    return name === undefined ? null : { end: OBJECT.lastIndex, as: `<${name} <data>>` };
+  }
+  STRUCT_OF_GO.lastIndex = at;
+  const ofGo = open === "[" ? out.endsWith("map") : open === "{" && (out.endsWith("&") || STRUCT_OF_GO.test(text));
+  return ofGo ? { end: bracketsEnd(text, at), as: "<data>" } : null;
+}
+
+/** The position behind the bracket that closes the one at a position, or the end of the text. */
+export function bracketsEnd(text: string, from: number): number {
+  const open = text[from];
+  const close = open === "(" ? ")" : open === "[" ? "]" : "}";
+  let depth = 0;
+  for (let at = from; at < text.length; at++) {
+    if (text[at] === open) depth++;
+    else if (text[at] === close && --depth === 0) return at + 1;
+  }
+  return text.length;
+}
+
 class MemberReader {
   readonly #text: string;
   #at: number;

@@ -5,15 +5,11 @@ import {
   announcedToken,
   announcesBrackets,
   announcesCode,
-  announcesSecret,
-  announcesValue,
   announcesVersion,
-  isPassage,
   isStatus,
-  namesThing,
-  saysOfValue,
 } from "./announce.pure";
-import { membersAt } from "./members.pure";
+import { bracketsEnd, membersAt, printedAt } from "./members.pure";
+import { CLOSING, closingQuote, foldQuoted, isApostrophe } from "./quotes.pure";
 import { COUNTED, isDigit, SPECIAL, type Special } from "./words.pure";
 
 /** What is read of a message. Behind it there are dumps of the values that are replaced here. */
@@ -24,7 +20,7 @@ const NESTED_MAX = 3;
 
 /** The words of a message: ids, numbers, names of persons and hosts, times and data are replaced by `<n>`, `<id>`, ... */
 export function messagePattern(message: string): string {
-  const text = message.slice(0, MESSAGE_CHARS);
+  const text = message.slice(0, MESSAGE_CHARS).replace(/^[IWEF][0-9]{4} (?=[0-9]{2}:)/, "");
   return wordsOf(text.includes('\\"') ? text.replaceAll('\\"', '"') : text, 0);
 }
 
@@ -33,8 +29,9 @@ export function messagePattern(message: string): string {
  * digits alone), nor the length of a list of values.
  */
 export function patternKey(pattern: string): string {
-  if (!pattern.includes("<") && !pattern.includes("[]")) return pattern;
-  return pattern.replace(QUOTED_VALUE, "<>").replace(LIST_OF_VALUES, "$1").replace(EMPTY_LIST, "[<>]");
+  const values = pattern.includes("<") ? pattern.replace(QUOTED_VALUE, "<>") : pattern;
+  const lists = values.indexOf("<>") === values.lastIndexOf("<>") ? values : values.replace(LIST_OF_VALUES, "$1");
+  return lists.includes("[") ? lists.replace(EMPTY_LIST, "[<>]") : lists;
 }
 
 const KIND_OF_VALUE = /<[a-z]{1,12}>/g;
@@ -43,7 +40,9 @@ const LIST_OF_VALUES = /((?:\b[\w.]{1,40}[-_:])?<>)(?:(?:\s*[,;|:/+x.-]\s*|\s+(?
 const EMPTY_LIST = /(?<![\w\])])\[\s*\]/g;
 
 /** Whether a pattern has no word of its own. */
-export const isBare = (pattern: string) => !/\p{L}/u.test(pattern.replace(KIND_OF_VALUE, ""));
+export const isBare = (pattern: string) =>
+  !(pattern.includes("<") ? /^[A-Za-z]/ : /[A-Za-z]/).test(pattern) &&
+  !/\p{L}/u.test(pattern.replace(KIND_OF_VALUE, ""));
 
 const wordsOf = (text: string, nested: number) => new MessageReader(text, nested).read();
 
@@ -59,23 +58,6 @@ for (const char of "-.:/@+~%$#\\*&^!?") CLASS[char.charCodeAt(0)] = JOINER;
 for (const char of "\"'`") CLASS[char.charCodeAt(0)] = QUOTE;
 for (const char of "{[(") CLASS[char.charCodeAt(0)] = BRACKET;
 
-/** Quotes of every script with the one that closes them. */
-const CLOSING: Record<string, string> = {
-  '"': '"',
-  "'": "'",
-  "`": "`",
-  "\u201c": "\u201d",
-  "\u201e": "\u201c\u201d",
-  "\u2018": "\u2019",
-  "\u201a": "\u2018\u2019",
-  "\u00ab": "\u00bb",
-  "\u00bb": "\u00ab",
-  "\u2039": "\u203a",
-  "\u300c": "\u300d",
-  "\u300e": "\u300f",
-  "\u300a": "\u300b",
-};
-
 class MessageReader {
   readonly #text: string;
   readonly #nested: number;
@@ -83,6 +65,8 @@ class MessageReader {
   #out = "";
   /** Where a word ended that announces a secret, 0 = the last word did not. */
   #secretEnd = 0;
+  /** Where a word ended behind which a name may stand: `user zoe`. */
+  #namedEnd = 0;
   /** Quotes that nothing closes from here on: they are not looked for again. */
   #unclosed = "";
 
@@ -107,6 +91,7 @@ class MessageReader {
     else if (kind === JOINER) this.#joiner(code);
     else if ((code === 40 || code === 91) && this.#values(code)) return;
     else if (kind === BRACKET && this.#structure()) return;
+    else if (code === 60 && this.#printed()) return;
     else if (kind === BRACKET && code === 40 && this.#phone()) return;
     else if (kind === QUOTE && this.#quoted(text[this.#at]!)) return;
     else this.#out += text[this.#at++];
@@ -194,19 +179,21 @@ class MessageReader {
     const special = SPECIAL.get(chunk);
     if (special !== undefined && this.#special(special, chunk, from, end)) return;
     this.#at = end;
-    const secret = SECRETS.has(chunk.toLowerCase());
-    if (this.#secretEnd > 0 && from - this.#secretEnd < 4 && !secret && !STARTS_PHRASE.test(chunk)) {
+    if (this.#secretEnd > 0 && from - this.#secretEnd < 4 && special !== "secret" && !STARTS_PHRASE.test(chunk)) {
       this.#secretEnd = 0;
       this.#out += "<secret>";
       return;
     }
-    this.#secretEnd = secret ? end : 0;
+    this.#secretEnd = special === "secret" ? end : 0;
     if (this.#out.endsWith("ame=") && this.#phraseOfMember(from)) return;
-    const announced = announcedToken(this.#out, chunk, plain, text.slice(end, end + 20));
-    if (announced !== null) {
-      this.#out += announced;
-      return;
+    if (this.#mayBeAnnounced(from, end)) {
+      const announced = announcedToken(this.#out, chunk, plain, text.slice(end, end + 20));
+      if (announced !== null) {
+        this.#out += announced;
+        return;
+      }
     }
+    if (special === "named") this.#namedEnd = end;
     if (plain) {
       this.#out +=
         chunk.length < 7 ? chunk : /^[a-f]+$/.test(chunk) ? "<id>" : chunk.length < 16 ? chunk : foldChunk(chunk);
@@ -233,7 +220,20 @@ class MessageReader {
     return true;
   }
 
+  /** Whether the words around a token are looked at: behind a mark, behind a name of what has names, or before a bracket. */
+  #mayBeAnnounced(from: number, end: number): boolean {
+    const text = this.#text;
+    let before = text.charCodeAt(from - 1);
+    if (before === 32) {
+      if (this.#namedEnd === from - 1 && from > 1) return true;
+      if (text.charCodeAt(end + 1) === 40) return true;
+      before = text.charCodeAt(from - 2);
+    }
+    return before === 58 || before === 61 || before === 91 || before === 40;
+  }
+
   #special(kind: Special, chunk: string, from: number, end: number): boolean {
+    if (kind === "secret" || kind === "named") return false;
     const text = this.#text;
     if (kind === "sign") {
       const sign = /^ [^\s"'`<>=a] ?(?![^\s,;.])|^ [<>](?= )/.exec(text.slice(end, end + 4));
@@ -291,19 +291,17 @@ class MessageReader {
   /** `Key (email)=(...)`, `values (...)`: what a row holds. */
   #values(open: number): boolean {
     if (!announcesBrackets(this.#out)) return false;
-    const text = this.#text;
-    const close = open === 40 ? 41 : 93;
-    const from = this.#at;
-    let depth = 0;
-    let at = from;
-    do {
-      const code = text.charCodeAt(at);
-      if (code === open) depth++;
-      else if (code === close) depth--;
-      at++;
-    } while (depth > 0 && at < text.length);
-    this.#out += `${text[from]}<data>${open === 40 ? ")" : "]"}`;
-    this.#at = at;
+    this.#out += open === 40 ? "(<data>)" : "[<data>]";
+    this.#at = bracketsEnd(this.#text, this.#at);
+    return true;
+  }
+
+  /** An object as the language prints it. */
+  #printed(): boolean {
+    const printed = printedAt(this.#text, this.#at, this.#out);
+    if (printed === null) return false;
+    this.#out += printed.as;
+    this.#at = printed.end;
     return true;
   }
 
@@ -313,33 +311,32 @@ class MessageReader {
     if (text[this.#at] === "(" && !/[\w)]$/.test(this.#out)) return false;
     const ofError = /(?:Err|Error|Exception|Failure|Fault) ?$/.test(this.#out);
     const members = membersAt(text, this.#at, ofError, (value) => wordsOf(value, this.#nested + 1));
-    if (members === null) return false;
+    if (members === null) return this.#printed();
     this.#out += members.said === null ? "<data>" : `{${members.said}}`;
     this.#at = members.end;
     return true;
   }
 
   #quoted(open: string): boolean {
+    const text = this.#text;
     const closing = CLOSING[open];
-    if (closing === undefined || this.#unclosed.includes(open)) return false;
-    const apostrophe = open === "'" || open === "\u2019" || open === '"';
-    if (
-      apostrophe &&
-      /[\p{L}\p{N}]$/u.test(this.#out.slice(-1)) &&
-      !/(?:^|[^\p{L}\p{N}])[bruf]$/u.test(this.#out.slice(-2))
-    )
+    if (closing === undefined || this.#unclosed.includes(open) || isApostrophe(open, this.#out)) return false;
+    if (this.#quotedStructure(closing)) return true;
+    const close = closingQuote(text, this.#at, closing);
+    if (close < 0) {
+      this.#unclosed += open;
       return false;
-    if (this.#quotedStructure(open, closing)) return true;
-    const close = this.#closing(open, closing);
-    if (close < 0) return false;
-    const inner = this.#text.slice(this.#at + 1, close).trim();
-    this.#out += `${open}${this.#inQuotes(inner, this.#text.slice(close + 1, close + 30))}${this.#text[close]}`;
+    }
+    const inner = text.slice(this.#at + 1, close).trim();
+    const fold = this.#nested < NESTED_MAX ? (part: string) => wordsOf(part, this.#nested + 1) : null;
+    const whole = this.#out === "" && text.length - this.#at < inner.length + 4;
+    this.#out += `${open}${foldQuoted(inner, this.#out, text.slice(close + 1, close + 30), whole, fold)}${text[close]}`;
     this.#at = close + 1;
     return true;
   }
 
   /** A quoted structure is read as one, whatever quotes are in it: `(String)"{"id": 17, ...`. */
-  #quotedStructure(open: string, closing: string): boolean {
+  #quotedStructure(closing: string): boolean {
     const next = this.#text[this.#at + 1];
     if (next !== "{" && next !== "[") return false;
     this.#at++;
@@ -348,44 +345,7 @@ class MessageReader {
       return false;
     }
     if (closing.includes(this.#text[this.#at] ?? " ")) this.#at++;
-    return open !== "";
-  }
-
-  #closing(open: string, closing: string): number {
-    const text = this.#text;
-    for (let at = this.#at + 1; at < text.length; at++) {
-      const char = text[at]!;
-      if (char === "\\" && open !== "`") at++;
-      else if (closing.includes(char) && !(open === "'" && /[\p{L}\p{N}]/u.test(text[at + 1] ?? " "))) return at;
-    }
-    this.#unclosed += open;
-    return -1;
-  }
-
-  /**
-   * One word is the name of a column, a field, a topic, a code, unless the words before it announce a value. Of several words
-   * a passage that speaks of an error is read; others are the names of persons and things.
-   */
-  #inQuotes(inner: string, after: string): string {
-    const before = this.#out.slice(-40);
-    if (inner === "") return "<text>";
-    if (announcesSecret(before)) return "<secret>";
-    if (this.#nested >= NESTED_MAX) return "<text>";
-    if (/^-?[0-9]+$/.test(inner)) return announcesCode(before) ? inner : "<text>";
-    if (/^[[{<]/.test(inner)) return wordsOf(inner, this.#nested + 1);
-    if (PATH.test(inner)) return wordsOf(inner.replace(/\s+/g, "_"), this.#nested + 1);
-    if (/\s/.test(inner)) return this.#passage(inner, before);
-    if (saysOfValue(after)) return "<text>";
-    if (namesThing(before, inner)) return inner;
-    if (announcesValue(before)) return "<text>";
-    if (inner.length > 80 || /[^\x20-\x7e]/.test(inner) || SIGN.test(inner)) return "<text>";
-    const folded = wordsOf(inner, this.#nested + 1);
-    return /^(?:<[a-z]+>)$/.test(folded) ? "<text>" : folded;
-  }
-
-  #passage(inner: string, before: string): string {
-    const whole = before === "" && this.#text.length - this.#at < inner.length + 4;
-    return whole || isPassage(inner, before) ? wordsOf(inner, this.#nested + 1) : "<text>";
+    return true;
   }
 }
 
@@ -394,10 +354,5 @@ const NAME_OF_WORDS =
 /** `May 28 23:21:58 mail-7 postfix/smtpd[1332]: `: the host of a line of syslog. */
 const SYSLOG_HOST = / [\w.-]+(?= [\w./-]+(?:\[[0-9]+\])?: )/y;
 const ARGUMENT_ALONE = /(?:^|[Ee]rror)\($/;
-const SECRETS = new Set("password passwd passphrase secret apikey api-key api_key bearer credentials".split(" "));
 /** What a sentence about a password goes on with: `password authentication failed`. */
 const STARTS_PHRASE = /^[a-z]+$/;
-/** One character of a text that could not be read: `Unexpected token 'Z'`. */
-const SIGN = /^[^a-z/]$/;
-/** The path of a file, whose name may have spaces. */
-const PATH = /^(?:\/|\.{1,2}[/\\]|[A-Za-z]:[/\\])\S/;

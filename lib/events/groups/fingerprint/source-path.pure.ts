@@ -22,25 +22,23 @@ const SCHEME = /^(?:file|webpack|webpack-internal|app|package|ng|vite|bun|rsc):\
 export function sourcePath(path: string): string {
   const rooted = path.startsWith("/") ? path : path.replace(SCHEME, "/");
   const query = rooted.search(/[?#]/);
-  const clean = (query < 0 ? rooted : rooted.slice(0, query)).replaceAll("\\", "/");
-  const steps = clean.split("/").filter((step) => step !== "" && step !== "." && step !== "..");
+  const steps = (query < 0 ? rooted : rooted.slice(0, query)).split(/[/\\]/);
   const file = steps.pop();
-  if (file === undefined) return path;
+  if (file === undefined || file === "") return path;
   let from = anchored(steps);
   for (let at = from; at < steps.length; at++) {
     const step = steps[at]!;
-    const isRoot =
-      from === at &&
-      (ROOTS.has(step.toLowerCase()) || step.endsWith(":") || step.startsWith("(") || step.startsWith("."));
-    const named = at > 0 && from === at && NAMED_ROOTS.has(steps[at - 1]!.toLowerCase());
-    if (isRoot || named || isRelease(step)) from = at + 1;
+    const isRoot = from === at && (isRootName(step) || (at > 0 && NAMED_ROOTS.has(steps[at - 1]!.toLowerCase())));
+    if (isRoot || isRelease(step)) from = at + 1;
   }
   let to = steps.length - 1;
-  while (to >= from && ROOTS.has(steps[to]!.toLowerCase())) to--;
+  while (to >= from && isRootName(steps[to]!)) to--;
   const folder = to < from ? "" : `${steps[to]}/`;
   const package_ = packageOf(steps);
   return `${package_ === folder ? "" : package_}${folder}${withoutHash(file)}`;
 }
+
+const isRootName = (step: string) => /^(?:$|[(.])|:$/.test(step) || ROOTS.has(step.toLowerCase());
 
 /** Behind `node_modules`, or behind the first `src`, `app` or `lib`. */
 function anchored(steps: readonly string[]): number {

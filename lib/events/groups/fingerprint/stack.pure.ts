@@ -101,8 +101,8 @@ const whole = (lines: readonly string[], lastFirst = false): Part[] => [{ from: 
 function chainOf(text: string, lines: readonly string[]): Chain {
   if (text.includes('File "') && text.includes(", line ")) return pythonChain(text, lines);
   if (text.includes("Caused by:")) return causedBy(lines);
-  if (text.includes(" ---> ")) return innerException(lines);
-  if (text.includes("cause]: ") || text.includes("  cause: ")) return nodeChain(lines);
+  if (text.includes("---> ")) return innerException(lines);
+  if (text.includes("cause]: ") || (text.includes("{") && text.includes("  cause: "))) return nodeChain(lines);
   if (text.includes("[previous exception]")) return lastHeader(lines, /^\[previous exception\] \[object\] \((.+)$/);
   if (text.includes("\nNext ")) return firstHeader(lines);
   if (text.includes("Wrapped by:")) return firstHeader(lines);

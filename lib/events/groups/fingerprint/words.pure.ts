@@ -146,7 +146,10 @@ export function isValue(token: string): boolean {
   return foldToken(token) !== token;
 }
 
-export type Special = "bool" | "null" | "date" | "time" | "sign" | "paths";
+export type Special = "bool" | "null" | "date" | "time" | "sign" | "paths" | "secret" | "named";
+
+const inEachCase = (words: string) =>
+  words.split(" ").flatMap((word) => [word, word[0]!.toUpperCase() + word.slice(1), word.toUpperCase()]);
 
 /** Words that are values, or may begin one, wherever they stand alone, and words before one character that could not be read. */
 export const SPECIAL = new Map<string, Special>([
@@ -159,6 +162,13 @@ export const SPECIAL = new Map<string, Special>([
     .split(" ")
     .map((word) => [word, "date"] as const),
   ...["character", "Character", "char", "token"].map((word) => [word, "sign"] as const),
+  ...inEachCase("password passwd passphrase secret apikey apiKey api-key api_key bearer credentials").map(
+    (word) => [word, "secret"] as const,
+  ),
+  // The words behind which `announce.pure.ts` looks for a name.
+  ...inEachCase(
+    "id uuid guid slug sku username login user customer person owner tenant merchant host hostname member player employee constant",
+  ).map((word) => [word, "named"] as const),
   ["INC", "paths"],
   ["datetime.datetime", "time"],
   ["datetime.date", "time"],
