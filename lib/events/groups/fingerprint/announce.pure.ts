@@ -40,7 +40,7 @@ const GIVEN_PLAIN = setOf("value input date datetime timestamp number integer fl
 
 /** Behind these stands what was given: `For input string: "..."`, `Duplicate entry '...'`, `got '...'`. */
 const GIVEN = setOf(
-  "value values input string literal entry got received found was parse parsing convert converting text number date datetime timestamp time thread content argument given actual says hello dear referrer referer float int integer json decimal near character char token symbol byte letter bytes",
+  "value values input string literal entry got received found was parse parsing convert converting text number date datetime timestamp time data thread content argument given actual says hello dear referrer referer float int integer json decimal near character char token symbol byte letter bytes",
 );
 
 /** What a sentence about a member goes on with: `email: required`, `user must be active`. */
@@ -60,6 +60,7 @@ export function announcesValue(before: string): boolean {
     if (thing !== undefined) return NAMED_BY_VALUE.has(thing.toLowerCase());
   }
   if (gap.includes(")") && !gap.startsWith("()")) return false;
+  if (word === "before") return gap.includes(":");
   if (word === "near") return before.slice(0, from).endsWith("use ");
   if (NAMED_BY_VALUE.has(word) || GIVEN.has(word)) return !gap.includes(",") && !gap.includes(".");
   return BASE_OR_SYNTAX.test(before);
@@ -176,7 +177,7 @@ export function isStatus(token: string, out: string, after: string, whole: boole
 
 /** `Key (email)=(...)`, `values (...)`, `rejected value [...]`: what was given stands in the brackets. */
 const IN_BRACKETS =
-  /(?:\)=|(?:^|[^A-Za-z])(?:key value is|row contains|values|(?:rejected|invalid|given|with|for|the) value|input|string)) ?$/i;
+  /(?:\)=|(?:^|[^A-Za-z])(?:key value is|row contains|values|(?:rejected|invalid|given|with|for|the) value|input|string|(?:args|arguments|params|parameters|bindings):)) ?$/i;
 export const announcesBrackets = (out: string) => IN_BRACKETS.test(out.slice(-24));
 
 const SECRET_BEFORE = /(?:passw(?:or)?d|passphrase|secret|api[-_ ]?key|bearer|pin|credentials?)(?: ?[=:] ?| )["'`]?$/i;

@@ -11,10 +11,12 @@ const TELLING = new Set(
 );
 /** A member that is part of what a telling one beside it says. */
 const BESIDE = new Set(
-  "type kind title description status path field param parameter property keyword expected received target name instancepath schemapath constraint rule severity column loc location resource service".split(
+  "type kind title description status path field fields missing param params parameter property keyword expected received target name instancepath schemapath constraint rule severity column loc location resource service".split(
     " ",
   ),
 );
+/** Members whose own members are named by the fields that are wrong: `"errors": {"Email": ["..."]}`. */
+const OF_FIELDS = new Set("errors fielderrors validationerrors violations modelstate invalidparams".split(" "));
 const NUMBER_SAYS = /^(?:code|errcode|errorcode|status|statuscode|subcode|exitcode|sqlstate|faultcode)$/;
 
 const START =
@@ -45,13 +47,22 @@ const STRUCT_OF_GO = /\{-?[0-9]+ /y;
 /** `<Order 17: Zoe>`, `#<Order id: 17>`: an object as Python and Ruby print it. */
 const OBJECT = /<((?:[A-Z]\w{0,60}(?:::|\.)){0,6}[A-Z]\w{0,60})(?::? (?=[^<>\n]{0,80}[0-9:])|:)[^<>\n]{0,300}>/y;
 
+/** `<RequestId>...</RequestId>`: what names one thing in XML. */
+const ELEMENT = /<([A-Za-z][\w:.-]{0,40})>[^<>]{1,400}<\/\1>/y;
+const OF_ONE = /(?:id|key|resource|path|url|user|email|host\w*|arn|time\w*|date|token)$/i;
+
 /** What stands for an object that is printed without members that could be read; null when there is none. */
 export function printedAt(text: string, at: number, out: string): { end: number; as: string } | null {
   const open = text[at];
   if (open === "<") {
     OBJECT.lastIndex = at;
     const name = OBJECT.exec(text)?.[1];
-    return name === undefined ? null : { end: OBJECT.lastIndex, as: `<${name} <data>>` };
+    if (name !== undefined) return { end: OBJECT.lastIndex, as: `<${name} <data>>` };
+    ELEMENT.lastIndex = at;
+    const element = ELEMENT.exec(text)?.[1];
+    return element !== undefined && OF_ONE.test(element)
+      ? { end: ELEMENT.lastIndex, as: `<${element}><data></${element}>` }
+      : null;
   }
   STRUCT_OF_GO.lastIndex = at;
   const ofGo = open === "[" ? out.endsWith("map") : open === "{" && (out.endsWith("&") || STRUCT_OF_GO.test(text));
@@ -69,6 +80,8 @@ export function bracketsEnd(text: string, from: number): number {
   }
   return text.length;
 }
+
+const plainKey = (key: string) => key.replace(/[-_ :@.]/g, "").toLowerCase();
 
 class MemberReader {
   readonly #text: string;
@@ -161,8 +174,9 @@ class MemberReader {
 
   #record(value: string) {
     if (value === "" || this.#telling.length >= SAID_MAX) return;
-    const key = this.#key.replace(/[-_ :@.]/g, "").toLowerCase();
-    const alone = TELLING.has(key);
+    const key = plainKey(this.#key);
+    const ofField = this.#keys.some((parent) => OF_FIELDS.has(plainKey(parent))) && /\s/.test(value);
+    const alone = TELLING.has(key) || ofField;
     if (!alone && !BESIDE.has(key)) return;
     const bare = value.replaceAll("\\", "");
     const kept = NUMBER_SAYS.test(key) && /^-?[0-9A-Z.]{1,8}$/.test(bare);

@@ -21,7 +21,9 @@ const NESTED_MAX = 3;
 /** The words of a message: ids, numbers, names of persons and hosts, times and data are replaced by `<n>`, `<id>`, ... */
 export function messagePattern(message: string): string {
   const text = message.slice(0, MESSAGE_CHARS).replace(/^[IWEF][0-9]{4} (?=[0-9]{2}:)/, "");
-  return wordsOf(text.includes('\\"') ? text.replaceAll('\\"', '"') : text, 0);
+  // A text that was escaped as a whole; behind a quote that is not, what is quoted is.
+  const escaped = text.indexOf('\\"');
+  return wordsOf(escaped >= 0 && escaped < text.indexOf('"') ? text.replaceAll('\\"', '"') : text, 0);
 }
 
 /**
@@ -31,13 +33,15 @@ export function messagePattern(message: string): string {
 export function patternKey(pattern: string): string {
   const values = pattern.includes("<") ? pattern.replace(QUOTED_VALUE, "<>") : pattern;
   const lists = values.indexOf("<>") === values.lastIndexOf("<>") ? values : values.replace(LIST_OF_VALUES, "$1");
-  return lists.includes("[") ? lists.replace(EMPTY_LIST, "[<>]") : lists;
+  const filled = lists.includes("[") ? lists.replace(EMPTY_LIST, "[<>]") : lists;
+  return filled.includes("{}") ? filled.replace(EMPTY_MAP, "<>") : filled;
 }
 
 const KIND_OF_VALUE = /<[a-z]{1,12}>/g;
 const QUOTED_VALUE = /(["'`]?)<[a-z]{1,12}>\1/g;
 const LIST_OF_VALUES = /((?:\b[\w.]{1,40}[-_:])?<>)(?:(?:\s*[,;|:/+x.-]\s*|\s+(?:and\s+)?)\1)+/g;
 const EMPTY_LIST = /(?<![\w\])])\[\s*\]/g;
+const EMPTY_MAP = /(?<=[:=] ?)\{\}/g;
 
 /** Whether a pattern has no word of its own. */
 export const isBare = (pattern: string) =>

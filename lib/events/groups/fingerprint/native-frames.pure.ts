@@ -24,7 +24,7 @@ function nativeName(text: string): string | null {
   let name = text
     .replace(/\((\w+) in _[0-9A-F]+\)/, "$1")
     .replace(/^0x[0-9a-fA-F]+ (?:- |in )?/, "")
-    .replace(/ \+ (?:0x)?[0-9a-f]+.*$/, "")
+    .replace(/ [+@] (?:0x)?[0-9a-f]+.*$/, "")
     .replace(/ (?:async )?(?:throws )?-> .*$/, "");
   if (!name.startsWith("<") && !name.startsWith("(")) {
     const open = name.indexOf("(");
@@ -47,7 +47,7 @@ export function rustOrSwiftFrame(text: string, lines: readonly string[], index: 
     const native = /^0x[0-9a-f]+,? (.+)$/i.exec(text);
     return native === null ? null : nativeFrame(native[1]!);
   }
-  const rust = /^[0-9]+[:#]\s+(?:0x[0-9a-f]+ - )?(.+)$/.exec(text);
+  const rust = /^[0-9]+[:#.]\s+(?:0x[0-9a-f]+ - )?(.+)$/.exec(text);
   if (rust) {
     if (/^0x[0-9a-f]+$/.test(rust[1]!)) return null;
     const frame = nativeFrame(rust[1]!);

@@ -42,19 +42,20 @@ export function closingQuote(text: string, from: number, closing: string): numbe
  * things. `whole` = the message is quoted, `fold` reduces a text to its words, null = quotes stand in too many quotes.
  */
 export function foldQuoted(
-  inner: string,
+  quoted: string,
   out: string,
   after: string,
   whole: boolean,
   fold: ((text: string) => string) | null,
 ): string {
   const before = out.slice(-40);
+  const inner = quoted.includes('\\"') ? quoted.replaceAll('\\"', '"') : quoted;
   if (inner === "") return "<text>";
   if (announcesSecret(before)) return "<secret>";
   if (fold === null) return "<text>";
   if (/^-?[0-9]+$/.test(inner)) return announcesCode(before) ? inner : "<text>";
   if (/^[[{<]/.test(inner)) return fold(inner);
-  if (PATH.test(inner)) return fold(inner.replace(/\s+/g, "_"));
+  if (PATH.test(inner) || FILE.test(inner)) return fold(inner.replace(/[^\x21-\x7e]+/g, "_"));
   if (/\s/.test(inner)) return whole || isPassage(inner, before) ? fold(inner) : "<text>";
   if (namesThing(before, inner, after)) return inner;
   if (announcesValue(before) || saysOfValue(after)) return "<text>";
@@ -67,3 +68,4 @@ export function foldQuoted(
 const SIGN = /^[^a-z/]$/;
 /** The path of a file, whose name may have spaces. */
 const PATH = /^(?:\/|\.{1,2}[/\\]|[A-Za-z]:[/\\])\S/;
+const FILE = /^[^/\\:]{1,120}\.(?:csv|tsv|xlsx?|pdf|docx?|pptx?|txt|png|jpe?g|gif|zip|mp[34]|mov)$/i;

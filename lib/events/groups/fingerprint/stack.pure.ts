@@ -22,7 +22,8 @@ type Part = { from: number; to: number; lastFirst: boolean };
 type Chain = { cause: Thrown | null; parts: Part[] };
 
 export function readStack(stack: string): StackRead {
-  const text = stack.slice(0, STACK_CHARS);
+  const read = stack.slice(0, STACK_CHARS);
+  const text = read.includes("\r") ? read.replaceAll("\r\n", "\n") : read;
   const lines = text.split("\n");
   const { cause, parts } = chainOf(text, lines);
   return { cause, frame: firstOwnFrame(lines, parts) ?? panicPlace(lines) };

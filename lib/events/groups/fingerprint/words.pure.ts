@@ -44,7 +44,7 @@ function alphanumericKind(token: string): TokenKind {
   if (isNumber(token)) return "number";
   if (isName(token)) return "word";
   // A short commit may end in its only digits.
-  if (/^[0-9a-f]{7,}$/.test(token)) return "opaque";
+  if (/^[0-9a-f]{6,}$/.test(token)) return "opaque";
   const digits = trailingDigits(token);
   if (digits === 0 || digits > 4) return "opaque";
   const stem = token.slice(0, token.length - digits);
