@@ -33,13 +33,13 @@ export function fingerprintOf({ errorCode, error }: Pick<DeadLetter, "errorCode"
   const pattern = cause === "" || said === "" ? said + cause : `${said}; caused by ${cause}`;
   const frame = read?.frame ?? null;
   const type = read?.cause?.type ?? exceptionType;
-  const identity = `${errorCode}\u0001${exceptionType ?? ""}\u0001${frame ?? ""}\u0001${patternKey(pattern)}`;
+  const identity = [errorCode, exceptionType ?? "", frame ?? "", patternKey(pattern)].join("\u0001");
   return {
     fingerprint: hash64(identity),
     exceptionType,
     pattern: shown(pattern, exceptionType ?? frame ?? errorCode),
     firstFrame: frame,
-    family: hash64(`${errorCode}\u0001family\u0001${type ?? ""}\u0001${frame ?? ""}`),
+    family: hash64([errorCode, "family", type ?? "", frame ?? ""].join("\u0001")),
   };
 }
 

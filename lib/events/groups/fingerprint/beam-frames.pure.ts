@@ -32,6 +32,7 @@ export function erlangFrame(text: string): Frame | null {
 
 /** `in function  shop_pay:charge/2 (src/shop_pay.erl, line 41)`, `shop_pay:charge/2 (...)`, `lib/shop/pay.ex:41: Shop...`. */
 export function erlangCall(text: string): Frame | null {
+  if (!text.includes("/")) return null;
   const call = /^(?:\*\* |=)?(?:in (?:function|call from)\s+)?([a-z]\w*):('?[\w!?/-]+'?)\/[0-9]+(?:\s+\(|,|$)/.exec(
     text,
   );

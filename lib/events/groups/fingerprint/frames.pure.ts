@@ -202,6 +202,7 @@ const LOCALIZED =
 const ANY_WORD = /^\S{1,24}\s+(?=[\w.<>`+$]+\([^()]*\) )/u;
 
 function localizedFrame(text: string): Frame | null {
+  if (!text.includes("(")) return null;
   const start = LOCALIZED.exec(text) ?? (/[0-9]\.?$/.test(text.slice(-2)) ? ANY_WORD.exec(text) : null);
   if (start === null) return null;
   const called = text.slice(start[0].length);
@@ -239,6 +240,7 @@ const SOURCE_ENDING =
 
 /** Any other line that ends in a position of a source file and holds a name besides. */
 function placedFrame(text: string): Frame | null {
+  if (!text.includes(".")) return null;
   // What Rust and Perl say of the error itself.
   if (text.includes(" panicked at ") || (/ line [0-9]{1,9}\.$/.test(text) && !text.includes("called at"))) return null;
   const ending = SOURCE_ENDING.exec(text);

@@ -32,14 +32,19 @@ export function messagePattern(message: string): string {
  */
 export function patternKey(pattern: string): string {
   const values = pattern.includes("<") ? pattern.replace(QUOTED_VALUE, "<>") : pattern;
-  const lists = values.indexOf("<>") === values.lastIndexOf("<>") ? values : values.replace(LIST_OF_VALUES, "$1");
+  const single = values.indexOf("<>") === values.lastIndexOf("<>");
+  const bare = single ? values : values.replace(LIST_OF_VALUES, "<>");
+  const lists = !single && NAMED_VALUES.test(bare) ? bare.replace(LIST_OF_NAMED, "$1") : bare;
   const filled = lists.includes("[") ? lists.replace(EMPTY_LIST, "[<>]") : lists;
   return filled.includes("{}") ? filled.replace(EMPTY_MAP, "<>") : filled;
 }
 
 const KIND_OF_VALUE = /<[a-z]{1,12}>/g;
 const QUOTED_VALUE = /(["'`]?)<[a-z]{1,12}>\1/g;
-const LIST_OF_VALUES = /((?:\b[\w.]{1,40}[-_:])?<>)(?:(?:\s*[,;|:/+x.-]\s*|\s+(?:and\s+)?)\1)+/g;
+const LIST_OF_VALUES = /<>(?:(?:\s*[,;|:/+x.-]\s*|\s+(?:and\s+)?)<>)+/g;
+/** `order-<>, order-<>`: looked for where a value with a name before it does not end the text. */
+const NAMED_VALUES = /[-_:]<>\s*[,;|:/+x.\s-]/;
+const LIST_OF_NAMED = /(\b[\w.]{1,40}[-_:]<>)(?:(?:\s*[,;|:/+x.-]\s*|\s+(?:and\s+)?)\1)+/g;
 const EMPTY_LIST = /(?<![\w\])])\[\s*\]/g;
 const EMPTY_MAP = /(?<=[:=] ?)\{\}/g;
 

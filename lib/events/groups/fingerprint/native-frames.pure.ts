@@ -72,7 +72,11 @@ export function rustOrSwiftFrame(text: string, lines: readonly string[], index: 
  * `main.(*Stock).Reserve(0xc000)`.
  */
 export function goFrame(text: string, lines: readonly string[], index: number): Frame | null {
-  const place = /^\s+(\S+\.(?:go|s)):[0-9]+/.exec(lines[index + 1]?.slice(0, LINE_CHARS_MAX) ?? "")?.[1];
+  const next = lines[index + 1] ?? "";
+  const place =
+    next.includes(".go:") || next.includes(".s:")
+      ? /^\s+(\S+\.(?:go|s)):[0-9]+/.exec(next.slice(0, LINE_CHARS_MAX))?.[1]
+      : undefined;
   // An indented line with a call is code that a traceback quotes, unless its file follows.
   const plain = place !== undefined || text.charCodeAt(0) === lines[index]!.charCodeAt(0);
   const called = plain && text.endsWith(")") ? goName(text) : null;

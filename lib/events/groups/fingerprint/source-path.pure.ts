@@ -21,36 +21,38 @@ const SCHEME = /^(?:file|webpack|webpack-internal|app|package|ng|vite|bun|rsc):\
  */
 export function sourcePath(path: string): string {
   const rooted = path.startsWith("/") ? path : path.replace(SCHEME, "/");
-  const query = rooted.search(/[?#]/);
-  const steps = (query < 0 ? rooted : rooted.slice(0, query)).split(/[/\\]/);
+  const query = rooted.includes("?") || rooted.includes("#") ? rooted.search(/[?#]/) : rooted.length;
+  const clean = rooted.includes("\\") ? rooted.replaceAll("\\", "/") : rooted;
+  const steps = clean.slice(0, query).split("/");
   const file = steps.pop();
   if (file === undefined || file === "") return path;
-  let from = anchored(steps);
+  const names = steps.map((step) => step.toLowerCase());
+  let from = anchored(names);
   for (let at = from; at < steps.length; at++) {
-    const step = steps[at]!;
-    const isRoot = from === at && (isRootName(step) || (at > 0 && NAMED_ROOTS.has(steps[at - 1]!.toLowerCase())));
-    if (isRoot || isRelease(step)) from = at + 1;
+    const isRoot = from === at && (isRootName(names[at]!) || (at > 0 && NAMED_ROOTS.has(names[at - 1]!)));
+    if (isRoot || isRelease(steps[at]!)) from = at + 1;
   }
   let to = steps.length - 1;
-  while (to >= from && isRootName(steps[to]!)) to--;
-  const folder = to < from ? "" : `${steps[to]}/`;
-  const package_ = packageOf(steps);
-  return `${package_ === folder ? "" : package_}${folder}${withoutHash(file)}`;
+  while (to >= from && isRootName(names[to]!)) to--;
+  const folder = to < from ? "" : steps[to]!;
+  const package_ = packageOf(steps, names);
+  return `${package_ === "" || package_ === folder ? "" : `${package_}/`}${folder === "" ? "" : `${folder}/`}${withoutHash(file)}`;
 }
 
-const isRootName = (step: string) => /^(?:$|[(.])|:$/.test(step) || ROOTS.has(step.toLowerCase());
+const isRootName = (name: string) =>
+  name === "" || ROOTS.has(name) || name.startsWith(".") || name.startsWith("(") || name.endsWith(":");
 
 /** Behind `node_modules`, or behind the first `src`, `app` or `lib`. */
-function anchored(steps: readonly string[]): number {
-  const modules = steps.lastIndexOf("node_modules");
-  return (modules >= 0 ? modules : steps.findIndex((step) => ANCHORS.has(step.toLowerCase()))) + 1;
+function anchored(names: readonly string[]): number {
+  const modules = names.lastIndexOf("node_modules");
+  return (modules >= 0 ? modules : names.findIndex((name) => ANCHORS.has(name))) + 1;
 }
 
-/** `orders/` of `packages/orders/src/index.js`. */
-function packageOf(steps: readonly string[]): string {
-  const many = steps.findIndex((step) => MANY.has(step.toLowerCase()));
+/** `orders` of `packages/orders/src/index.js`. */
+function packageOf(steps: readonly string[], names: readonly string[]): string {
+  const many = names.findIndex((name) => MANY.has(name));
   const name = many < 0 ? undefined : steps[many + 1];
-  return name === undefined || isRelease(name) ? "" : `${name}/`;
+  return name === undefined || isRelease(name) ? "" : name;
 }
 
 /** A folder of one release: numbers, dates, digests, `current`, and names with such a part. */
@@ -62,12 +64,16 @@ function isRelease(step: string): boolean {
 function withoutHash(file: string): string {
   const dot = file.lastIndexOf(".");
   if (dot < 1) return file;
+  if (NO_HASH.test(file)) return file;
   const stem = file.slice(0, dot).replace(/\.(?:chunk|bundle|min)$/, "");
   const ending = file.slice(dot);
   const cut = Math.max(stem.lastIndexOf("-"), stem.lastIndexOf("."), stem.lastIndexOf("_"));
   if (cut > 0 && isHash(stem.slice(cut + 1))) return stem.slice(0, cut) + ending;
   return isHash(stem) || /^[0-9]+$/.test(stem) ? `<id>${ending}` : file;
 }
+
+/** Neither digits nor capitals, and no second ending. */
+const NO_HASH = /^[a-z_-]+\.[a-z]+$/;
 
 function isHash(part: string): boolean {
   if (!/^[A-Za-z0-9]{6,}$/.test(part)) return false;
