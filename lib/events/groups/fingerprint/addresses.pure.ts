@@ -189,7 +189,7 @@ const RESOURCE = /^[a-z]{3,}s(?:\/[\w-]+\/[a-zA-Z]{3,}s)+\/[\w-]+$/;
 const FILES = /^(?:\/(?:home|Users|opt|usr|var|etc|srv|mnt|media|root|private|run|Library|Volumes)\/|[A-Za-z]:[/\\])/;
 
 /** A socket of Java: `orders-db/10.0.0.7:5432`, `/10.0.0.7`. */
-const SOCKET = /^([\w.-]*)\/[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?::[0-9]{1,5})?$/;
+const SOCKET = /^[\w.-]*\/[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?::[0-9]{1,5})?$/;
 
 /** The name of a program says enough, wherever it is installed. */
 const PROGRAM = /(?:^|[/\\])s?bin[/\\]([\w-]+)$/;
@@ -197,8 +197,7 @@ const PROGRAM = /(?:^|[/\\])s?bin[/\\]([\w-]+)$/;
 function foldPath(chunk: string): string {
   const separator = chunk.includes("/") ? "/" : "\\";
   if (/^HTTP\/[0-9](?:\.[0-9])?$/.test(chunk)) return chunk;
-  const socket = SOCKET.exec(chunk);
-  if (socket !== null) return socket[1] === "" ? "/<addr>" : "<host>/<addr>";
+  if (SOCKET.test(chunk)) return "<addr>";
   const rooted = chunk.startsWith(separator) || /^(?:\.{1,2}[/\\]|[A-Za-z]:[/\\])/.test(chunk);
   const colon = chunk.search(/:[0-9]+(?::[0-9]+)?$/);
   if (colon > 0 && rooted) return `${foldPath(chunk.slice(0, colon))}:<n>`;

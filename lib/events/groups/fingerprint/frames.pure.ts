@@ -72,6 +72,10 @@ function atFrame(text: string, lines: readonly string[], index: number): Frame |
   return scriptFrame(null, text.replace(/^async /, ""));
 }
 
+/** R8 and ProGuard give classes and methods names of up to three letters anew in each build. */
+const OBFUSCATED = /^(?!com\.|org\.|net\.|io\.|dev\.)(?:[A-Za-z][A-Za-z0-9]{0,2}\.)+[\w$<>]+$/;
+const WITHOUT_FILE = /^(?:Unknown Source|SourceFile|PG:|r8-map)/;
+
 /** Some tools write a space before the file. */
 const JVM_FILE = /^\(\w+\.(?:java|kt|scala|groovy)(?::[0-9]+)?\)$/;
 
@@ -86,11 +90,15 @@ function javaFrame(text: string, open: number): Frame | null {
   if (!/^[\p{L}\p{N}_.$<>/-]+$/u.test(name) || !/^[\w.@/-]*$/.test(text.slice(0, start))) return null;
   const inside = text.slice(open + 1, text.indexOf(")", open));
   const java =
-    /^(?:[\w$.-]+\.\w+(?::[0-9]+)?|Unknown Source|Native Method|<generated>|<unknown>|[\w$-]+(?:\.dex)?:[0-9]+|SourceFile(?::[0-9]+)?|)$/.test(
+    /^(?:[\w$.-]+\.\w+(?::[0-9]+)?|Unknown Source(?::[0-9]+)?|Native Method|<generated>|<unknown>|[\w$-]+(?:\.dex)?:[0-9]+|SourceFile(?::[0-9]+)?|)$/.test(
       inside,
     );
   if (!java || !name.includes(".")) return null;
   if (inside === "" && !/^[a-z_$]/.test(name)) return null;
+  if (WITHOUT_FILE.test(inside) && OBFUSCATED.test(name)) {
+    const method = name.slice(name.lastIndexOf(".") + 1);
+    return { name: method, path: null, library: method.length < 4 };
+  }
   return {
     name: name.includes("$") || name.includes("_") ? jvmName(name) : name,
     path: null,

@@ -68,8 +68,10 @@ function withoutHash(file: string): string {
   const stem = file.slice(0, dot).replace(/\.(?:chunk|bundle|min)$/, "");
   const ending = file.slice(dot);
   const cut = Math.max(stem.lastIndexOf("-"), stem.lastIndexOf("."), stem.lastIndexOf("_"));
-  if (cut > 0 && isHash(stem.slice(cut + 1))) return stem.slice(0, cut) + ending;
-  return isHash(stem) || /^[0-9]+$/.test(stem) ? `<id>${ending}` : file;
+  const hashed = cut > 0 && isHash(stem.slice(cut + 1));
+  const name = hashed ? stem.slice(0, cut) : stem;
+  if (isHash(name) || /^[0-9]+$/.test(name)) return `<id>${ending}`;
+  return hashed ? name + ending : file;
 }
 
 /** Neither digits nor capitals, and no second ending. */
