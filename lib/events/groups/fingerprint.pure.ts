@@ -30,7 +30,7 @@ export function fingerprintOf({ errorCode, error }: Pick<DeadLetter, "errorCode"
   const exceptionType = error.type || exceptionName(thrown);
   const said = messagePattern(error.message || (thrown?.message ?? ""));
   const cause = causeBeside(read?.cause ?? null, exceptionType, said);
-  const pattern = [said, cause].filter((part) => part !== "").join("; caused by ");
+  const pattern = cause === "" || said === "" ? said + cause : `${said}; caused by ${cause}`;
   const frame = read?.frame ?? null;
   const type = read?.cause?.type ?? exceptionType;
   const identity = [errorCode, exceptionType ?? "", frame ?? "", patternKey(pattern)].join("\u0001");

@@ -18,7 +18,7 @@ const TOP_LEVEL = new Set(
 );
 /** Endings that are also everyday words of programs: a host needs three labels with them. */
 const ALSO_WORDS = new Set("test local int at it be in no is app shop store us io dev example net es ai".split(" "));
-const NO_HOST = /^(?:asp|vb|ado)\.net$|^(?:socket|engine|web)\.io$/i;
+const NO_HOST = /^(?:asp|vb|ado)\.net$|^(?:socket|engine|web)\.io$|^[\w-]+\.pl$/i;
 const PACKAGE = /^(?:com|org|net|io|de|fr|uk|nl|dev|eu|me|java|javax|jakarta|kotlin|scala|akka|app|ch|br)\./;
 
 function isHost(token: string): boolean {
@@ -33,17 +33,24 @@ function isHost(token: string): boolean {
 }
 
 const EMAIL = /^[\w.+~%-]{1,64}@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}$/;
+const IPV4 = /^[0-9]{1,3}(?:\.[0-9]{1,3}){3}$/;
 const IPV6 = /^(?=[^.]*:[0-9a-fA-F:]*:)[0-9a-fA-F:]{2,39}(?:(?:\.|:)[0-9.]{7,15})?(?:%[\w]+)?(?:\/[0-9]{1,3})?$/;
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 const ISO_DURATION = /^-?P(?:[0-9]+[YMWD])*(?:T(?:[0-9]+(?:\.[0-9]+)?[HMS])+)?$/;
 
 /** A token as it stands in a pattern: the words of a name stay, values are replaced. */
 export function foldChunk(chunk: string): string {
+  const archive = chunk.indexOf(".jar!/");
+  if (archive > 0) return `<path>.jar!/${foldChunk(chunk.slice(archive + 6))}`;
+  if (chunk.startsWith("file:/"))
+    return `file:${foldPath(chunk.slice(5).replace(/^\/+(?:(?=[A-Za-z]:\/)|(?=\/))/, ""))}`;
   if (chunk.includes("://")) return foldUrl(chunk);
   if (chunk.length === 36 && UUID.test(chunk)) return "<uuid>";
   if (isSealed(chunk)) return "<id>";
   if (ISO_DURATION.test(chunk) && chunk.length > 2) return "<duration>";
   if (chunk.includes("@")) return foldAt(chunk);
+  const hash = chunk.indexOf("#");
+  if (hash > 0) return `${foldChunk(chunk.slice(0, hash))}#${foldIdentity(chunk.slice(hash + 1))}`;
   if (chunk.includes("/") || chunk.includes("\\")) return foldPath(chunk);
   if (chunk.includes(":")) return foldColons(chunk);
   if (chunk.includes(".")) return foldDots(chunk);
@@ -65,12 +72,16 @@ function foldAt(chunk: string): string {
   if (at === 0) return `@${foldChunk(chunk.slice(1))}`;
   const name = foldChunk(chunk.slice(0, at));
   const rest = chunk.slice(at + 1);
-  // `Order@1b2c3d4`: the identity of an object, of letters alone now and then.
-  if (/^[0-9a-f]{4,16}$/.test(rest)) return `${name}@<id>`;
-  return `${name}@${foldChunk(rest)}`;
+  return `${name}@${foldIdentity(rest)}`;
 }
 
+/** The identity of an object, of letters alone now and then: `Order@1b2c3d4`, `FormState#3ebc0`. */
+const foldIdentity = (text: string) => (/^[0-9a-f]{4,16}$/.test(text) ? "<id>" : foldChunk(text));
+
 const ANNOUNCES_CODE = /^(?:error|err|code|errno|status|exit|sqlstate|statuscode|http|signal)$/i;
+
+/** Parts of a key of a cache that stand before the name of one person: `session:user:zoe`. */
+const OF_PERSON = /^(?:users?|customers?|session|id|username|email|host|tenant)$/i;
 
 function foldColons(chunk: string): string {
   if (IPV6.test(chunk)) return "<addr>";
@@ -79,6 +90,10 @@ function foldColons(chunk: string): string {
   let folded = "";
   for (const [at, piece] of pieces.entries()) {
     if (at > 0 && /^[0-9]{1,5}$/.test(piece) && /<(?:host|addr|id)>$/.test(folded)) continue;
+    if (at === pieces.length - 1 && OF_PERSON.test(pieces[at - 1] ?? "") && piece !== "") {
+      folded += ":<id>";
+      continue;
+    }
     if (at > 0 && ANNOUNCES_CODE.test(pieces[at - 1]!) && /^-?[0-9A-Z]{1,8}$/.test(piece)) {
       folded += `:${piece}`;
       continue;
@@ -89,6 +104,7 @@ function foldColons(chunk: string): string {
 }
 
 function foldDots(chunk: string): string {
+  if (IPV4.test(chunk)) return "<addr>";
   if (isHost(chunk)) return "<host>";
   if (/^v?[0-9]+(?:\.[0-9A-Za-z-]+)+$/.test(chunk)) return /^v[0-9]+\.[A-Z][a-z]/.test(chunk) ? chunk : "<n>";
   if (DATA_FILE.test(chunk)) return `<file>${chunk.slice(chunk.lastIndexOf("."))}`;
@@ -102,6 +118,8 @@ function foldDots(chunk: string): string {
 /** The scheme and the route of a URL: its host, query, fragment and the ids in its path are values. */
 function foldUrl(url: string): string {
   const scheme = url.slice(0, url.indexOf("://"));
+  const colon = scheme.lastIndexOf(":");
+  if (colon > 0) return `${foldChunk(url.slice(0, colon))}:${foldUrl(url.slice(colon + 1))}`;
   const rest = url.slice(scheme.length + 3);
   const slash = rest.indexOf("/");
   const path = slash < 0 ? "" : rest.slice(slash).split(/[?#]/, 1)[0]!;
@@ -164,12 +182,27 @@ function foldSource(path: string): string {
     .join("/");
 }
 
+/** `projects/acme/zones/eu-west1/instances/web`: collections, each with the name of a member behind it. */
+const RESOURCE = /^[a-z]{3,}s(?:\/[\w-]+\/[a-zA-Z]{3,}s)+\/[\w-]+$/;
+
+/** Where files are and no routes of a server: the folders are those of one machine. */
+const FILES = /^(?:\/(?:home|Users|opt|usr|var|etc|srv|mnt|media|root|private|run|Library|Volumes)\/|[A-Za-z]:[/\\])/;
+
+/** A socket of Java: `orders-db/10.0.0.7:5432`, `/10.0.0.7`. */
+const SOCKET = /^[\w.-]*\/[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?::[0-9]{1,5})?$/;
+
+/** The name of a program says enough, wherever it is installed. */
+const PROGRAM = /(?:^|[/\\])s?bin[/\\]([\w-]+)$/;
+
 function foldPath(chunk: string): string {
   const separator = chunk.includes("/") ? "/" : "\\";
   if (/^HTTP\/[0-9](?:\.[0-9])?$/.test(chunk)) return chunk;
+  if (SOCKET.test(chunk)) return "<addr>";
   const rooted = chunk.startsWith(separator) || /^(?:\.{1,2}[/\\]|[A-Za-z]:[/\\])/.test(chunk);
   const colon = chunk.search(/:[0-9]+(?::[0-9]+)?$/);
   if (colon > 0 && rooted) return `${foldPath(chunk.slice(0, colon))}:<n>`;
+  const program = PROGRAM.exec(chunk)?.[1];
+  if (program !== undefined) return foldToken(program);
   if (DATA_FILE.test(chunk)) return foldDataPath(chunk, separator);
   if (DOCUMENT.test(chunk)) {
     const file = chunk.slice(chunk.lastIndexOf(separator) + 1);
@@ -178,11 +211,12 @@ function foldPath(chunk: string): string {
   if (rooted && SOURCE_FILE.test(chunk)) return foldSource(sourcePath(chunk.split("?", 1)[0]!));
   if (/^\/(?:tmp|var\/tmp|var\/folders|private\/var|proc|dev\/shm)\//.test(chunk))
     return `${chunk.split("/", 2).join("/")}/<path>`;
-  if (chunk.startsWith("/") && /^\/(?:home|Users)\//.test(chunk)) {
-    const [, home, , ...rest] = chunk.split("/");
-    return `/${home}/<id>${rest.length === 0 ? "" : foldRoute(`/${rest.join("/")}`)}`;
+  if (FILES.test(chunk)) {
+    const steps = chunk.split(/[/\\]/).filter((step) => step !== "");
+    return `/<path>${steps.length < 3 ? "" : `/${foldChunk(steps.at(-1)!)}`}`;
   }
   if (chunk.startsWith("/")) return foldRoute(chunk) || "/";
+  if (RESOURCE.test(chunk)) return foldRoute(`/${chunk}`).slice(1);
   // Base 64 has a `/` now and then.
   if (/[0-9]/.test(chunk) && /[A-Z]{2}[a-z]+[A-Z]|[a-z][A-Z][a-z]?[A-Z]/.test(chunk)) return "<id>";
   return chunk

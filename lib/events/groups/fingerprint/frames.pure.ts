@@ -1,11 +1,7 @@
-import { isLibraryApplication, isLibraryName, isLibraryPath } from "./libraries.pure";
-import { sourcePath } from "./source-path.pure";
-
-/** One frame: what a compiler or a proxy writes is left out of the name. */
-export type Frame = { name: string | null; path: string | null; library: boolean };
-
-/** A line is cut before it is read, and no expression here backtracks: the sender of a failure chooses its stack. */
-const LINE_CHARS_MAX = 1_000;
+import { elixirFrame, erlangCall, erlangFrame } from "./beam-frames.pure";
+import { type Frame, lineAt, withoutPosition } from "./frame.pure";
+import { isLibraryName, isLibraryPath } from "./libraries.pure";
+import { goFrame, nativeFrame, rustOrSwiftFrame } from "./native-frames.pure";
 
 /**
  * The frame that a line of a stack holds, null for any other line. Some languages write a frame on two lines: then the first
@@ -20,9 +16,11 @@ export function frameAt(lines: readonly string[], index: number): Frame | null {
   if (first === 70 && text.startsWith('File "')) return pythonFrame(text);
   if (first === 40) return elixirFrame(text);
   if (first === 123 || first === 91) return erlangFrame(text);
-  if (first >= 48 && first <= 57) return rustOrSwiftFrame(text, lines, index);
+  if (first >= 48 && first <= 57)
+    return /^[0-9]+: from /.test(text) ? rubyFrame(text) : rustOrSwiftFrame(text, lines, index);
   // glog, the C++ logger.
   if (first === 64 && /^@ +0x/.test(text)) return nativeFrame(text.slice(1).trimStart());
+  if (text.startsWith("package:") || text.startsWith("dart:")) return dartFrame(text);
   return (
     rubyFrame(text) ??
     phpThrown(text) ??
@@ -33,44 +31,12 @@ export function frameAt(lines: readonly string[], index: number): Frame | null {
   );
 }
 
-/** The text of a line without the bars that a Python exception group draws before it. */
-export function lineAt(lines: readonly string[], index: number): string {
-  const line = lines[index];
-  if (line === undefined) return "";
-  const text = line.slice(0, LINE_CHARS_MAX).trim();
-  return text.charCodeAt(0) === 124 ? text.replace(/^(?:\| *)+/, "") : text;
-}
-
-/** The name and the part of the path that is the same in every build. */
-export function frameText({ name, path }: Frame): string | null {
-  const file = path === null ? null : sourcePath(path);
-  if (name === null) return file;
-  return file === null ? name : `${name} (${file})`;
-}
-
-/** A frame of a function in a file; a library's is told by either. */
-function named(name: string | null, path: string | null): Frame {
-  const library = (path !== null && isLibraryPath(path)) || (name !== null && isLibraryName(name));
-  return { name, path, library };
-}
-
-/** The text without `:12:5` behind it, and what was cut. */
-function withoutPosition(text: string): [place: string, line: number, column: number] {
-  let end = text.length;
-  const numbers: number[] = [];
-  for (let at = end - 1; at >= 0; at--) {
-    const code = text.charCodeAt(at);
-    if (code === 58 && at < end - 1 && numbers.length < 2) {
-      numbers.unshift(Number(text.slice(at + 1, end)));
-      end = at;
-    } else if (code < 48 || code > 57) break;
-  }
-  return [text.slice(0, end), numbers[0] ?? 0, numbers[1] ?? 0];
-}
+/** A frame of a function in a file. */
+const named = (name: string | null, path: string): Frame => ({ name, path, library: isLibraryPath(path) });
 
 /** A frame of JavaScript in a package or in Node itself: most lines of a stack are, and need no expression. */
 function packageFrame(text: string): Frame | null {
-  const open = text.lastIndexOf(" (");
+  const open = text.indexOf(" (");
   if (open < 0 || !(text.includes("node_modules", open) || text.startsWith("node:", open + 2))) return null;
   const name = text.slice(text.startsWith("async ") ? 6 : 0, open);
   const end = text.lastIndexOf(":", text.lastIndexOf(":") - 1);
@@ -83,9 +49,9 @@ function atFrame(text: string, lines: readonly string[], index: number): Frame |
   if (package_ !== null) return package_;
   if (text.startsWith("[Source") || text.startsWith("Source:")) return null;
   const source = text.lastIndexOf(" in ");
-  if (source > 0 && text.includes(":line ", source)) return dotnetFrame(text.slice(0, source));
+  if (source > 0 && text[source - 1] === ")") return dotnetFrame(text.slice(0, source));
   const open = text.indexOf("(");
-  if (open > 0 && text.indexOf(")", open) > 0 && text[open - 1] !== " ") {
+  if (open > 0 && text.indexOf(")", open) > 0 && (text[open - 1] !== " " || JVM_FILE.test(text.slice(open)))) {
     const java = javaFrame(text, open);
     if (java !== null) return java;
     if (
@@ -95,7 +61,7 @@ function atFrame(text: string, lines: readonly string[], index: number): Frame |
     )
       return dotnetFrame(text);
   }
-  const file = text.lastIndexOf(" (");
+  const file = text.indexOf(" (");
   if (file > 0 && text.includes(", Version=", file)) return dotnetFrame(text.slice(0, file));
   if (file > 0 && text.endsWith(")")) return scriptFrame(text.slice(0, file), text.slice(file + 2, -1));
   if (/ line [0-9]+\.?$/.test(text)) return placedFrame(text);
@@ -106,6 +72,13 @@ function atFrame(text: string, lines: readonly string[], index: number): Frame |
   return scriptFrame(null, text.replace(/^async /, ""));
 }
 
+/** R8 and ProGuard give classes and methods names of up to three letters anew in each build. */
+const OBFUSCATED = /^(?!com\.|org\.|net\.|io\.|dev\.)(?:[A-Za-z][A-Za-z0-9]{0,2}\.)+[\w$<>]+$/;
+const WITHOUT_FILE = /^(?:Unknown Source|SourceFile|PG:|r8-map)/;
+
+/** Some tools write a space before the file. */
+const JVM_FILE = /^\(\w+\.(?:java|kt|scala|groovy)(?::[0-9]+)?\)$/;
+
 /** `loader//module@version/com.acme.Stock.reserve(Stock.java:42) ~[orders.jar:1.4]`. */
 function javaFrame(text: string, open: number): Frame | null {
   const slash = text.lastIndexOf("/", open);
@@ -113,19 +86,23 @@ function javaFrame(text: string, open: number): Frame | null {
   const from = slash < 0 || (dollar >= 0 && dollar < slash) ? 0 : slash + 1;
   const start =
     from === 0 && slash >= 0 && text.lastIndexOf("/", dollar) >= 0 ? text.lastIndexOf("/", dollar) + 1 : from;
-  const name = text.slice(start, open);
+  const name = text.slice(start, open).trimEnd();
   if (!/^[\p{L}\p{N}_.$<>/-]+$/u.test(name) || !/^[\w.@/-]*$/.test(text.slice(0, start))) return null;
   const inside = text.slice(open + 1, text.indexOf(")", open));
   const java =
-    /^(?:[\w$.-]+\.\w+(?::[0-9]+)?|Unknown Source|Native Method|<generated>|<unknown>|[\w$-]+(?:\.dex)?:[0-9]+|SourceFile(?::[0-9]+)?|)$/.test(
+    /^(?:[\w$.-]+\.\w+(?::[0-9]+)?|Unknown Source(?::[0-9]+)?|Native Method|<generated>|<unknown>|[\w$-]+(?:\.dex)?:[0-9]+|SourceFile(?::[0-9]+)?|)$/.test(
       inside,
     );
   if (!java || !name.includes(".")) return null;
   if (inside === "" && !/^[a-z_$]/.test(name)) return null;
+  if (WITHOUT_FILE.test(inside) && OBFUSCATED.test(name)) {
+    const method = name.slice(name.lastIndexOf(".") + 1);
+    return { name: method, path: null, library: method.length < 4 };
+  }
   return {
     name: name.includes("$") || name.includes("_") ? jvmName(name) : name,
     path: null,
-    library: isLibraryName(name),
+    library: isLibraryName(name, "jvm"),
   };
 }
 
@@ -139,7 +116,8 @@ function jvmName(name: string): string {
       "",
     )
     .replace(/lambda\$(\w+?)\$[0-9]+/g, "$1")
-    .replace(/\$(?:anonfun|adapted)\$/g, "$")
+    .replace(/\$adapted$|access\$/g, "")
+    .replace(/\$anonfun\$/g, "$")
     .replace(/\$[0-9]+(?=[.$]|$)/g, "")
     .replace(/\$(?=\.)|\$$/g, "");
 }
@@ -157,7 +135,7 @@ function dotnetFrame(text: string): Frame {
     )
     .replaceAll("+", ".")
     .replace(/[0-9a-f]{16,}/g, "");
-  return { name, path: null, library: isLibraryName(name) };
+  return { name, path: null, library: isLibraryName(name, "dotnet") };
 }
 
 /** Receivers and functions of at most three letters. */
@@ -178,7 +156,8 @@ function scriptFrame(called: string | null, at: string): Frame | null {
     // A minifier gives names anew in each build.
     if (column > 500 || (line < 4 && column > 99)) name = name.replace(MINIFIED, "");
   }
-  return named(name === "" ? null : name, place);
+  const library = isLibraryPath(place) || (name !== null && isLibraryName(name, "script"));
+  return { name: name === "" ? null : name, path: place, library };
 }
 
 function pythonFrame(text: string): Frame | null {
@@ -192,13 +171,24 @@ function pythonFrame(text: string): Frame | null {
 const RUBY =
   /^(?:from |[0-9]+: from )?((?:\/|[A-Za-z]:|<)?[\w./@ +-]+(?:\.rb|\.erb|\.rake|\.ru|>)|[\w./-]*bin\/[\w-]+|\(eval[^)]*\)):[0-9]+:in [`'\u2018]([^']+)'/;
 
+/** The method of a template bears numbers of the process: `_app_views_orders_index_html_erb___1632188526481433934_70310`. */
+const GENERATED = /(?:_+[0-9]{4,})+$/;
+
 function rubyFrame(text: string): Frame | null {
   if (!text.includes(":in ")) return null;
   const match = RUBY.exec(text);
   if (match === null) return null;
   const method = match[2]!.slice(match[2]!.lastIndexOf(" ") + 1);
-  const name = method.slice(Math.max(method.lastIndexOf("#"), method.lastIndexOf(".")) + 1);
+  const name = method.slice(Math.max(method.lastIndexOf("#"), method.lastIndexOf(".")) + 1).replace(GENERATED, "");
   return named(name.startsWith("<") || name.endsWith(">") ? null : name, match[1]!);
+}
+
+const dartName = (name: string) => name.replace(/\.<(?:anonymous closure|fn)>/g, "").replace(/^new /, "");
+
+/** `package:shop/pay.dart 12:5  Pay.charge`, as the package stack_trace writes it. */
+function dartFrame(text: string): Frame | null {
+  const match = /^(\S+) [0-9]{1,7}:[0-9]{1,7} +(\S.*)$/.exec(text);
+  return match === null ? null : named(dartName(match[2]!), match[1]!);
 }
 
 /** `#0 ...`: PHP, Dart, gdb and sanitizers. */
@@ -208,113 +198,8 @@ function numberedFrame(text: string): Frame | null {
   if (/\.(?:php|phtml|inc|phar)\b|^\[internal function\]$/.test(called)) return named(null, called);
   const body = text.replace(/^#[0-9]+\s+/, "");
   const dart = /^(.+) \(((?:package|dart|file|org-dartlang)[^()]*)\)$/.exec(body);
-  if (dart) {
-    const [place] = withoutPosition(dart[2]!);
-    return named(dart[1]!.replace(/\.<(?:anonymous closure|fn)>/g, "").replace(/^new /, ""), place);
-  }
+  if (dart) return named(dartName(dart[1]!), withoutPosition(dart[2]!)[0]);
   return nativeFrame(body.replace(/^0x[0-9a-fA-F]+ (?:in )?/, ""));
-}
-
-/** A function of C++, Swift or Rust, its arguments, and `at file:line`, `from library` or a file behind it. */
-function nativeFrame(text: string): Frame | null {
-  const space = text.lastIndexOf(" ");
-  const place = text.slice(space + 1);
-  const before = text.slice(0, Math.max(space, 0)).trimEnd();
-  const worded = /(?:^| )(?:at|in|from)$/.exec(before);
-  const placed = worded === null ? place.startsWith("/") && /:[0-9]{1,9}$/.test(place) : !/[()]/.test(place);
-  const called = worded === null ? before : before.slice(0, worded.index).trimEnd();
-  const symbol = nativeName(placed ? called : text);
-  if (symbol === null) return null;
-  const [path] = placed ? withoutPosition(place) : [null];
-  const file = path !== null && /\.\w{1,5}$/.test(path) && !/\.so(?:\.|$)/.test(path) ? path : null;
-  const library = isLibraryName(symbol) || (path !== null && isLibraryPath(path));
-  return { name: symbol, path: file, library };
-}
-
-/** The qualified name without arguments, templates, addresses and the hash that a compiler puts behind it. */
-function nativeName(text: string): string | null {
-  let name = text
-    .replace(/\((\w+) in _[0-9A-F]+\)/, "$1")
-    .replace(/^0x[0-9a-fA-F]+ (?:- |in )?/, "")
-    .replace(/ \+ (?:0x)?[0-9a-f]+.*$/, "")
-    .replace(/ (?:async )?(?:throws )?-> .*$/, "");
-  if (!name.startsWith("<") && !name.startsWith("(")) {
-    const open = name.indexOf("(");
-    if (open > 0 && !name.startsWith("operator()")) name = name.slice(0, open);
-  }
-  name = name
-    .replace(
-      /^(?:static |async |implicit |specialized |partial apply (?:forwarder )?for |closure #[0-9]+ in |thunk for |virtual |void |int |bool )+/,
-      "",
-    )
-    .replace(/::h[0-9a-f]{16}$/, "")
-    .replace(/::\{\{?closure\}?\}|::\{impl#[0-9]+\}|\{lambda.*$/g, "")
-    .trim();
-  return /^[<A-Za-z_$~?][^\s]*(?: as [^\s]+)?$/.test(name) && name.length > 1 && !/^[\w-]+:$/.test(name) ? name : null;
-}
-
-/** `3: acme_pay::orders::reserve::h574be...`, `0# shop::charge(Order const&) at ...`, `2 Shop 0x... Shop.Pay.charge() + 124`. */
-function rustOrSwiftFrame(text: string, lines: readonly string[], index: number): Frame | null {
-  if (text.startsWith("0x")) {
-    const native = /^0x[0-9a-f]+,? (.+)$/i.exec(text);
-    return native === null ? null : nativeFrame(native[1]!);
-  }
-  const rust = /^[0-9]+[:#]\s+(?:0x[0-9a-f]+ - )?(.+)$/.exec(text);
-  if (rust) {
-    if (/^(?:from|0x[0-9a-f]+$)/.test(rust[1]!)) return rubyFrame(text);
-    const frame = nativeFrame(rust[1]!);
-    if (frame === null || (text.includes(" ") && !/[:<(]/.test(rust[1]!) && !/^\w+$/.test(rust[1]!))) return frame;
-    const [path] = withoutPosition(/^at (.+)$/.exec(lineAt(lines, index + 1))?.[1] ?? "");
-    return { ...frame, library: frame.library || isLibraryPath(path) };
-  }
-  const swift = /^[0-9]+\s+(?:\[[a-z]+\]\s+)?(?:([\w.?-]+)\s+)?0x[0-9a-fA-F]+\s+(.+)$/.exec(text);
-  if (swift === null) return null;
-  const frame = nativeFrame(
-    swift[2]!
-      .replace(/^\[[a-z]+\] /, "")
-      .replace(/ \+ [0-9]+ in \S+ at /, " at ")
-      .replace(/ \+ [0-9]+(?: in \S+)?$/, ""),
-  );
-  return frame === null ? null : { ...frame, library: frame.library || isLibraryPath(swift[1] ?? "") };
-}
-
-/** `(shop 0.4.12) lib/shop/pay.ex:41: Shop.Pay.charge/2`. */
-function elixirFrame(text: string): Frame | null {
-  const match = /^\(([\w]+)(?: [^)\s]+)?\) (.+)$/.exec(text);
-  if (match === null) return null;
-  const frame = beamPlace(match[2]!);
-  return frame === null ? null : { ...frame, library: frame.library || isLibraryApplication(match[1]!) };
-}
-
-/** `lib/shop/pay.ex:41: anonymous fn/1 in Shop.Pay.charge/2`, with or without the file. */
-function beamPlace(text: string): Frame | null {
-  const match = /^(?:([\w./@-]+\.(?:exs?|erl|eex|heex|hrl)):[0-9]+: )?(\S.*)$/.exec(text);
-  if (match === null || !/\/[0-9]+$/.test(match[2]!)) return null;
-  const function_ = match[2]!
-    .replace(/^(?:anonymous )?fn\/[0-9]+ in /, "")
-    .replace(/\.?"?-(?:fun\.)?([\w!?]+)\/[0-9]+-[^"]{0,80}"?\/[0-9]+$/, ".$1/0");
-  const library = isLibraryName(function_) || (match[1] !== undefined && isLibraryPath(match[1]));
-  return { name: function_.replace(/\/[0-9]+$/, ""), path: null, library };
-}
-
-/** `{shop_pay,charge,2,[{file,"src/shop_pay.erl"},{line,41}]}`. */
-function erlangFrame(text: string): Frame | null {
-  const match = /^\[?\{'?([a-z][\w.@]*)'?,'?([\w!?/-]+)'?,\s?(?:[0-9]+|\[.*?),\s?\[/.exec(text);
-  if (match === null) return null;
-  const name = `${match[1]}:${match[2]!.replace(/^-([\w!?]+)\/.*$/, "$1")}`;
-  return { name, path: null, library: isLibraryName(name) };
-}
-
-/** `in function  shop_pay:charge/2 (src/shop_pay.erl, line 41)`, `shop_pay:charge/2 (...)`, `lib/shop/pay.ex:41: Shop...`. */
-function erlangCall(text: string): Frame | null {
-  const call = /^(?:\*\* |=)?(?:in (?:function|call from)\s+)?([a-z]\w*):('?[\w!?/-]+'?)\/[0-9]+(?:\s+\(|,|$)/.exec(
-    text,
-  );
-  if (call) {
-    const name = `${call[1]}:${call[2]!.replace(/^'?-?([\w!?]+).*$/, "$1")}`;
-    return { name, path: null, library: isLibraryName(name) };
-  }
-  return text.includes(".ex") || text.includes(".erl:") ? beamPlace(text) : null;
 }
 
 /** The words of .NET for `at` in its languages. */
@@ -325,6 +210,7 @@ const LOCALIZED =
 const ANY_WORD = /^\S{1,24}\s+(?=[\w.<>`+$]+\([^()]*\) )/u;
 
 function localizedFrame(text: string): Frame | null {
+  if (!text.includes("(")) return null;
   const start = LOCALIZED.exec(text) ?? (/[0-9]\.?$/.test(text.slice(-2)) ? ANY_WORD.exec(text) : null);
   if (start === null) return null;
   const called = text.slice(start[0].length);
@@ -336,42 +222,8 @@ function localizedFrame(text: string): Frame | null {
   return rest === "" || rest.includes(":") ? dotnetFrame(called) : null;
 }
 
-/**
- * `package.function(arguments)` or, of pkg/errors, `package.function` above a line that begins with the file: the longest name of
- * letters, digits and `_./*()-` before a bracket, with a dot behind its last slash. Brackets belong to names as well:
- * `main.(*Stock).Reserve(0xc000)`.
- */
-function goFrame(text: string, lines: readonly string[], index: number): Frame | null {
-  const place = /^\s+(\S+\.(?:go|s)):[0-9]+/.exec(lines[index + 1]?.slice(0, LINE_CHARS_MAX) ?? "")?.[1];
-  // An indented line with a call is code that a traceback quotes, unless its file follows.
-  const plain = place !== undefined || text.charCodeAt(0) === lines[index]!.charCodeAt(0);
-  const called = plain && text.endsWith(")") ? goName(text) : null;
-  const name = called ?? (place !== undefined && text.includes(".") && /^[\w./*()@~[\]-]+$/.test(text) ? text : null);
-  if (name === null) return null;
-  const library = isLibraryName(name) || (place !== undefined && isLibraryPath(place));
-  const stable = name
-    .replace(/\[\.\.\.\]/g, "")
-    .replace(/\.(?:func|gowrap|deferwrap)[0-9]+(?:\.[0-9]+)*/g, "")
-    .replace(/\.[0-9]+$/, "");
-  return { name: stable, path: null, library };
-}
-
-function goName(text: string): string | null {
-  const named = /^[\w./*()[\]~@%-]*/.exec(text)![0].length;
-  let open = text.lastIndexOf("(", Math.min(named - 1, text.length - 2));
-  let dot = Number.POSITIVE_INFINITY;
-  while (open > 2) {
-    if (dot > open - 2) dot = text.lastIndexOf(".", open - 2);
-    if (dot < 1) return null;
-    const slash = text.lastIndexOf("/", open - 1);
-    if (slash < dot) return text.slice(0, open);
-    open = text.lastIndexOf("(", slash);
-  }
-  return null;
-}
-
 /** The line that names what was thrown: ` ... in /srv/src/Pay.php:12`. It is where the function of frame #0 failed. */
-const PHP_THROWN = / in (\/?[^\s:]+\.(?:php|phtml|inc)):([0-9]+)$/;
+const PHP_THROWN = / in ((?:[A-Za-z]:)?[^\s:]+\.(?:php|phtml|inc)):([0-9]+)$/;
 
 function phpThrown(text: string): Frame | null {
   if (!text.includes(".php:") && !text.includes(".inc:")) return null;
@@ -396,6 +248,7 @@ const SOURCE_ENDING =
 
 /** Any other line that ends in a position of a source file and holds a name besides. */
 function placedFrame(text: string): Frame | null {
+  if (!text.includes(".")) return null;
   // What Rust and Perl say of the error itself.
   if (text.includes(" panicked at ") || (/ line [0-9]{1,9}\.$/.test(text) && !text.includes("called at"))) return null;
   const ending = SOURCE_ENDING.exec(text);
@@ -406,7 +259,8 @@ function placedFrame(text: string): Frame | null {
   const path = text.slice(from, end);
   const before = text.slice(0, from).replace(/(?:0x)?[0-9a-f]{8,}/gi, " ");
   const after =
-    / in (?:function )?['"`<]?([\w.:$]+)/.exec(ending[0])?.[1] ?? /:in ['"`<]?([\w.:$#]+)/.exec(ending[0])?.[1];
+    / in (?:function |method |field |local |upvalue )?['"`<]?([\w.:$]+)/.exec(ending[0])?.[1] ??
+    /:in ['"`<]?([\w.:$#]+)/.exec(ending[0])?.[1];
   const name = after ?? nameBefore(before);
   if (name === null) return null;
   return named(name, path);

@@ -11,10 +11,12 @@ const TELLING = new Set(
 );
 /** A member that is part of what a telling one beside it says. */
 const BESIDE = new Set(
-  "type kind title description status path field param parameter property keyword expected received target name instancepath schemapath constraint rule severity column loc location resource service".split(
+  "type kind title description status path field fields missing param params parameter property keyword expected received target name instancepath schemapath constraint rule severity column loc location resource service".split(
     " ",
   ),
 );
+/** Members whose own members are named by the fields that are wrong: `"errors": {"Email": ["..."]}`. */
+const OF_FIELDS = new Set("errors fielderrors validationerrors violations modelstate invalidparams".split(" "));
 const NUMBER_SAYS = /^(?:code|errcode|errorcode|status|statuscode|subcode|exitcode|sqlstate|faultcode)$/;
 
 const START =
@@ -26,6 +28,7 @@ export type Members = { end: number; said: string | null };
 
 const DEPTH_MAX = 12;
 const SAID_MAX = 12;
+const BRACKETS_MAX = 80;
 
 /**
  * The structure that begins at a bracket; null when what follows is no member. `ofError` = the name of an error stands before it.
@@ -38,6 +41,47 @@ export function membersAt(text: string, at: number, ofError: boolean, fold: (tex
   const reader = new MemberReader(text, at, fold);
   return { end: reader.read(), said: reader.said(ofError) };
 }
+
+/** `{17 Zoe}`, `&{17 Zoe}`: a struct as Go prints it. */
+const STRUCT_OF_GO = /\{-?[0-9]+ /y;
+/** `<Order 17: Zoe>`, `#<Order id: 17>`: an object as Python and Ruby print it. */
+const OBJECT = /<((?:[A-Z]\w{0,60}(?:::|\.)){0,6}[A-Z]\w{0,60})(?::? (?=[^<>\n]{0,80}[0-9:])|:)[^<>\n]{0,300}>/y;
+
+/** `<RequestId>...</RequestId>`: what names one thing in XML. */
+const ELEMENT = /<([A-Za-z][\w:.-]{0,40})>[^<>]{1,400}<\/\1>/y;
+const OF_ONE = /(?:id|key|resource|path|url|user|email|host\w*|arn|time\w*|date|token)$/i;
+
+/** What stands for an object that is printed without members that could be read; null when there is none. */
+export function printedAt(text: string, at: number, out: string): { end: number; as: string } | null {
+  const open = text[at];
+  if (open === "<") {
+    OBJECT.lastIndex = at;
+    const name = OBJECT.exec(text)?.[1];
+    if (name !== undefined) return { end: OBJECT.lastIndex, as: `<${name} <data>>` };
+    ELEMENT.lastIndex = at;
+    const element = ELEMENT.exec(text)?.[1];
+    return element !== undefined && OF_ONE.test(element)
+      ? { end: ELEMENT.lastIndex, as: `<${element}><data></${element}>` }
+      : null;
+  }
+  STRUCT_OF_GO.lastIndex = at;
+  const ofGo = open === "[" ? out.endsWith("map") : open === "{" && (out.endsWith("&") || STRUCT_OF_GO.test(text));
+  return ofGo ? { end: bracketsEnd(text, at), as: "<data>" } : null;
+}
+
+/** The position behind the bracket that closes the one at a position, or the end of the text. */
+export function bracketsEnd(text: string, from: number): number {
+  const open = text[from];
+  const close = open === "(" ? ")" : open === "[" ? "]" : "}";
+  let depth = 0;
+  for (let at = from; at < text.length; at++) {
+    if (text[at] === open) depth++;
+    else if (text[at] === close && --depth === 0) return at + 1;
+  }
+  return text.length;
+}
+
+const plainKey = (key: string) => key.replace(/[-_ :@.]/g, "").toLowerCase();
 
 class MemberReader {
   readonly #text: string;
@@ -104,7 +148,12 @@ class MemberReader {
         break;
       if (char === "\n" || (char === ":" && this.#at > from && /[\s"'[{]|$/.test(this.#text[this.#at + 1] ?? "")))
         break;
-      if (char === "(" && this.#text[this.#at - 1] !== " ") break;
+      if (char === "(") {
+        if (this.#text[this.#at - 1] !== " ") break;
+        // `name=orders (retry)`: the brackets belong to the words.
+        const close = this.#text.indexOf(")", this.#at);
+        if (close > 0 && close - this.#at < BRACKETS_MAX) this.#at = close;
+      }
       this.#at++;
     }
     if (this.#at === from) this.#at++;
@@ -125,8 +174,9 @@ class MemberReader {
 
   #record(value: string) {
     if (value === "" || this.#telling.length >= SAID_MAX) return;
-    const key = this.#key.replace(/[-_ :@.]/g, "").toLowerCase();
-    const alone = TELLING.has(key);
+    const key = plainKey(this.#key);
+    const ofField = this.#keys.some((parent) => OF_FIELDS.has(plainKey(parent))) && /\s/.test(value);
+    const alone = TELLING.has(key) || ofField;
     if (!alone && !BESIDE.has(key)) return;
     const bare = value.replaceAll("\\", "");
     const kept = NUMBER_SAYS.test(key) && /^-?[0-9A-Z.]{1,8}$/.test(bare);

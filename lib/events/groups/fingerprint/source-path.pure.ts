@@ -9,42 +9,50 @@ const ROOTS = new Set(
 /** The folder behind these is the name of a person, a site, a repository or a release. */
 const NAMED_ROOTS = new Set("home users releases www sites builds work deployments __w".split(" "));
 
-const ANCHORS = new Set(["src", "sources", "app", "lib"]);
+const ANCHORS = new Set(["src", "sources", "app", "lib", "www", "htdocs", "httpdocs", "wwwroot", "public_html"]);
 /** Folders of a repository with many packages. */
-const MANY = new Set("packages services apps libs modules crates projects components functions lambdas".split(" "));
+const MANY = new Set("packages services apps libs modules crates components functions lambdas".split(" "));
 
 const SCHEME = /^(?:file|webpack|webpack-internal|app|package|ng|vite|bun|rsc):\/*/;
 
-const STEPS_KEPT = 3;
-
 /**
  * The end of the path of a source file that is the same in every build and on every host: without its root, the folders of a
- * release and the hash of a bundle; at most the file and two folders.
+ * release and the hash of a bundle; at most the file and its folder, and the package of a repository of many.
  */
 export function sourcePath(path: string): string {
   const rooted = path.startsWith("/") ? path : path.replace(SCHEME, "/");
-  const query = rooted.search(/[?#]/);
-  const clean = (query < 0 ? rooted : rooted.slice(0, query)).replaceAll("\\", "/");
-  const steps = clean.split("/").filter((step) => step !== "" && step !== "." && step !== "..");
+  const query = rooted.includes("?") || rooted.includes("#") ? rooted.search(/[?#]/) : rooted.length;
+  const clean = rooted.includes("\\") ? rooted.replaceAll("\\", "/") : rooted;
+  const steps = clean.slice(0, query).split("/");
   const file = steps.pop();
-  if (file === undefined) return path;
-  let from = anchored(steps);
+  if (file === undefined || file === "") return path;
+  const names = steps.map((step) => step.toLowerCase());
+  let from = anchored(names);
   for (let at = from; at < steps.length; at++) {
-    const step = steps[at]!;
-    const isRoot =
-      from === at &&
-      (ROOTS.has(step.toLowerCase()) || step.endsWith(":") || step.startsWith("(") || step.startsWith("."));
-    const named = at > 0 && from === at && NAMED_ROOTS.has(steps[at - 1]!.toLowerCase());
-    if (isRoot || named || isRelease(step)) from = at + 1;
+    const isRoot = from === at && (isRootName(names[at]!) || (at > 0 && NAMED_ROOTS.has(names[at - 1]!)));
+    if (isRoot || isRelease(steps[at]!)) from = at + 1;
   }
-  return [...steps.slice(from).slice(1 - STEPS_KEPT), withoutHash(file)].join("/");
+  let to = steps.length - 1;
+  while (to >= from && isRootName(names[to]!)) to--;
+  const folder = to < from ? "" : steps[to]!;
+  const package_ = packageOf(steps, names);
+  return `${package_ === "" || package_ === folder ? "" : `${package_}/`}${folder === "" ? "" : `${folder}/`}${withoutHash(file)}`;
 }
 
-/** Behind the first `src`, `app` or `lib`; a package of a repository of many stays. */
-function anchored(steps: readonly string[]): number {
-  const at = steps.findIndex((step) => ANCHORS.has(step.toLowerCase()));
-  if (at < 0) return 0;
-  return at > 1 && MANY.has(steps[at - 2]!.toLowerCase()) ? at - 1 : at + 1;
+const isRootName = (name: string) =>
+  name === "" || ROOTS.has(name) || name.startsWith(".") || name.startsWith("(") || name.endsWith(":");
+
+/** Behind `node_modules`, or behind the first `src`, `app` or `lib`. */
+function anchored(names: readonly string[]): number {
+  const modules = names.lastIndexOf("node_modules");
+  return (modules >= 0 ? modules : names.findIndex((name) => ANCHORS.has(name))) + 1;
+}
+
+/** `orders` of `packages/orders/src/index.js`. */
+function packageOf(steps: readonly string[], names: readonly string[]): string {
+  const many = names.findIndex((name) => MANY.has(name));
+  const name = many < 0 ? undefined : steps[many + 1];
+  return name === undefined || isRelease(name) ? "" : name;
 }
 
 /** A folder of one release: numbers, dates, digests, `current`, and names with such a part. */
@@ -52,16 +60,22 @@ function isRelease(step: string): boolean {
   return step === "current" || step.startsWith("sha256:") || (/[0-9]/.test(step) && isValue(step));
 }
 
-/** `worker-3f2a9c1b.js` and `main.DqR8sLkM.mjs` -> `worker.js`, `main.mjs`: a bundler writes the hash of the content. */
+/** `worker-3f2a9c1b.js` and `main.DqR8sLkM.chunk.mjs` -> `worker.js`, `main.mjs`: a bundler writes the hash of the content. */
 function withoutHash(file: string): string {
   const dot = file.lastIndexOf(".");
   if (dot < 1) return file;
-  const stem = file.slice(0, dot);
+  if (NO_HASH.test(file)) return file;
+  const stem = file.slice(0, dot).replace(/\.(?:chunk|bundle|min)$/, "");
   const ending = file.slice(dot);
   const cut = Math.max(stem.lastIndexOf("-"), stem.lastIndexOf("."), stem.lastIndexOf("_"));
-  if (cut > 0 && isHash(stem.slice(cut + 1))) return stem.slice(0, cut) + ending;
-  return isHash(stem) || /^[0-9]+$/.test(stem) ? `<id>${ending}` : file;
+  const hashed = cut > 0 && isHash(stem.slice(cut + 1));
+  const name = hashed ? stem.slice(0, cut) : stem;
+  if (isHash(name) || /^[0-9]+$/.test(name)) return `<id>${ending}`;
+  return hashed ? name + ending : file;
 }
+
+/** Neither digits nor capitals, and no second ending. */
+const NO_HASH = /^[a-z_-]+\.[a-z]+$/;
 
 function isHash(part: string): boolean {
   if (!/^[A-Za-z0-9]{6,}$/.test(part)) return false;

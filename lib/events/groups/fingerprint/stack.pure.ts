@@ -1,4 +1,5 @@
-import { type Frame, frameAt, frameText, lineAt, phpFunction, phpPosition } from "./frames.pure";
+import { type Frame, frameText, lineAt } from "./frame.pure";
+import { frameAt, phpFunction, phpPosition } from "./frames.pure";
 
 /**
  * The frames of the failed code are near the top (in Python: the bottom); a recursion has thousands of frames. Reading takes time
@@ -21,26 +22,32 @@ type Part = { from: number; to: number; lastFirst: boolean };
 type Chain = { cause: Thrown | null; parts: Part[] };
 
 export function readStack(stack: string): StackRead {
-  const text = stack.slice(0, STACK_CHARS);
+  const read = stack.slice(0, STACK_CHARS);
+  const text = read.includes("\r") ? read.replaceAll("\r\n", "\n") : read;
   const lines = text.split("\n");
   const { cause, parts } = chainOf(text, lines);
   return { cause, frame: firstOwnFrame(lines, parts) ?? panicPlace(lines) };
 }
 
 function firstOwnFrame(lines: readonly string[], parts: readonly Part[]): string | null {
-  let first: string | null = null;
+  const foreign: [frame: Frame, index: number][] = [];
   for (const { from, to, lastFirst } of parts) {
     for (let step = 0; step < to - from; step++) {
       const index = lastFirst ? to - 1 - step : from + step;
       const frame = frameAt(lines, index);
       if (frame === null) continue;
-      const text = wholeFrame(frame, lines, index);
-      if (text === null) continue;
-      if (!frame.library) return text;
-      first ??= text;
+      if (frame.library) foreign.push([frame, index]);
+      else {
+        const text = wholeFrame(frame, lines, index);
+        if (text !== null) return text;
+      }
     }
   }
-  return first;
+  for (const [frame, index] of foreign) {
+    const text = wholeFrame(frame, lines, index);
+    if (text !== null) return text;
+  }
+  return null;
 }
 
 function wholeFrame(frame: Frame, lines: readonly string[], index: number): string | null {
@@ -95,8 +102,8 @@ const whole = (lines: readonly string[], lastFirst = false): Part[] => [{ from: 
 function chainOf(text: string, lines: readonly string[]): Chain {
   if (text.includes('File "') && text.includes(", line ")) return pythonChain(text, lines);
   if (text.includes("Caused by:")) return causedBy(lines);
-  if (text.includes(" ---> ")) return innerException(lines);
-  if (text.includes("[cause]: ")) return lastHeader(lines, /^\[cause\]: (.+)$/);
+  if (text.includes("---> ")) return innerException(lines);
+  if (text.includes("cause]: ") || (text.includes("{") && text.includes("  cause: "))) return nodeChain(lines);
   if (text.includes("[previous exception]")) return lastHeader(lines, /^\[previous exception\] \[object\] \((.+)$/);
   if (text.includes("\nNext ")) return firstHeader(lines);
   if (text.includes("Wrapped by:")) return firstHeader(lines);
@@ -177,6 +184,15 @@ function lastHeader(lines: readonly string[], pattern: RegExp, least = 0): Chain
       { from: 0, to: found, lastFirst: false },
     ],
   };
+}
+
+/** `[cause]: Error: ...`, whose `code` says what an AggregateError without words is about. */
+function nodeChain(lines: readonly string[]): Chain {
+  const { cause, parts } = lastHeader(lines, /^(?:\[cause\]|cause): (.+)$/);
+  if (cause === null || cause.message !== "") return { cause, parts };
+  const { from, to } = parts[0]!;
+  const code = lines.slice(from, to).find((line) => line.trimStart().startsWith("code: '"));
+  return { cause: { ...cause, message: code?.trim().slice(6).replace(/[',]/g, "") ?? "" }, parts };
 }
 
 /** PHP, and the JVM with the root cause first, begin with the deepest. */

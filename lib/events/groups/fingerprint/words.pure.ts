@@ -44,7 +44,7 @@ function alphanumericKind(token: string): TokenKind {
   if (isNumber(token)) return "number";
   if (isName(token)) return "word";
   // A short commit may end in its only digits.
-  if (/^[0-9a-f]{7,}$/.test(token)) return "opaque";
+  if (/^[0-9a-f]{6,}$/.test(token)) return "opaque";
   const digits = trailingDigits(token);
   if (digits === 0 || digits > 4) return "opaque";
   const stem = token.slice(0, token.length - digits);
@@ -88,9 +88,13 @@ function isRandomLetters(token: string): boolean {
   return humps * 4.5 > token.length;
 }
 
+/** What Kubernetes puts behind the name of a pod: five letters and digits, but no vowels. */
+const POD_SUFFIX = /-[bcdfghj-np-tv-xz]{5}$/;
+
 /** One token of letters, digits, `-` and `_` as it stands in a pattern. */
 export function foldToken(token: string): string {
-  if (!HAS_DIGIT.test(token)) return isRandomLetters(token) ? "<id>" : token;
+  if (!HAS_DIGIT.test(token))
+    return POD_SUFFIX.test(token) ? foldParts(token) : isRandomLetters(token) ? "<id>" : token;
   // HRESULT and NTSTATUS say which error it is.
   if (/^0x[0-9a-f]+$/i.test(token))
     return /^0x(?:80|c00)[0-9a-f]{5,6}$/i.test(token) && token.length === 10 ? token : "<hex>";
@@ -113,10 +117,16 @@ export function foldToken(token: string): string {
  * that stand in front of a number.
  */
 function foldParts(token: string): string {
-  if (isName(token)) return token;
+  if (isName(token) && !POD_SUFFIX.test(token)) return token;
   const kebab = token.includes("-");
   const parts = token.split(/[-_]/);
-  const kinds = parts.map((part) => (HAS_DIGIT.test(part) ? alphanumericKind(part) : "word"));
+  const kinds = parts.map((part) =>
+    HAS_DIGIT.test(part)
+      ? alphanumericKind(part)
+      : part.length === 5 && POD_SUFFIX.test(`-${part}`)
+        ? "opaque"
+        : "word",
+  );
   const words = kinds.findIndex((kind, at) => kind !== "word" || !REGULAR_WORD.test(parts[at]!));
   if (words < 0) return token;
   if (kinds.every((kind) => kind === "word")) return isRandomLetters(token) ? "<id>" : token;
@@ -135,3 +145,40 @@ export function isValue(token: string): boolean {
   if (!HAS_DIGIT.test(token)) return isRandomLetters(token);
   return foldToken(token) !== token;
 }
+
+export type Special = "bool" | "null" | "date" | "time" | "sign" | "paths" | "secret" | "named";
+
+const inEachCase = (words: string) =>
+  words.split(" ").flatMap((word) => [word, word[0]!.toUpperCase() + word.slice(1), word.toUpperCase()]);
+
+/** Words that are values, or may begin one, wherever they stand alone, and words before one character that could not be read. */
+export const SPECIAL = new Map<string, Special>([
+  ...["true", "false", "True", "False", "TRUE", "FALSE"].map((word) => [word, "bool"] as const),
+  ...["null", "None", "nil", "NULL", "undefined", "NaN"].map((word) => [word, "null"] as const),
+  ...(
+    "Jan Feb Mar Apr May Jun Jul Aug Sep Sept Oct Nov Dec January February March April June July August September October November December " +
+    "Mon Tue Wed Thu Fri Sat Sun Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
+  )
+    .split(" ")
+    .map((word) => [word, "date"] as const),
+  ...["character", "Character", "char", "token"].map((word) => [word, "sign"] as const),
+  ...inEachCase("password passwd passphrase secret apikey apiKey api-key api_key bearer credentials").map(
+    (word) => [word, "secret"] as const,
+  ),
+  // The words behind which `announce.pure.ts` looks for a name.
+  ...inEachCase(
+    "id uuid guid slug sku username login user customer person owner tenant merchant host hostname member player employee constant",
+  ).map((word) => [word, "named"] as const),
+  ["INC", "paths"],
+  ["datetime.datetime", "time"],
+  ["datetime.date", "time"],
+  ["datetime.time", "time"],
+  ["datetime.timedelta", "time"],
+]);
+
+/** Words behind a number that are counted: one attempt and three attempts are one error. */
+export const COUNTED = new Set(
+  "attempt time retry try row item byte record message argument error event second minute hour day char character element entry column field parameter param request failure node replica partition line task job connection file part chunk match result page".split(
+    " ",
+  ),
+);

@@ -1,0 +1,221 @@
+import { foldChunk } from "./addresses.pure";
+import { isDigit } from "./words.pure";
+
+/** What the words before and behind a value say of it: the error itself, the name of a thing of the program, a value, a secret. */
+
+type Announcement = { word: string; gap: string; from: number };
+
+const isLetter = (code: number) => (code >= 97 && code <= 122) || (code >= 65 && code <= 90);
+
+const GAP_MAX = 6;
+
+/**
+ * The last word of a text in small letters, of `orderId` and `order_id` the last part, and the marks behind it. Null when more
+ * than marks stand between.
+ */
+function lastWord(text: string, end = text.length): Announcement | null {
+  let to = end;
+  while (to > 0 && end - to <= GAP_MAX && !isLetter(text.charCodeAt(to - 1))) {
+    if (isDigit(text.charCodeAt(to - 1)) || text.charCodeAt(to - 1) === 62) return null;
+    to--;
+  }
+  let from = to;
+  while (from > 0 && isLetter(text.charCodeAt(from - 1))) {
+    from--;
+    // The hump of a camel-case name: a capital with a small letter before it.
+    if (from > 0 && text.charCodeAt(from) < 97 && text.charCodeAt(from - 1) >= 97) break;
+  }
+  return from === to ? null : { word: text.slice(from, to).toLowerCase(), gap: text.slice(to, end), from };
+}
+
+const setOf = (words: string) => new Set(words.split(" "));
+
+/** Persons, goods and places, and the ids of anything: what is named behind them is a value. */
+const NAMED_BY_VALUE = setOf(
+  "id ids uuid guid slug sku isbn ean vin iban username login email mail user users customer person owner author member player employee student patient recipient sender tenant merchant subscriber guest host hostname city street company country currency locale language timezone phone msisdn barcode product article variant address coupon voucher",
+);
+
+/** Behind these and a colon stands what was given, also without quotes: `Invalid time value: tomorrow`. */
+const GIVEN_PLAIN = setOf("value input date datetime timestamp number integer float decimal");
+
+/** Behind these stands what was given: `For input string: "..."`, `Duplicate entry '...'`, `got '...'`. */
+const GIVEN = setOf(
+  "value values input string literal entry got received found was parse parsing convert converting text number date datetime timestamp time data thread content argument given actual says hello dear referrer referer float int integer json decimal near character char token symbol byte letter bytes",
+);
+
+/** What a sentence about a member goes on with: `email: required`, `user must be active`. */
+const PREDICATE =
+  /^(?:required|invalid|missing|must|is|isn|are|was|were|be|should|shall|can|cannot|could|couldn|not|no|none|unknown|expected|already|too|has|have|had|may|might|will|does|doesn|do|did|empty|disabled|failed|failure|failing|unauthorized|unauthorised|locked|expired|error|errors|exists|exceeds|mismatch|mismatched|and|or|of|in|at|on|to|for|from|by|with|the|a|an|this|that|null|nil|field|value|length|format|only|unable|cannot|denied|refused|blocked|banned|deleted|inactive|unsupported|duplicate|duplicated|undefined|unreachable|unavailable|wrong|bad|illegal|malformed|incorrect|insufficient|access|please|did|never|still|string|number|int|integer|boolean|array|object|blank|taken)$/i;
+
+/** `User not found: `, `customer does not exist: ` */
+const NOT_THERE = /([A-Za-z]+) (?:(?:was |is |were |are )?not found|does(?: not|n't) exist|already exists)\W{0,3}$/;
+
+/** Whether the words before a quoted word announce a value and not the name of a thing. */
+export function announcesValue(before: string): boolean {
+  const last = lastWord(before);
+  if (last === null) return BASE_OR_SYNTAX.test(before);
+  const { word, from, gap } = last;
+  if (word === "found" || word === "exist" || word === "exists") {
+    const thing = NOT_THERE.exec(before)?.[1];
+    if (thing !== undefined) return NAMED_BY_VALUE.has(thing.toLowerCase());
+  }
+  if (gap.includes(")") && !gap.startsWith("()")) return false;
+  if (word === "before") return gap.includes(":");
+  if (word === "near") return before.slice(0, from).endsWith("use ");
+  if (NAMED_BY_VALUE.has(word) || GIVEN.has(word)) return !gap.includes(",") && !gap.includes(".");
+  return BASE_OR_SYNTAX.test(before);
+}
+
+const BASE_OR_SYNTAX =
+  /(?:base [0-9<n>]{1,3}|input (?:string|syntax for (?:type )?[\w ]{1,24})|enum [\w.]{1,24})[\s:=(]{0,3}$/i;
+
+/**
+ * What stands in a pattern for a token without quotes that the words around it say is a value; null = they do not. `plain` = a
+ * word of letters alone, `after` = the text behind it.
+ */
+export function announcedToken(out: string, token: string, plain: boolean, after: string): string | null {
+  const before = out.charCodeAt(out.length - 1);
+  if (before === 91) return ENTITY.test(token) && after.startsWith("]") ? "<id>" : null;
+  if (before !== 32 && before !== 61 && before !== 58 && before !== 40) return null;
+  if (token.length === 1 && after.startsWith(")") && out.endsWith(" (")) return "<text>";
+  if (ID_BEHIND.test(after) && NAME_OF_ID.test(token)) return "<id>";
+  if (out.endsWith("enum constant ")) return `${token.slice(0, token.lastIndexOf(".") + 1)}<text>`;
+  if (!plain && QUALIFIES.test(out.slice(-24)) && token.includes("."))
+    return `<id>${foldChunk(token.slice(token.indexOf(".")))}`;
+  return isAnnounced(out.slice(-40), token, plain, after) ? (plain ? "<text>" : "<id>") : null;
+}
+
+/** `[com.acme.Order#zoe]`: an entity of Hibernate with its id. */
+const ENTITY = /^\w+(?:\.\w+)+#/;
+/** `serene_lalande (08bb0bd9684c...)`: the name of what an id in brackets names too. */
+const NAME_OF_ID = /^[A-Za-z]+(?:[_-]\w+)+$/;
+const ID_BEHIND = /^ \((?=[a-f]*[0-9])[0-9a-f]{12}/;
+/** Behind these a database or a schema stands before the name of a table or an index: it names the environment. */
+const QUALIFIES = /(?:constraint \(|key error (?:collection|index): )$/;
+
+/** `id=zoe`, `Trace ID: eeee`, `User not found: zoe`, `slug red-winter-jacket`, `User zoe not found`. */
+function isAnnounced(before: string, token: string, plain: boolean, after: string): boolean {
+  const last = lastWord(before);
+  if (last === null) return false;
+  const { word, gap, from } = last;
+  const joined = gap.endsWith("=") || /^ ?:/.test(gap);
+  if (!plain && !joined && HAS_DIGIT.test(token)) return false;
+  if (joined && (word === "found" || word === "exist" || word === "exists")) {
+    const thing = NOT_THERE.exec(before)?.[1];
+    return thing !== undefined && NAMED_BY_VALUE.has(thing.toLowerCase()) && !PREDICATE.test(token);
+  }
+  if (joined && GIVEN_PLAIN.has(word)) return !/["'`] $/.test(before.slice(0, from)) && !PREDICATE.test(token);
+  if (!NAMED_BY_VALUE.has(word) || PREDICATE.test(token)) return false;
+  if (joined || (gap === " (" && after.startsWith(")"))) return true;
+  if (gap !== " ") return false;
+  if (!plain) return SPACED.has(word) && !token.includes("/");
+  return (
+    PERSON.has(word) &&
+    !OF_PERSON.test(token) &&
+    (before.slice(0, from).endsWith("for ") ? ENDS.test(after) : SAID_OF_PERSON.test(after))
+  );
+}
+
+const HAS_DIGIT = /[0-9]/;
+/** What is named behind a space. */
+const SPACED = setOf("id uuid guid slug sku username login user customer person owner tenant merchant host hostname");
+const PERSON = setOf("user customer username tenant member player employee");
+/** Words that are said with a person and do not name one. */
+const OF_PERSON =
+  /^(?:account|accounts|id|ids|name|names|email|profile|session|input|data|request|service|role|roles|group|groups|agent|permissions?|settings?|token|password|details?|records?|objects?|types?|table|preferences|index|info|information|context|defined|model|entity|repository|store|pool|creation|registration|authentication|credentials|identity|key|keys|list|order|orders|address|addresses|card|code|status|state|interface|mode|space|limit|count|database|directory|file|function|variable|property|attribute|field|column)$/i;
+const SAID_OF_PERSON =
+  /^ (?:(?:was |is )?not found|does(?: not|n't) exist|already exists|is not|has no|is already|has already|not exist)/;
+const ENDS = /^(?:$|[.,;)\n]| \()/;
+
+const CODE_WORD =
+  /(?:^|[^A-Za-z])(?:\w*status|\w*code|\w*errno|exit(?:ed)?|sql ?state|signal|https?(?:\/[0-9](?:\.[0-9])?)?|rc|hresult|winerror|ntstatus|sqlcode|error|err|faultcode|os error|retval|reply-code|curl)[\s:=#([\]"'-]{0,3}(?:(?:of|is|was|with|code|status|number|no\.?|:|=)[\s:=(["']{1,3}){0,2}$/i;
+const OTHER_CODE =
+  /(?:postal|zip|product|promo|coupon|country|verification|discount|voucher|area|item|tracking|booking|access|sms|bar|qr|currency|article|gift|reset|confirmation|activation|security|invite|referral|customer|order)[\s_-]?(?:code|status)\W{0,4}$/i;
+/** The last words of CODE_WORD: nearly every number stands behind another one, and the expressions are slow. */
+const CODE_LAST = setOf(
+  "status code errno exit exited state sqlstate signal http https rc hresult winerror ntstatus sqlcode error err faultcode retval of is was with number no curl statuscode msg",
+);
+
+/** Whether a number or a code behind these words is the error itself: a status, an exit code, an errno. */
+export function announcesCode(out: string): boolean {
+  const last = lastWord(out);
+  if (last !== null && !CODE_LAST.has(last.word) && !/(?:status|code|errno)$/.test(last.word)) return false;
+  const before = out.slice(-40);
+  if (last === null && !/http\W[0-9.]+\W+$/i.test(before)) return false;
+  if (/\bMsg $/.test(before)) return true;
+  // `[error] 6410#0`: the level of a log.
+  if (last !== null && /^err(?:or)?$/.test(last.word) && /^\] ?$/.test(last.gap)) return false;
+  if (!CODE_WORD.test(before) || OTHER_CODE.test(before)) return false;
+  return !/(?:^|\W)error: ?$/i.test(before);
+}
+
+const CODE_EARLIER = /(?:exit|error|status) code\b[^0-9]{0,60}: ?$/i;
+export const announcedCodeEarlier = (out: string) => CODE_EARLIER.test(out.slice(-80));
+
+/** What a number in brackets counts or names. */
+const NUMBER_OF = /(?:number|count|size|length|index|row|line|id|port|total|items?|offset) [([]$/i;
+const VERSION_OF = /(?:HTTP|TLS|SSL)[ /]?v?$/;
+export const announcesVersion = (out: string) => VERSION_OF.test(out.slice(-12));
+
+const STATUS = /^(?:4(?:0[0-9]|1[0-9]|2[0-6]|28|29|31|44|51|99)|5(?:0[0-8]|10|11|2[0-9]|30|98|99))$/;
+const REASON_AFTER =
+  /^[\s:,-]{1,3}(?:Bad|Unauthori|Payment Req|Forbidden|Not |Method|Proxy|Request|Conflict|Gone|Length|Precond|Payload|URI|Unsupported|Range|Expectation|Unprocess|Locked|Too |Internal|Service |Gateway|HTTP|Client Err|Server Err|errors?\b|responses?\b|from |status|by upstream|returned|received|\(|\{|<)/i;
+const ANSWERED_BEFORE =
+  /(?:return(?:ed|s)|respon[ds]\w*|repl(?:y|ied)|answer\w*|received?|got|fail(?:ed|ure)|gateway|upstream|server|http|api|with|because of|gave|saw)[\s:=]{1,3}(?:(?:an?|with|by|error|status|code|of) ){0,3}$/i;
+const COUNTED_AFTER =
+  /^ ?(?:%|items?\b|rows?\b|records?\b|messages?\b|times?\b|attempts?\b|bytes?\b|events?\b|retries\b|requests?\b)/i;
+
+/** Whether a number is a status of HTTP by what stands around it; `whole` = it stands in the message itself, not in a member or quotes. */
+export function isStatus(token: string, out: string, after: string, whole: boolean): boolean {
+  if (!STATUS.test(token)) return false;
+  const before = out.slice(-40);
+  if (REASON_AFTER.test(after) || ANSWERED_BEFORE.test(before)) return !COUNTED_AFTER.test(after);
+  if (!whole && before === "") return false;
+  if (/(?:^|\s)[([]$/.test(before)) return /^[)\]]/.test(after) && !NUMBER_OF.test(before);
+  return /(?:^|: ?|- |=> ?|-> ?|")$/.test(before) && /^(?:\s*$|\s*[,;:)"\]]|\s+-)/.test(after);
+}
+
+/** `Key (email)=(...)`, `values (...)`, `rejected value [...]`: what was given stands in the brackets. */
+const IN_BRACKETS =
+  /(?:\)=|(?:^|[^A-Za-z])(?:key value is|row contains|values|(?:rejected|invalid|given|with|for|the) value|input|string|(?:args|arguments|params|parameters|bindings):)) ?$/i;
+export const announcesBrackets = (out: string) => IN_BRACKETS.test(out.slice(-24));
+
+const SECRET_BEFORE = /(?:passw(?:or)?d|passphrase|secret|api[-_ ]?key|bearer|pin|credentials?)(?: ?[=:] ?| )["'`]?$/i;
+export const announcesSecret = (before: string) => SECRET_BEFORE.test(before);
+
+/** What is said of a value and not of a name. */
+const SAYS_OF_VALUE =
+  /^ (?:(?:is not|isn't) (?:an? )?(?:valid|number|numeric|integer|date|allowed value|well)|is (?:an )?invalid|(?:could not|cannot|can't) be (?:parsed|converted|cast|decoded)|is too |exceeds |is out of )/i;
+export const saysOfValue = (after: string) => SAYS_OF_VALUE.test(after);
+
+/** Words before a quoted name of a database or a program, whose digits belong to it: a generated constraint, `address1`. */
+const NAMES_THING =
+  /(?:constraint|column|relation|table|index|field|property|attribute|for key|parameter|argument|variable|sequence|trigger|class|bean|setting|option|extension|function|procedure|method|module|element|enum|type)[\s=:(]{0,3}$/i;
+/** A part of four digits or more is a year or a number of a partition. */
+const isIdentifier = (text: string) =>
+  text.length <= 64 &&
+  /^[\w.$:-]*[A-Za-z][\w.$:-]*$/.test(text) &&
+  !/(?:^|[^A-Za-z0-9])[0-9]{4,}|-[0-9a-f]{4}-/.test(text.replaceAll("_", " "));
+export const namesThing = (before: string, inner: string, after: string) =>
+  NAMES_THING.test(before) && isIdentifier(inner) && !(/argument $/i.test(before) && SAYS_OF_VALUE.test(after));
+
+/** `(2006, '...')`: the arguments of an error of a database driver of Python. */
+const ARGUMENT_OF_CODE = /(?:^|[Ee]rror)\((?:-?[0-9]+|<n>), ?$/;
+const DESCRIBES =
+  /(?:desc|description|message|msg|reason|error|errors|detail|details|cause|err|title|exception|says?|said|text|reported|because|failed|response|body|panicked at)["']?[\s:=(]{1,4}$/i;
+const SPEAKS_OF_ERROR =
+  /(?:^|[^A-Za-z])(?:not|no|fail\w*|errors?|invalid|denied|declined|refused|time(?:d )?out|missing|expired?|exceed\w*|unknown|cannot|can't|could|unable|unavailable|closed|required|must|unexpected|exists?|forbidden|unauthori[sz]ed|rejected|insufficient|already|too|unsupported|aborted|reset|broken|duplicate|illegal|lost|gone|dead|full|busy|stopped|interrupted|cancell?ed|disconnected|unreachable|terminated|killed|truncated|malformed|unrecogni[sz]ed|undefined|incorrect|wrong|empty|mismatch\w*|blocked|locked|disabled|unhandled|limit|quota|does|too many|violat\w*|conflict|deadlock|overflow|corrupt\w*)(?![A-Za-z])/i;
+/** The signature of a method. */
+const SIGNATURE = /^(?:public|private|protected|internal|static|final|abstract|async|void|function|def|fn|func|fun) /;
+const TYPE_NAME = /^(?:class |interface |type |struct )?[\w.$]+(?:<[\w.$<>, ?]+>|\[\])?$/;
+/** `Acme.Core, Version=1.0.0.0, Culture=neutral`, `orders_fkey (index)`: a name and what it is. */
+const NAME_WITH_MEMBERS = /^[\w.$-]+, \w+=|^\w+ \(\w+\)$/;
+
+/** Whether a quoted text of several words is read, as it speaks of an error; others are the names of persons and things. */
+export const isPassage = (inner: string, before: string) =>
+  ARGUMENT_OF_CODE.test(before) ||
+  TYPE_NAME.test(inner) ||
+  SIGNATURE.test(inner) ||
+  NAME_WITH_MEMBERS.test(inner) ||
+  DESCRIBES.test(before) ||
+  SPEAKS_OF_ERROR.test(inner);

@@ -1,0 +1,71 @@
+import { announcesCode, announcesSecret, announcesValue, isPassage, namesThing, saysOfValue } from "./announce.pure";
+
+/** Quoted text in a message. */
+
+/** Quotes of every script with the one that closes them. */
+export const CLOSING: Record<string, string> = {
+  '"': '"',
+  "'": "'",
+  "`": "`",
+  "\u201c": "\u201d",
+  "\u201e": "\u201c\u201d",
+  "\u2018": "\u2019",
+  "\u201a": "\u2018\u2019",
+  "\u00ab": "\u00bb",
+  "\u00bb": "\u00ab",
+  "\u2039": "\u203a",
+  "\u300c": "\u300d",
+  "\u300e": "\u300f",
+  "\u300a": "\u300b",
+};
+
+/** Whether what looks like a quote belongs to a word: `can't`, not `b'...'`. */
+export function isApostrophe(open: string, out: string): boolean {
+  if (open !== "'" && open !== "\u2019" && open !== '"') return false;
+  return /[\p{L}\p{N}]$/u.test(out.slice(-1)) && !/(?:^|[^\p{L}\p{N}])[bruf]$/u.test(out.slice(-2));
+}
+
+/** Where the quote at a position closes, -1 = nowhere. */
+export function closingQuote(text: string, from: number, closing: string): number {
+  const open = text[from];
+  for (let at = from + 1; at < text.length; at++) {
+    const char = text[at]!;
+    if (char === "\\" && open !== "`") at++;
+    else if (closing.includes(char) && !(open === "'" && /[\p{L}\p{N}]/u.test(text[at + 1] ?? " "))) return at;
+  }
+  return -1;
+}
+
+/**
+ * What stands for a quoted text in a pattern. One word is the name of a column, a field, a topic, a code, unless the words
+ * before it announce a value. Of several words a passage that speaks of an error is read; others are the names of persons and
+ * things. `whole` = the message is quoted, `fold` reduces a text to its words, null = quotes stand in too many quotes.
+ */
+export function foldQuoted(
+  quoted: string,
+  out: string,
+  after: string,
+  whole: boolean,
+  fold: ((text: string) => string) | null,
+): string {
+  const before = out.slice(-40);
+  const inner = quoted.includes('\\"') ? quoted.replaceAll('\\"', '"') : quoted;
+  if (inner === "") return "<text>";
+  if (announcesSecret(before)) return "<secret>";
+  if (fold === null) return "<text>";
+  if (/^-?[0-9]+$/.test(inner)) return announcesCode(before) ? inner : "<text>";
+  if (/^[[{<]/.test(inner)) return fold(inner);
+  if (PATH.test(inner) || FILE.test(inner)) return fold(inner.replace(/[^\x21-\x7e]+/g, "_"));
+  if (/\s/.test(inner)) return whole || isPassage(inner, before) ? fold(inner) : "<text>";
+  if (namesThing(before, inner, after)) return inner;
+  if (announcesValue(before) || saysOfValue(after)) return "<text>";
+  if (inner.length > 80 || /[^\x20-\x7e]/.test(inner) || SIGN.test(inner)) return "<text>";
+  const folded = fold(inner);
+  return /^(?:<[a-z]+>)$/.test(folded) ? "<text>" : folded;
+}
+
+/** One character of a text that could not be read: `Unexpected token 'Z'`. */
+const SIGN = /^[^a-z/]$/;
+/** The path of a file, whose name may have spaces. */
+const PATH = /^(?:\/|\.{1,2}[/\\]|[A-Za-z]:[/\\])\S/;
+const FILE = /^[^/\\:]{1,120}\.(?:csv|tsv|xlsx?|pdf|docx?|pptx?|txt|png|jpe?g|gif|zip|mp[34]|mov)$/i;
