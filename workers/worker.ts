@@ -320,7 +320,7 @@ function regularWorkOf(redriver: Redriver, lostWork: LostWork, upkeepDb: Db): Re
       everyMs: paces.groupsMs,
       work: async () => {
         await moveGroups(redriver.db);
-        await regroupEvents(redriver.db);
+        await regroupEvents(redriver);
       },
     },
     { name: "fold", everyMs: paces.foldMs, work: () => foldRollups(upkeepDb) },

@@ -28,7 +28,7 @@ import { type ChangedEvent, recordKnownEvents } from "@/lib/intake/record-known-
 import { ArchivedArrival, type ArrivalDeps, restoreArrivals } from "@/lib/intake/restore-arrivals";
 import { assertRoom } from "@/lib/intake/room/measure-room";
 import { type Storm, thinOut } from "@/lib/intake/storms/thin-out";
-import { isRowFault, type Tx } from "@/lib/platform/database/db";
+import { isRowFault, type Queryable, type Tx } from "@/lib/platform/database/db";
 import { retrying } from "@/lib/platform/database/retrying";
 import { uuidv7 } from "@/lib/platform/ids";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
@@ -113,7 +113,7 @@ async function parkHalving(deps: ArrivalDeps, batch: AdmittedBatch, options: Par
   }
 }
 
-/** A batch is not kept waiting by rules that keep changing: it is stored as the last of these judged it. */
+/** A batch is not kept waiting by rules that keep changing: then it keeps them from changing until it is stored. */
 const JUDGED_AGAIN_MAX = 3;
 
 /**
@@ -144,16 +144,23 @@ function parkRepeating(
   let judgedAgain = 0;
   let mayWait = true;
   const lost = new Set<string>();
+  const judgeAgain = async (of: Queryable) => {
+    const arrived = admitted.arrivals.map(({ source, arrived: letter }) => ({ source, letter }));
+    admitted = await admitArrivals({ db: of, clock }, arrived, { reread: true });
+  };
   const once = () => {
     nowMs = atMs ?? clock.wallMs();
-    const revision = judgedAgain < JUDGED_AGAIN_MAX ? admitted.revision : null;
-    return db.transaction((tx) => park(tx, admitted.arrivals, { actor, nowMs, revision, mayWait, lost, onStorm }));
+    return db.transaction(async (tx) => {
+      if (judgedAgain === JUDGED_AGAIN_MAX) {
+        await tx.query("select from admission_revision where id = 1 for share");
+        await judgeAgain(tx);
+      }
+      return park(tx, admitted, { actor, nowMs, mayWait, lost, onStorm });
+    });
   };
   const repair = async (error: unknown) => {
     if (error instanceof RulesChanged) {
-      judgedAgain++;
-      const arrived = admitted.arrivals.map(({ source, arrived: letter }) => ({ source, letter }));
-      admitted = await admitArrivals(deps, arrived, { reread: true });
+      if (++judgedAgain < JUDGED_AGAIN_MAX) await judgeAgain(db);
       return true;
     }
     if (error instanceof ReceiptOutstanding) {
@@ -177,8 +184,6 @@ function parkRepeating(
 
 type BatchOptions = Pick<ParkContext, "actor" | "nowMs"> & {
   onStorm: ParkOptions["onStorm"];
-  /** Of the rules that judged the arrivals; null = whatever it is. */
-  revision: bigint | null;
   /** For the receipts of sends that are under way. */
   mayWait: boolean;
   /** Ids of archived events that the archive did not give back: their arrivals take their keys, as new events. */
@@ -190,11 +195,15 @@ type Incoming = Parking & { admitted: AdmittedArrival };
 
 const arrivalKey = ({ sourceId, letter }: Parking) => keyOf(sourceId, letter.eventId, letter.producer);
 
-async function park(tx: Tx, arrivals: readonly AdmittedArrival[], options: BatchOptions): Promise<ParkOutcome[]> {
+async function park(
+  tx: Tx,
+  { arrivals, revision: judgedBy }: AdmittedBatch,
+  options: BatchOptions,
+): Promise<ParkOutcome[]> {
   const sources = await holdSources(tx, [...new Set(arrivals.map(({ source }) => source))]);
   const { revision, full } = sources;
   if (full) await assertRoom(tx);
-  if (options.revision !== null && revision !== null && revision !== options.revision) throw new RulesChanged();
+  if (revision !== null && revision !== judgedBy) throw new RulesChanged();
   const { actor, nowMs } = options;
   const context: ParkContext = { actor, nowMs, processed: sources.processed, superseded: new Set() };
   // Ids of one millisecond are random; sorted, they keep the order of arrival, which is the order of an aggregate

@@ -65,6 +65,9 @@ export function uuidv7(wallMs: number): string {
   return format(bytes);
 }
 
+export const UUID_MIN = "00000000-0000-0000-0000-000000000000";
+export const UUID_MAX = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
 /** Smallest UUID whose embedded time is >= `epochMs`: turns a time window into a range over the primary key. */
 export function uuidv7LowerBound(epochMs: number): string {
   const ms = BigInt(Math.min(Math.max(Math.floor(epochMs), 0), UUID_MS_MAX));

@@ -15,9 +15,8 @@ import { SignatureGuard } from "./signed-intake";
 const STORING_MAX = 2;
 /** Bytes of one batch as sent. A request holds STORING_MAX batches that are being stored, and one that is read. */
 const BATCH_BYTES_MAX = 2 * 1024 * 1024;
-/** Refusals that the answer lists: a stream of a million broken lines must not make an answer of a million entries. */
-const REJECTED_LISTED_MAX = 1_000;
-const CHANGED_LISTED_MAX = 1_000;
+/** Events of a kind that the answer lists: a stream of a million broken lines must not make an answer of a million entries. */
+const LISTED_MAX = 1_000;
 /** A body with this many refused events in a row holds something else than events: the rest is not read. */
 const REFUSED_IN_A_ROW_MAX = 10_000;
 
@@ -130,7 +129,7 @@ export class Intake {
 
   private noteUnread(index: number, { failedAt }: Unread): void {
     this.answer.unread ??= [];
-    if (this.answer.unread.length >= REJECTED_LISTED_MAX) return;
+    if (this.answer.unread.length >= LISTED_MAX) return;
     const detail = `${JSON.stringify(failedAt)} is not a valid time: send ISO 8601, or seconds or milliseconds since 1970`;
     this.answer.unread.push({ index, field: "failedAt", detail });
   }
@@ -290,12 +289,12 @@ export class Intake {
 
   private addRevision(index: number, { id, revision, current }: ChangedEvent): void {
     this.answer.changed++;
-    if (this.answer.revisions.length < CHANGED_LISTED_MAX) this.answer.revisions.push({ index, id, revision, current });
+    if (this.answer.revisions.length < LISTED_MAX) this.answer.revisions.push({ index, id, revision, current });
   }
 
   private reject(index: number, rejection: Rejection): void {
     this.answer.rejectedTotal++;
-    if (this.answer.rejected.length >= REJECTED_LISTED_MAX) return;
+    if (this.answer.rejected.length >= LISTED_MAX) return;
     this.answer.rejected.push({ index, ...shortRejection(rejection) });
   }
 }

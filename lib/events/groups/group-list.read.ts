@@ -2,7 +2,7 @@ import { EVENT_STATUSES, type EventStatus } from "@/lib/events/event-state.pure"
 import type { GroupList, GroupOut } from "@/lib/events/events.shapes";
 import { type EventFilter, resolveWindow } from "@/lib/events/filter/event-filter.shapes";
 import { compileFilter, type Params, paramsFrom } from "@/lib/events/filter/event-filter.sql";
-import type { GroupSort } from "@/lib/events/groups/groups.shapes";
+import { FINGERPRINT, type GroupSort } from "@/lib/events/groups/groups.shapes";
 import { isDecidedByKinds, kindConditions } from "@/lib/events/list/event-kinds.read";
 import { inGroups, isInFacts, narrow, readSearch } from "@/lib/events/list/event-search.read";
 import { maskNullable } from "@/lib/guard/masking/mask.pure";
@@ -306,5 +306,5 @@ function decodeCursor(text: string, sort: GroupSort): Place {
 }
 
 function isFingerprint(value: unknown): value is string {
-  return typeof value === "string" && /^[\w:.-]{1,64}$/.test(value);
+  return typeof value === "string" && FINGERPRINT.test(value);
 }

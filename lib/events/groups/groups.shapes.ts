@@ -135,7 +135,7 @@ export const groupDetailQuery: QueryOf<GroupWithin> = {
   },
 };
 
-const FINGERPRINT = /^[\w:.-]{1,64}$/;
+export const FINGERPRINT = /^[\w:.-]{1,64}$/;
 
 /** POST /api/v1/groups/{fingerprint}/merge */
 export const groupMergeRequestSchema = named(

@@ -9,7 +9,7 @@ import {
 } from "@/lib/events/filter/event-filter.sql";
 import { KIND_FIELDS, KIND_ROWS_MAX, kindConditions } from "@/lib/events/list/event-kinds.read";
 import { EVENT_COLUMNS } from "@/lib/events/list/event-rows.read";
-import { IN_FACTS, inGroups, readSearch, type Search } from "@/lib/events/list/event-search.read";
+import { IN_FACTS, inGroups, mergedPage, readSearch, type Search } from "@/lib/events/list/event-search.read";
 import type { ScopedFilter } from "@/lib/guard/viewer/scope.shapes";
 import { controlledParts } from "@/lib/order/controls/controlled-parts.read";
 import type { Queryable } from "@/lib/platform/database/db";
@@ -50,14 +50,7 @@ export async function scanEvents(db: Queryable, scan: Scan): Promise<ScannedEven
   const parts = await controlledParts(db, scan.filter);
   if (parts === null) return scanOne(db, scan);
   const found = await Promise.all(parts.map((part) => scanOne(db, { ...scan, ...part })));
-  return merged(scan, found.flat());
-}
-
-/** A page of rows of several reads, of which two may have found the same event. */
-function merged({ towards, limit }: Scan, found: ScannedEvent[]): ScannedEvent[] {
-  const rows = [...new Map(found.map((row) => [row.id, row])).values()];
-  const order = towards === "newer" ? 1 : -1;
-  return rows.sort((a, b) => (a.id < b.id ? -order : order)).slice(0, limit);
+  return mergedPage(scan, found.flat());
 }
 
 async function scanOne(db: Queryable, scan: Scan): Promise<ScannedEvent[]> {
@@ -123,10 +116,10 @@ async function scanSearch(
   const window = likelyWindow(scan, near);
   if (window !== null && !reaches(window)) {
     const within = await run(db, throughFacts({ ...scan, until: window }, search));
-    if (within.length >= scan.limit) return merged(scan, [...ofGroups, ...within]);
+    if (within.length >= scan.limit) return mergedPage(scan, [...ofGroups, ...within]);
   }
   const until = reaches(null) ? ofGroups[scan.limit - 1]!.id : scan.until;
-  return merged(scan, [...ofGroups, ...(await run(db, throughFacts({ ...scan, until }, search)))]);
+  return mergedPage(scan, [...ofGroups, ...(await run(db, throughFacts({ ...scan, until }, search)))]);
 }
 
 /** The first time window when the newest rows hold no match, and the longest window that is tried before all days. */

@@ -129,3 +129,13 @@ export async function narrow(
   const found = groups.length === 0 ? inFacts : `(${ofThese()} or ${inFacts})`;
   return { where: `${found} and ${where}`, values: [...values, ...params.values] };
 }
+
+/** A page of rows of several reads, of which two may have found the same event. */
+export function mergedPage<Row extends { id: string }>(
+  { towards, limit }: { towards: "older" | "newer"; limit: number },
+  found: readonly Row[],
+): Row[] {
+  const rows = [...new Map(found.map((row) => [row.id, row])).values()];
+  const order = towards === "newer" ? 1 : -1;
+  return rows.sort((a, b) => (a.id < b.id ? -order : order)).slice(0, limit);
+}

@@ -1,11 +1,11 @@
 import { type CompiledFilter, compileFilter, paramsFrom } from "@/lib/events/filter/event-filter.sql";
 import { kindConditions, kindShare } from "@/lib/events/list/event-kinds.read";
-import { inGroups, isInFacts, narrow, readSearch, type Search } from "@/lib/events/list/event-search.read";
+import { inGroups, isInFacts, mergedPage, narrow, readSearch, type Search } from "@/lib/events/list/event-search.read";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import type { ScopedFilter, ScopedSelection } from "@/lib/guard/viewer/scope.shapes";
 import type { Control } from "@/lib/order/controls/control.pure";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
-import { uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";
+import { UUID_MAX, UUID_MIN, uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";
 import type { GateFacts } from "@/lib/redrive/gate/gate.pure";
 import { type ItemsOfRedrive, itemsOfRedrive } from "@/lib/redrive/list/item-outcome.sql";
 import { stateOfOutcome } from "@/lib/redrive/states/item-state.pure";
@@ -97,9 +97,6 @@ export async function selectedWhere(
   if (!page.also || page.also.length === 0) return { where, values };
   return { where: `(${where} or e.id = any($${firstParam + values.length}::uuid[]))`, values: [...values, page.also] };
 }
-
-const UUID_MAX = "ffffffff-ffff-ffff-ffff-ffffffffffff";
-const UUID_MIN = "00000000-0000-0000-0000-000000000000";
 
 /**
  * The cutoff of a selection. A filter takes the events that are stored now, and no later arrival. Named events have no
@@ -200,8 +197,7 @@ async function readSearched<Row extends { id: string }>(
     [page.cutoff, page.after, page.limit, until, ...compiled.values, ...params.values],
     { name: "searched-candidates" },
   );
-  const rows = [...new Map([...ofGroups, ...others].map((row) => [row.id, row])).values()];
-  return rows.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, page.limit);
+  return mergedPage({ towards: "older", limit: page.limit }, [...ofGroups, ...others]);
 }
 
 /** The page of an operation or of a redrive is read from its own rows, which an index holds in this order. */

@@ -5,7 +5,7 @@ import { type RulesInForce, readRulesInForce } from "@/lib/intake/admission/admi
 import type { Arrival } from "@/lib/intake/arrival.shapes";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import type { Clock } from "@/lib/platform/clock";
-import type { Db } from "@/lib/platform/database/db";
+import type { Queryable } from "@/lib/platform/database/db";
 import { storable } from "@/lib/platform/plain/storable.pure";
 import { createTurns } from "@/lib/platform/turns";
 import { bodyReader } from "@/lib/repair/revisions/payload-pointer.shapes";
@@ -29,14 +29,14 @@ export class RulesChanged extends Error {}
  * The rules as each store's last batch read them. Never stale for long: the transaction that stores a batch compares
  * their revision, in every process, and throws `RulesChanged`.
  */
-const lastRead = new WeakMap<Db, RulesInForce>();
+const lastRead = new WeakMap<Queryable, RulesInForce>();
 
 /**
  * Makes arrivals storable, applies the rules of admission to them and finds their groups. In turns with other work, and before the
  * transaction: a thousand long stacks take a while. `reread`: the rules have changed since they were read.
  */
 export async function admitArrivals(
-  { db, clock }: { db: Db; clock: Clock },
+  { db, clock }: { db: Queryable; clock: Clock },
   arrivals: readonly Arrival[],
   { reread = false } = {},
 ): Promise<AdmittedBatch> {

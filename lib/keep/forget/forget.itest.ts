@@ -507,9 +507,9 @@ const NAMES_NOBODY: Record<string, readonly string[]> = {
   alert_channels: ["severities"],
   alert_maintenances: ["ended_by"],
   group_mutes: ["ended_by", "ended_because"],
-  // Hashes.
+  // Hashes, and numbers of transactions.
   dlq_groups: ["examined", "family"],
-  group_aliases: ["reason", "family", "via"],
+  group_aliases: ["reason", "family", "via", "awaits"],
   // Names of fields and of built-in detectors.
   mask_rules: ["*"],
   alert_outbox: ["id", "aggregate_id", "destination", "message_key", "headers"],

@@ -374,6 +374,20 @@ describe("evaluations", () => {
     expect(await world.db.query("select 1 from alert_rules where fault is not null")).toEqual([]);
   });
 
+  test("judge no group while the groups of a storm cannot be joined", async () => {
+    await onlyRule({ kind: "new-group", atLeast: 1, quietMs: 86_400_000 });
+    await world.park(3);
+    const query: Db["query"] = (text, ...rest) =>
+      text.includes("group_aliases a where a.family")
+        ? Promise.reject(new Error("too slow"))
+        : world.db.query(text, ...rest);
+    expect(await evaluate({ db: { ...world.db, query } })).toMatchObject({ fired: 0 });
+    expect(await world.db.query("select fault from alert_rules")).toEqual([
+      { fault: "its groups could not be read: the worker's log says why" },
+    ]);
+    expect(await evaluate()).toMatchObject({ fired: 1 });
+  });
+
   test("of ten thousand alerts make few messages", async () => {
     await world.db.run("delete from alert_rules");
     const deps = { ...world.deps, expires: true };

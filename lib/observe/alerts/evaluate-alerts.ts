@@ -62,7 +62,8 @@ async function evaluateClaimed(deps: AlertDeps, generation: string): Promise<Eva
   const { db, clock, log } = deps;
   const nowMs = clock.wallMs();
   // First, so that the first evaluation of an outage finds one group in place of a thousand.
-  await joinStorms(deps).catch((error: unknown) => log.warn({ err: error }, "joining the groups of storms failed"));
+  const stormsJoined = joinStorms(deps);
+  await stormsJoined.catch((error: unknown) => log.warn({ err: error }, "joining the groups of storms failed"));
   const [rules, live, ended, maintenances, muted] = [
     await readRulesInForce(db),
     await readLiveAlerts(db),
@@ -72,12 +73,13 @@ async function evaluateClaimed(deps: AlertDeps, generation: string): Promise<Eva
   ];
   const watched = [...firingGroups(live), ...ended.map((group) => ({ ...group, fires: false }))];
   const note = (error: unknown, part: string) =>
-    log.warn({ err: error, part }, "alerts were judged without a part of the facts");
+    log.warn({ err: error, part }, "a part of the facts could not be read: the rules that need it were not evaluated");
   const facts = await readAlertFacts(
     db,
     {
       ...{ bodies: rules.map(({ watch }) => watch), watched, nowMs, muted: muted.inForce },
       contracts: () => readBrokenContracts(db, nowMs),
+      stormsJoined,
     },
     note,
   );

@@ -268,8 +268,12 @@ function groups(body: OfKind<"new-group" | "group-back">, rows: readonly GroupFa
     });
 }
 
+/** An upgrade regroups what is parked within minutes; a new group is not kept from alerting for longer than this. */
+const MAY_BE_KNOWN_MS = BEGAN_MS / 2;
+
 function beginsNow({ kind, quietMs }: OfKind<"new-group" | "group-back">, row: GroupFact, nowMs: number): boolean {
-  if (kind === "new-group") return nowMs - row.firstSeenMs < BEGAN_MS;
+  const ageMs = nowMs - row.firstSeenMs;
+  if (kind === "new-group") return ageMs < BEGAN_MS && (!row.mayBeKnown || ageMs >= MAY_BE_KNOWN_MS);
   if (nowMs - row.runSinceMs >= BEGAN_MS) return false;
   return beginningOf({ sinceMs: row.runSinceMs, beforeMs: row.beforeMs }, quietMs) === "back";
 }

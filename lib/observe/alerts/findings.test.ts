@@ -21,6 +21,7 @@ const GROUP: GroupFact = {
   lastMs: NOW,
   arrived: 7,
   parked: 7,
+  mayBeKnown: false,
 };
 
 function facts(own: Partial<AlertFacts> = {}): AlertFacts {
@@ -175,6 +176,8 @@ describe("a rule holds for", () => {
     ["it came back sooner", { firstSeenMs: 0, beforeMs: NOW - 20 * HOUR }, []],
     ["nothing is known of before", { firstSeenMs: 0, beforeMs: null }, []],
     ["it is new", { firstSeenMs: NOW - HOUR + 1 }, ["new"]],
+    ["it may be a known one", { firstSeenMs: NOW - HOUR / 2 + 1, mayBeKnown: true }, []],
+    ["it may be a known one for too long", { firstSeenMs: NOW - HOUR / 2, mayBeKnown: true }, ["new"]],
   ])("a group: %s", (_, own, kinds) => {
     const groups = { groups: { rows: [{ ...GROUP, ...own }] } };
     const found = (["new-group", "group-back"] as const).filter(

@@ -103,12 +103,8 @@ function alone(db: Db, fold: (tx: Tx) => Promise<number>): Promise<number | null
   return db.transaction(async (tx) => ((await holdsRollups(tx)) ? fold(tx) : null), { statementTimeoutMs: 60_000 });
 }
 
-/** Whether this transaction alone changes folded rollups, until it ends. `wait`: for another one, as long as a statement may take. */
-export async function holdsRollups(tx: Tx, { wait = false } = {}): Promise<boolean> {
-  if (wait) {
-    await tx.query("select pg_advisory_xact_lock($1)", [FOLD_LOCK]);
-    return true;
-  }
+/** Whether this transaction alone changes folded rollups, until it ends. */
+export async function holdsRollups(tx: Tx): Promise<boolean> {
   const [row] = await tx.query<{ ours: boolean }>("select pg_try_advisory_xact_lock($1) as ours", [FOLD_LOCK]);
   return row!.ours;
 }

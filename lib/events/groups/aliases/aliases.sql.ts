@@ -1,3 +1,5 @@
+import { GROUPING_VERSION } from "@/lib/events/groups/fingerprint.pure";
+
 /** The aliases that decide about new events; intake keeps them in memory. Those of reason `rules`, and those of what a storm has moved, are for links and filters. */
 export const DECIDING = "(reason in ('merge', 'split') or family is not null)";
 
@@ -10,4 +12,19 @@ export function groupsMeant(names: string, { unmoved = false } = {}): string {
     from unnest(${names}) named (print) left join group_aliases a on a.fingerprint = named.print`;
   const open = `select o.fingerprint from (${meant}) meant join group_aliases o on o.target = meant.print and o.moved_at is null`;
   return `array(${meant}${unmoved ? ` union ${open}` : ""})`;
+}
+
+/** SQL: whether the group of this fingerprint has events. */
+export function hasEvents(fingerprint: string): string {
+  return `exists (select from dlq_group_levels l where l.fingerprint = ${fingerprint}
+    group by l.source_id, l.status having sum(l.n) > 0)`;
+}
+
+/** The version of a group whose events are examined again although the rules are the same: one was split off. */
+export const EXAMINED_AGAIN = 0;
+
+/** SQL over a row of dlq_groups: earlier rules made it, and its events wait to be grouped again. Not one that is put off by a failure. */
+export function waitsForRules(group: string): string {
+  return `${group}.grouping_version > ${EXAMINED_AGAIN} and ${group}.grouping_version < ${GROUPING_VERSION}
+    and ${group}.examined -> 'fault' is null`;
 }

@@ -37,8 +37,16 @@ export async function storeAliases(tx: Tx, aliases: readonly NewAlias[], by: str
        from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) g (fingerprint, target, reason, pattern, note)
      on conflict (fingerprint) do update
        set target = excluded.target, via = null, reason = excluded.reason, note = excluded.note, created_by = excluded.created_by,
-           created_at = now(), moved_at = excluded.moved_at`,
+           created_at = now(), moved_at = excluded.moved_at, due_at = excluded.due_at, awaits = null`,
     [of("fingerprint"), of("target"), of("reason"), of("pattern"), of("note"), by],
   );
   return followed;
+}
+
+/** Events have come into these groups again: those for which another one stands are moved on. */
+export async function moveAgain(tx: Tx, fingerprints: readonly string[]): Promise<void> {
+  await tx.run(
+    "update group_aliases set moved_at = null, due_at = now() where fingerprint = any($1::text[]) and target <> fingerprint",
+    [fingerprints],
+  );
 }

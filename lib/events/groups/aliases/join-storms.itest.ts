@@ -69,7 +69,7 @@ test("a thousand shapes of one outage are one group, one alert in one evaluation
   ]);
   const select = { filter: { fingerprint: [group!.fingerprint] } };
   expect(await world.request({ select })).toMatchObject({ total: 1_200, refused: 0 });
-  await moveGroups(world.db, { wait: true });
+  await moveGroups(world.db);
   const stored = await world.db.query("select distinct fingerprint from dlq_events where fingerprint <> $1", [
     group!.fingerprint,
   ]);
@@ -142,7 +142,7 @@ test("a storm that goes on in another form, and events of a process that did not
     error: error(`no reply from ${word(500 + index)} in the zone of ${word(700 + index)}`),
   }));
   expect(await joinStorms(world.deps)).toBe(60);
-  await moveGroups(world.db, { wait: true });
+  await moveGroups(world.db);
   const [wider, ...others] = await groups();
   expect(others).toEqual([]);
   expect(wider).toMatchObject({

@@ -28,9 +28,6 @@ const GROUPS_MAX = 10_000;
 const COMPARED_MAX = 500;
 /** Intake keeps all templates in memory. */
 const TEMPLATES_MAX = 1_000;
-/** Events are moved here for some tens of milliseconds; the round of the worker moves the rest. */
-const TURNS_AT_ONCE = 4;
-
 const WORKER = "worker";
 
 type Case = { family: string; sourceId: string; source: string };
@@ -63,7 +60,7 @@ export async function joinStorms({ db, clock }: Pick<Deps, "db" | "clock">): Pro
       pause: db.pause,
     });
     // Best effort: alerts and lists add up what is not moved yet, and the worker moves it.
-    if (members.length > 0) await moveGroups(db, { only: members, turns: TURNS_AT_ONCE }).catch(() => 0);
+    if (members.length > 0) await moveGroups(db, { only: members }).catch(() => 0);
     joined += members.length;
   }
   return joined;

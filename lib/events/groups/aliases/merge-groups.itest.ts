@@ -1,19 +1,23 @@
 import { describe, expect, test } from "vitest";
 import { mergeGroup, splitGroup } from "@/lib/events/groups/aliases/merge-groups";
 import { moveGroups } from "@/lib/events/groups/aliases/move-groups";
+import { regroupEvents } from "@/lib/events/groups/aliases/regroup-events";
 import { readGroupDetail } from "@/lib/events/groups/group-detail.read";
 import { listGroups } from "@/lib/events/groups/group-list.read";
 import { cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
 import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { parkEvents } from "@/lib/intake/park-events";
 import { evaluateAlerts } from "@/lib/observe/alerts/evaluate-alerts";
 import { alertRuleRequestSchema } from "@/lib/observe/alerts/rules/alert-rules.shapes";
 import { addAlertRule } from "@/lib/observe/alerts/rules/change-alert-rule";
 import { muteGroups } from "@/lib/observe/mutes/change-group-mute";
 import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
-import type { Db } from "@/lib/platform/database/db";
+import type { Db, Tx } from "@/lib/platform/database/db";
+import { deadLetter } from "@/lib/testing/letters";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 import { rollupDrift } from "@/lib/testing/rollup-drift";
+import { dyingDb, slowDb } from "@/lib/testing/troubled-db";
 
 const world = worldOfEachTest();
 const ADA = localViewer("ada");
@@ -179,17 +183,7 @@ describe("the move of a group", () => {
       `insert into group_aliases (fingerprint, target, reason, pattern, created_by) values ($1, $2, 'merge', '', 'ada')`,
       [bank, till],
     );
-    // The second transaction of this worker dies before it commits.
-    let transactions = 0;
-    const dying: Db = Object.assign(Object.create(world.db), {
-      transaction: (work: Parameters<Db["transaction"]>[0], options: Parameters<Db["transaction"]>[1]) =>
-        world.db.transaction(async (tx) => {
-          const result = await work(tx);
-          if (++transactions === 2) throw new Error("killed");
-          return result;
-        }, options),
-    });
-    await expect(moveGroups(dying)).rejects.toThrow("killed");
+    await expect(moveGroups(dyingDb(world.db, 2))).rejects.toThrow("killed");
     const left = async () => (await world.db.query("select 1 from dlq_events where fingerprint = $1", [bank])).length;
     expect(await left()).toBe(700);
     // One worker sends them, moves groups and folds, while two others move.
@@ -204,7 +198,12 @@ describe("the move of a group", () => {
       foldRollups(world.db),
     ]);
     expect(await world.ended(redrive.id)).toMatchObject({ delivered: 1_210 });
-    await moveGroups(world.db, { wait: true });
+    // The round of the worker may hold the rollups.
+    const unmoved = async () => {
+      await moveGroups(world.db);
+      return world.db.query("select 1 from dlq_events where fingerprint = $1", [bank]);
+    };
+    await expect.poll(unmoved).toEqual([]);
     done = true;
     await watch;
     expect(drifts).toEqual([]);
@@ -228,7 +227,7 @@ describe("the move of a group", () => {
     expect(await alerts()).toEqual([{ ...fired, key: `${till}@orders`, about: till }]);
   });
 
-  test("ends a mute rather than spreading it, forgets the group when it is quiet, and finds it when it is there again", async () => {
+  test("ends a mute rather than spreading it, and forgets the group when it is quiet", async () => {
     const [bank, till] = [await park("bank", 2), await park("till", 2)];
     const until = new Date(Date.now() + 3_600_000).toISOString();
     await muteGroups(world.deps, { fingerprints: [bank], source: null, until, reason: REASON }, ADA);
@@ -243,28 +242,115 @@ describe("the move of a group", () => {
     const known = () => world.db.query("select 1 from dlq_groups where fingerprint = $1", [bank]);
     expect(await known()).toHaveLength(1);
     await world.db.run("update dlq_groups set last_seen = now() - interval '2 minutes' where fingerprint = $1", [bank]);
+    await world.db.run("update group_aliases set due_at = now()");
     await moveGroups(world.db);
     expect(await known()).toEqual([]);
     const open = () => world.db.query("select 1 from group_aliases where moved_at is null");
     expect(await open()).toEqual([]);
-    // A process with the aliases of before parks once more: the group is found again.
-    await world.db.run(`update dlq_events set fingerprint = $1 where id = (select id from dlq_events limit 1)`, [bank]);
-    await world.db.run(
-      `insert into dlq_group_levels (fingerprint, source_id, status, n)
-       select f, s.id, 'PENDING', n from sources s, (values ($1, 1), ($2, -1)) v (f, n) where s.name = 'orders'`,
-      [bank, till],
-    );
-    await world.db.run(
-      `insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
-       select date_trunc('minute', now()), s.id, 'TIMEOUT', f, 'corrected', n from sources s, (values ($1, 1), ($2, -1)) v (f, n) where s.name = 'orders'`,
-      [bank, till],
-    );
+  });
+
+  test("keeps no group waiting for newer ones", async () => {
+    const [bank, till] = [await park("bank", 2), await park("till", 1)];
+    const alias = (print: string, count: number) =>
+      world.db.run(
+        `insert into group_aliases (fingerprint, target, reason, pattern, created_by)
+         select ${print}, $1, 'storm', '', 'worker' from generate_series(1, ${count}) n`,
+        [till],
+      );
+    // Groups of a storm that have no events left, and are still known.
     await world.db.run(
       `insert into dlq_groups (fingerprint, error_code, message_pattern, sample_event, first_seen, last_seen)
-       select $1, error_code, message_pattern, sample_event, now(), now() from dlq_groups where fingerprint = $2`,
-      [bank, till],
+       select 'storm-' || n, 'TIMEOUT', '', uuidv7(), now(), now() from generate_series(1, 2500) n`,
     );
+    await alias(`'${bank}'`, 1);
+    await alias("'storm-' || n", 2_500);
+    await moveGroups(world.db);
+    expect(await groupsOfEvents()).toEqual([{ fingerprint: till, n: 3 }]);
+    await world.db.run("update group_aliases set due_at = now() - interval '1 hour' where fingerprint <> $1", [bank]);
+    await world.db.run("update group_aliases set due_at = now() where fingerprint = $1", [bank]);
+    await park("bank", 1, { from: 10 });
     await moveGroups(world.db);
     expect(await groupsOfEvents()).toEqual([{ fingerprint: till, n: 4 }]);
+  });
+});
+
+describe("a batch that began before", () => {
+  /** A machine whose wall clock is an hour behind, and whose batch commits when it is let. */
+  async function slowBatch(group: string) {
+    const slow = slowDb(world.db);
+    const clock = { ...world.deps.clock, wallMs: () => world.deps.clock.wallMs() - 3_600_000 };
+    const letter = deadLetter({
+      ...{ eventId: `${group}-late`, aggregateId: null, version: null, errorCode: "TIMEOUT" },
+      error: { type: "BankDown", message: `${group} is away`, stack: null },
+    });
+    const arrivals = [{ source: "orders", letter }];
+    const parked = parkEvents({ ...world.deps, db: slow.db, clock }, arrivals, localViewer("slow"));
+    await slow.worked;
+    return async () => {
+      slow.commit();
+      expect(await parked).toEqual(["parked"]);
+    };
+  }
+  /** What a worker does in some minutes, of which none passes here. */
+  async function rounds(): Promise<void> {
+    for (let round = 0; round < 3; round++) {
+      await world.db.run(
+        "update dlq_groups set last_seen = now() - interval '2 minutes', examined = examined - 'notBefore'",
+      );
+      await world.db.run("update group_aliases set due_at = now()");
+      await moveGroups(world.db);
+      await regroupEvents(world.deps);
+    }
+  }
+
+  test("a merge ends in its target", async () => {
+    const [bank, till] = [await park("bank", 2), await park("till", 2)];
+    const commit = await slowBatch("bank");
+    await merge(bank, till);
+    await rounds();
+    await commit();
+    await rounds();
+    expect(await groupsOfEvents()).toEqual([{ fingerprint: till, n: 5 }]);
+    expect(await listed()).toEqual([[till, 5]]);
+    expect(await rollupDrift(world.db)).toEqual([]);
+    // And the group is done with.
+    expect(await world.db.query("select 1 from dlq_groups where fingerprint = $1", [bank])).toEqual([]);
+    expect(await world.db.query("select 1 from group_aliases where moved_at is null")).toEqual([]);
+  });
+
+  test("a split ends in the group that was split off", async () => {
+    const [bank, till] = [await park("bank", 2), await park("till", 2)];
+    await merge(bank, till);
+    const commit = await slowBatch("bank");
+    await splitGroup(world.deps, bank, ADA);
+    await rounds();
+    await commit();
+    await rounds();
+    expect(await listed()).toEqual([
+      [bank, 3],
+      [till, 2],
+    ]);
+    expect(await rollupDrift(world.db)).toEqual([]);
+    expect(await world.db.query("select 1 from dlq_groups where examined is not null")).toEqual([]);
+  });
+
+  test("rules that change at each of its tries is grouped by the last of them", async () => {
+    const [bank, till] = [await park("bank", 2), await park("till", 2)];
+    let changes = 0;
+    const db: Db = Object.assign(Object.create(world.db), {
+      transaction: async (work: (tx: Tx) => Promise<unknown>) => {
+        if (++changes === 4) await merge(bank, till);
+        else if (changes < 4) await world.db.run("update admission_revision set revision = revision + 1");
+        return world.db.transaction(work);
+      },
+    });
+    await rounds();
+    const letter = deadLetter({
+      ...{ eventId: "bank-hurried", aggregateId: null, version: null, errorCode: "TIMEOUT" },
+      error: { type: "BankDown", message: "bank is away", stack: null },
+    });
+    await parkEvents({ ...world.deps, db }, [{ source: "orders", letter }], localViewer("hurried"));
+    expect(changes).toBe(4);
+    expect(await groupsOfEvents()).toEqual([{ fingerprint: till, n: 5 }]);
   });
 });

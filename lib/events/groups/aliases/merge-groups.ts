@@ -1,17 +1,14 @@
 import { readGroupsMeant } from "@/lib/events/groups/aliases/aliases.read";
-import { groupsMeant } from "@/lib/events/groups/aliases/aliases.sql";
+import { EXAMINED_AGAIN, groupsMeant } from "@/lib/events/groups/aliases/aliases.sql";
 import { advanceAliases, storeAliases } from "@/lib/events/groups/aliases/aliases.write";
 import { moveGroups } from "@/lib/events/groups/aliases/move-groups";
-import { EXAMINED_AGAIN, regroupEvents } from "@/lib/events/groups/aliases/regroup-events";
+import { regroupEvents } from "@/lib/events/groups/aliases/regroup-events";
 import { type GroupMerged, type GroupMergeRequest, unknownGroup } from "@/lib/events/groups/groups.shapes";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { invalidFields } from "@/lib/platform/plain/problem.pure";
-
-/** What the answer waits for: the worker moves the rest of a large group. */
-const TURNS_AT_ONCE = 4;
 
 type MergeDeps = Pick<Deps, "db" | "clock">;
 type Known = { errorCode: string; pattern: string; sources: string[] };
@@ -50,7 +47,7 @@ export async function mergeGroup(
     return { fingerprint: from!, into: target! };
   });
   // Best effort: the merge is committed, and the worker moves what is left.
-  await moveGroups(db, { only: [merged.fingerprint], turns: TURNS_AT_ONCE }).catch(() => 0);
+  await moveGroups(db, { only: [merged.fingerprint] }).catch(() => 0);
   return merged;
 }
 
@@ -60,8 +57,12 @@ export async function mergeGroup(
  * comes along. The history of arrivals stays where it was counted. Throws DomainError `forbidden` where the viewer does not see
  * all events of the group that it is in, `unknown-group` for one that is in no other.
  */
-export async function splitGroup({ db, clock }: MergeDeps, fingerprint: string, viewer: Viewer): Promise<void> {
-  await db.transaction(async (tx) => {
+export async function splitGroup(
+  { db, clock, log }: MergeDeps & Pick<Deps, "log">,
+  fingerprint: string,
+  viewer: Viewer,
+): Promise<void> {
+  const from = await db.transaction(async (tx) => {
     await advanceAliases(tx);
     const [alias] = await tx.query<{ target: string; pattern: string }>(
       `select target, pattern from group_aliases
@@ -85,9 +86,10 @@ export async function splitGroup({ db, clock }: MergeDeps, fingerprint: string, 
       ...{ actor: viewer.name, action: "group.split", subjectKind: "group", subjectId: fingerprint, reason: null },
       ...{ before: { into: target }, after: null, count: 1, atMs: clock.wallMs() },
     });
+    return target;
   });
   // Best effort: the split is committed, and the worker moves what is left.
-  await regroupEvents(db, { turns: TURNS_AT_ONCE }).catch(() => 0);
+  await regroupEvents({ db, log }, { only: [from] }).catch(() => 0);
 }
 
 /** The group, when the viewer may change it: they see each source that it has events of, also of those that are still to be moved. */

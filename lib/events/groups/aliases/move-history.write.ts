@@ -1,15 +1,17 @@
+import { hasEvents } from "@/lib/events/groups/aliases/aliases.sql";
 import { FLOW_KINDS, type FlowTable, GROUP_FLOW } from "@/lib/observe/flow-tables.sql";
 import { arrivedEver } from "@/lib/observe/mutes/group-mutes.read";
 import type { Tx } from "@/lib/platform/database/db";
 
-/** A group and the one that stands for it. */
-export type Moving = { fingerprint: string; target: string; reason: string };
+/** A group and the one that stands for it. `settled`: no transaction is left that could park into it by the aliases of before. */
+export type Moving = { fingerprint: string; target: string; reason: string; settled: boolean };
 
-const GIVEN = "unnest($1::text[], $2::text[], $3::text[]) g (fingerprint, target, reason)";
+const GIVEN = "unnest($1::text[], $2::text[], $3::text[], $4::boolean[]) g (fingerprint, target, reason, settled)";
 const valuesOf = (moving: readonly Moving[]) => [
   moving.map(({ fingerprint }) => fingerprint),
   moving.map(({ target }) => target),
   moving.map(({ reason }) => reason),
+  moving.map(({ settled }) => settled),
 ];
 
 /** In one statement: an event that is parked meanwhile is seen together with its flow, and keeps the flow where it is. */
@@ -24,11 +26,10 @@ function moveFlow(): string {
         set ${FLOW_KINDS.map((kind) => `${kind} = ${table}.${kind} + excluded.${kind}`).join(", ")})`;
   return `with empty as materialized (
       select g.* from ${GIVEN}
-       where not exists (select from dlq_group_levels l where l.fingerprint = g.fingerprint
-                          group by l.source_id, l.status having sum(l.n) <> 0)),
+       where not ${hasEvents("g.fingerprint")}),
     logged as (update dlq_flow f set fingerprint = empty.target from empty where f.fingerprint = empty.fingerprint)
     ${GROUP_FLOW.map(moveIn).join("")}
-    select fingerprint, target, reason from empty`;
+    select fingerprint, target, reason, settled from empty`;
 }
 const MOVE_FLOW = moveFlow();
 
@@ -69,16 +70,17 @@ const QUIET = "1 minute";
 
 /**
  * Moves what is stored of groups without events: their flow, mutes, alerts and times; a group that has events is left as it
- * is. The caller holds the rollups.
+ * is. Those that are settled leave with their row; the others are looked at once more. Returns the groups that have events. The
+ * caller holds the rollups.
  */
-export async function moveHistory(tx: Tx, moving: readonly Moving[]): Promise<void> {
+export async function moveHistory(tx: Tx, moving: readonly Moving[]): Promise<Moving[]> {
   // In one order, as `touchGroups` locks them.
   await tx.query("select from dlq_groups where fingerprint = any($1::text[]) order by fingerprint for update", [
     [...new Set(moving.flatMap(({ fingerprint, target }) => [fingerprint, target]))],
   ]);
   await tx.run(MOVE_MUTES, valuesOf(moving));
   const empty = await tx.query<Moving>(MOVE_FLOW, valuesOf(moving));
-  if (empty.length === 0) return;
+  if (empty.length === 0) return [...moving];
   const values = valuesOf(empty);
   await tx.run(MOVE_ALERTS, values);
   await tx.run(
@@ -91,11 +93,15 @@ export async function moveHistory(tx: Tx, moving: readonly Moving[]): Promise<vo
          from times where g.fingerprint = times.target),
      gone as (
        delete from dlq_groups o using given
-        where o.fingerprint = given.fingerprint and o.last_seen < now() - interval '${QUIET}' returning o.fingerprint),
-     done as (
-       select fingerprint from given
-        where fingerprint in (select fingerprint from gone) or not exists (select from dlq_groups o where o.fingerprint = given.fingerprint))
-     update group_aliases a set moved_at = now() from done where a.fingerprint = done.fingerprint`,
+        where o.fingerprint = given.fingerprint and given.settled and o.last_seen < now() - interval '${QUIET}'
+       returning o.fingerprint),
+     looked as (
+       select fingerprint, settled and (fingerprint in (select fingerprint from gone)
+                or not exists (select from dlq_groups o where o.fingerprint = given.fingerprint)) as done from given)
+     update group_aliases a set moved_at = case when looked.done then now() end, due_at = now() + interval '${QUIET}'
+       from looked where a.fingerprint = looked.fingerprint`,
     values,
   );
+  const gone = new Set(empty.map(({ fingerprint }) => fingerprint));
+  return moving.filter(({ fingerprint }) => !gone.has(fingerprint));
 }

@@ -4,11 +4,14 @@ import { moveGroups } from "@/lib/events/groups/aliases/move-groups";
 import { regroupEvents } from "@/lib/events/groups/aliases/regroup-events";
 import { readGroupDetail } from "@/lib/events/groups/group-detail.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { evaluateAlerts } from "@/lib/observe/alerts/evaluate-alerts";
+import { alertRuleRequestSchema } from "@/lib/observe/alerts/rules/alert-rules.shapes";
+import { addAlertRule } from "@/lib/observe/alerts/rules/change-alert-rule";
 import { muteGroups } from "@/lib/observe/mutes/change-group-mute";
 import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
-import type { Db } from "@/lib/platform/database/db";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 import { rollupDrift } from "@/lib/testing/rollup-drift";
+import { dyingDb } from "@/lib/testing/troubled-db";
 
 const world = worldOfEachTest();
 const ADA = localViewer("ada");
@@ -66,23 +69,15 @@ test("events of older rules are grouped again, after a crash as well, with histo
   const until = new Date(Date.now() + 3_600_000).toISOString();
   const mute = { fingerprints: [OLD], source: null, until, more: 1_000, reason: "known" };
   const [muted] = await muteGroups(world.deps, mute, ADA);
-  let transactions = 0;
-  const dying: Db = Object.assign(Object.create(world.db), {
-    transaction: (work: Parameters<Db["transaction"]>[0], options: Parameters<Db["transaction"]>[1]) =>
-      world.db.transaction(async (tx) => {
-        const result = await work(tx);
-        if (++transactions === 2) throw new Error("killed");
-        return result;
-      }, options),
-  });
+  const dying = { ...world.deps, db: dyingDb(world.db, 2) };
   await expect(regroupEvents(dying)).rejects.toThrow("killed");
   expect(await rollupDrift(world.db)).toEqual([]);
   expect(await counts()).toEqual({ [OLD]: 450, [bank]: 250 });
-  await Promise.all([regroupEvents(world.db), regroupEvents(world.db), foldRollups(world.db)]);
-  await regroupEvents(world.db);
+  await Promise.all([regroupEvents(world.deps), regroupEvents(world.deps), foldRollups(world.db)]);
+  await regroupEvents(world.deps);
   expect(await counts()).toEqual({ [bank]: 600, [till]: 100 });
   expect(await rollupDrift(world.db)).toEqual([]);
-  await moveGroups(world.db, { wait: true });
+  await moveGroups(world.db);
   const { group } = await readGroupDetail(world.db, ADA, { fingerprint: OLD, within: {} }, Date.now());
   expect(group).toMatchObject({
     fingerprint: bank,
@@ -108,7 +103,7 @@ test("a group that a rule of admission named stays, and a merged one stays merge
     [mint],
   );
   await world.db.run("update dlq_groups set grouping_version = 1");
-  await regroupEvents(world.db);
+  await regroupEvents(world.deps);
   const after = await counts();
   expect(after).toMatchObject({ [till]: 5, [mint]: 3 });
   const [label] = Object.keys(after).filter((each) => each !== till && each !== mint);
@@ -118,4 +113,79 @@ test("a group that a rule of admission named stays, and a merged one stays merge
   expect(labelled).toEqual([{ label: "known to us" }]);
   const versions = await world.db.query("select distinct grouping_version as version from dlq_groups");
   expect(versions).toEqual([{ version: 2 }]);
+});
+
+test("a known group does not alert as new while its events wait to be grouped again, nor afterwards", async () => {
+  await world.db.run("delete from alert_rules");
+  const watch = { kind: "new-group", atLeast: 1, quietMs: 86_400_000, clearMs: 0 };
+  const rule = alertRuleRequestSchema.parse({ name: "New", severity: "warning", watch });
+  await addAlertRule({ ...world.deps, expires: true }, rule, ADA);
+  const alerted = async () => {
+    await evaluateAlerts({ ...world.deps, publicUrl: "https://parkade.example.com" }, 0);
+    const rows = await world.db.query<{ about: string }>(
+      "select subject ->> 'fingerprint' as about from alerts order by id",
+    );
+    return rows.map(({ about }) => about);
+  };
+  await park("bank", 3);
+  const bank = await fingerprintOf("bank");
+  await asOneOldGroup([bank]);
+  // The same failure, as the rules of now group it, and one of another code.
+  await world.park(1, () => ({
+    ...{ eventId: "again", errorCode: "TIMEOUT" },
+    error: { type: "BankDown", message: "bank is away", stack: null },
+  }));
+  await world.park(1, () => ({ eventId: "other", errorCode: "OTHER" }));
+  const [other] = await world.db.query<{ fingerprint: string }>(
+    "select fingerprint from dlq_groups where error_code = 'OTHER'",
+  );
+  expect(await alerted()).toEqual([other!.fingerprint]);
+  await regroupEvents(world.deps);
+  expect(await counts()).toMatchObject({ [bank]: 4 });
+  expect(await alerted()).toEqual([other!.fingerprint]);
+  await moveGroups(world.db);
+  await park("till", 1);
+  expect(await alerted()).toEqual([other!.fingerprint, await fingerprintOf("till")]);
+});
+
+test("small groups are examined together, and one whose examination fails keeps no other waiting", async () => {
+  const words = "abcdefghijklmnopqrstuvwxyz".split("");
+  const names = words.flatMap((one) => words.map((other) => `${one}${other}bank`)).slice(0, 400);
+  await world.park(names.length, (index) => ({
+    ...{ eventId: names[index]!, errorCode: "TIMEOUT" },
+    error: { type: "BankDown", message: `${names[index]} is away`, stack: null },
+  }));
+  await park("till", 8);
+  const till = await fingerprintOf("till");
+  await foldRollups(world.db);
+  await asOneOldGroup([till]);
+  await world.db.run("update dlq_groups set grouping_version = 1");
+  await world.db.run(`create function refuse() returns trigger language plpgsql as $$
+    begin if new.event_id = 'till-6' then raise 'this event is locked by a bug'; end if; return new; end $$`);
+  await world.db.run(
+    "create trigger refuse before update on dlq_events for each row when (old.fingerprint is distinct from new.fingerprint) execute function refuse()",
+  );
+  await regroupEvents(world.deps);
+  const old = () =>
+    world.db.query(
+      `select fingerprint, examined ->> 'fault' as fault, (examined ->> 'most')::int as most,
+              (examined ->> 'notBefore')::timestamptz > now() + interval '9 minutes' as later
+         from dlq_groups where grouping_version = 1`,
+    );
+  expect(await old()).toEqual([{ fingerprint: OLD, fault: "P0001", most: 4, later: true }]);
+  expect(await counts()).toMatchObject({ [OLD]: 8 });
+  const retry = async () => {
+    await world.db.run("update dlq_groups set examined = examined || jsonb_build_object('notBefore', now())");
+    await regroupEvents(world.deps);
+  };
+  await retry();
+  await retry();
+  // Half of the page each time: what stands before the event that fails is not kept waiting for it.
+  expect(await counts()).toMatchObject({ [OLD]: 2, [till]: 6 });
+  expect(await old()).toMatchObject([{ fingerprint: OLD, fault: "P0001" }]);
+  await world.db.run("drop trigger refuse on dlq_events");
+  await retry();
+  expect(await counts()).toMatchObject({ [till]: 8 });
+  expect(await old()).toEqual([]);
+  expect(await rollupDrift(world.db)).toEqual([]);
 });

@@ -1,103 +1,182 @@
 import { CURRENT_BODY, NEWEST_ERROR } from "@/lib/events/bodies.read";
 import { readGroupsMeant } from "@/lib/events/groups/aliases/aliases.read";
-import { advanceAliases, lockAliases, storeAliases } from "@/lib/events/groups/aliases/aliases.write";
+import { EXAMINED_AGAIN, hasEvents } from "@/lib/events/groups/aliases/aliases.sql";
+import { advanceAliases, lockAliases, moveAgain, storeAliases } from "@/lib/events/groups/aliases/aliases.write";
 import { type GroupAliases, groupOf } from "@/lib/events/groups/aliases/group-aliases.pure";
 import { type EventMove, moveEvents } from "@/lib/events/groups/aliases/move-events.write";
+import { TURNS_AT_ONCE } from "@/lib/events/groups/aliases/move-groups";
 import { type Fingerprint, fingerprintOf, GROUPING_VERSION, labelledGroup } from "@/lib/events/groups/fingerprint.pure";
 import type { AdmissionRecord } from "@/lib/intake/admission/admission.pure";
 import { readRulesInForce } from "@/lib/intake/admission/admission-rules.read";
 import { holdsRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import type { Db, Tx } from "@/lib/platform/database/db";
+import { OPEN_TRANSACTIONS } from "@/lib/platform/database/open-transactions.sql";
 import { retrying } from "@/lib/platform/database/retrying";
+import { UUID_MIN } from "@/lib/platform/ids";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { sqlState } from "@/lib/platform/postgres-pool";
 
 /** Events of one transaction, with their stacks. */
 const EVENTS_MAX = 250;
+/** Groups of one transaction: many have a single event. */
+const GROUPS_MAX = 250;
 const TURNS = 20;
-/** Old groups without events that one round is done with. */
-const EMPTY_MAX = 5_000;
 /** Groups among which the one with most events is looked for. */
 const COUNTED_MAX = 50;
-
-/** The version of a group whose events are examined again although the rules are the same: one was split off. */
-export const EXAMINED_AGAIN = 0;
+/** A group whose examination failed is examined again after this time, with half as many events at once. */
+const PUT_OFF = "10 minutes";
+/** How often a group that was split is looked at while transactions are open that began before the split. */
+const AWAIT = "10 seconds";
 
 /** How far a group has been examined, in the order of ids, and how many of its events belong to which groups now. */
-type Examined = { after: string; groups: Record<string, number>; family: string | null };
+type Examined = {
+  after: string;
+  groups: Record<string, number>;
+  family: string | null;
+  /** Of a group that was split: transactions that may still park into it by the aliases of before. When they have ended, it is examined once more. */
+  awaits?: string[];
+  /** Events of one transaction, once more of them have failed. */
+  most?: number;
+};
 type OldGroup = {
   fingerprint: string;
   version: number;
   pattern: string;
-  examined: Examined | null;
+  examined: Examined;
   target: string | null;
+  events: number;
+  /** Of a group that was split: the transactions that are open. */
+  open: string[] | null;
 };
+type RegroupDeps = Pick<Deps, "db" | "log">;
+/** `left`: groups that are not examined to their end, those that were not reached first. */
+type Turn = { moved: number; left: string[] };
 
 /**
  * Computes the groups of parked events again where earlier rules made them, or where a group was split: from the newest error of each
- * event, and through the aliases. Each transaction examines some events of one group and notes how far it is. A group that
- * all its events have left stands for the one that got most of them. Returns the number of events that were moved.
+ * event, and through the aliases. Each transaction examines some events of several groups and notes how far it is; no group keeps
+ * the others waiting, neither by its size nor by a failure. A group that all its events have left stands for the one that got
+ * most of them. `only`: these groups, at once. Returns the number of events that were moved.
  */
-export async function regroupEvents(db: Db, { turns = TURNS } = {}): Promise<number> {
+export async function regroupEvents(deps: RegroupDeps, { only }: { only?: readonly string[] } = {}): Promise<number> {
+  const turns = only ? TURNS_AT_ONCE : TURNS;
+  let queue = await readQueue(deps.db, only ?? null, turns * GROUPS_MAX);
   let moved = 0;
-  for (let turn = 0; turn < turns; turn++) {
-    const n = await retrying(() => db.transaction(regroupSome), { pause: db.pause });
-    if (n === null) break;
-    moved += n;
+  for (let turn = 0; turn < turns && queue.length > 0; turn++) {
+    const done = await examineHalving(deps, queue.slice(0, GROUPS_MAX));
+    if (done === null) break;
+    moved += done.moved;
+    queue = [...queue.slice(GROUPS_MAX), ...done.left];
   }
-  await retrying(() => passEmpty(db), { pause: db.pause });
   return moved;
 }
 
-const HAS_EVENTS = `exists (select from dlq_group_levels l where l.fingerprint = g.fingerprint
-  group by l.source_id, l.status having sum(l.n) > 0)`;
+/** Those of which nothing was examined yet come first, and of these the recent ones. */
+async function readQueue(db: Db, only: readonly string[] | null, most: number): Promise<string[]> {
+  const rows = await db.query<{ fingerprint: string }>(
+    `select fingerprint from dlq_groups
+      where grouping_version < $1 and ($2::text[] is null or fingerprint = any($2))
+        and coalesce((examined ->> 'notBefore')::timestamptz <= now(), true)
+      order by grouping_version > ${EXAMINED_AGAIN}, examined is not null, last_seen desc, fingerprint limit $3`,
+    [GROUPING_VERSION, only, most],
+    { name: "old-groups" },
+  );
+  return rows.map(({ fingerprint }) => fingerprint);
+}
 
-/** Of a group without events nothing can be computed: it keeps its name. */
-async function passEmpty(db: Db): Promise<void> {
+/**
+ * Where the examination fails, its groups are halved until the one that fails is alone: it is put off. null = another process
+ * examines.
+ */
+async function examineHalving(deps: RegroupDeps, names: readonly string[]): Promise<Turn | null> {
+  const { db } = deps;
+  try {
+    return await retrying(() => db.transaction((tx) => examineSome(tx, names)), { pause: db.pause });
+  } catch (error) {
+    if (error instanceof DomainError && error.code === "store-unavailable") throw error;
+    if (names.length === 1) {
+      await putOff(deps, names[0]!, error);
+      return { moved: 0, left: [] };
+    }
+    const middle = names.length >> 1;
+    const first = await examineHalving(deps, names.slice(0, middle));
+    const second = await examineHalving(deps, names.slice(middle));
+    return first && second && { moved: first.moved + second.moved, left: [...first.left, ...second.left] };
+  }
+}
+
+const EVENTS_OF_GROUP =
+  "(select coalesce(sum(l.n), 0) from dlq_group_levels l where l.fingerprint = g.fingerprint)::bigint";
+const NOTHING_EXAMINED: Examined = { after: UUID_MIN, groups: {}, family: null };
+
+async function putOff({ db, log }: RegroupDeps, fingerprint: string, error: unknown): Promise<void> {
+  log.warn({ err: error, fingerprint }, `the events of a group could not be grouped again: retrying in ${PUT_OFF}`);
   await db.run(
-    `with empty as materialized (
-       select fingerprint from dlq_groups g where grouping_version < $1 and not ${HAS_EVENTS}
-        order by grouping_version, fingerprint limit ${EMPTY_MAX})
-     update dlq_groups g set grouping_version = $1, examined = null from empty where g.fingerprint = empty.fingerprint`,
-    [GROUPING_VERSION],
+    `update dlq_groups g
+        set examined = $3::jsonb || coalesce(examined, '{}') || jsonb_build_object(
+              'fault', $4::text, 'notBefore', now() + interval '${PUT_OFF}',
+              'most', greatest(1, least(coalesce((examined ->> 'most')::int, ${EVENTS_MAX}), ${EVENTS_OF_GROUP}) / 2))
+      where fingerprint = $1 and grouping_version < $2`,
+    [fingerprint, GROUPING_VERSION, JSON.stringify(NOTHING_EXAMINED), codeOf(error)],
   );
 }
 
-/** null = there is nothing to do, or another process does it. */
-async function regroupSome(tx: Tx): Promise<number | null> {
+/** Not its words, which may quote an event: the log has these. */
+function codeOf(error: unknown): string {
+  if (error instanceof DomainError) return error.code;
+  return sqlState(error) ?? (error instanceof Error ? error.name : "unknown");
+}
+
+/** Examines the next events of these groups, as far as one page holds them. null = another process does it. */
+async function examineSome(tx: Tx, names: readonly string[]): Promise<Turn | null> {
   if (!(await holdsRollups(tx))) return null;
-  const [group] = await tx.query<OldGroup>(
-    `select g.fingerprint, g.grouping_version as version, g.message_pattern as pattern, g.examined,
-            nullif(a.target, g.fingerprint) as target
-       from dlq_groups g left join group_aliases a on a.fingerprint = g.fingerprint
-      where g.grouping_version < $1 order by g.grouping_version, g.last_seen desc, g.fingerprint limit 1`,
-    [GROUPING_VERSION],
-    { name: "old-group" },
+  // What they decide stays as it is meanwhile.
+  await lockAliases(tx);
+  const groups = await readOldGroups(tx, names);
+  // Nothing can be computed of a group without events: it keeps its name. Where another group stands for one, its events came back
+  // from an archive: they are moved there.
+  const passed = groups.filter(({ events, target }) => events === 0 || target !== null);
+  await moveAgain(
+    tx,
+    passed.map(({ fingerprint }) => fingerprint),
   );
-  if (!group) return null;
-  if (group.target !== null) {
-    // Events of an archive came back into a group for which another one stands: they are moved there.
-    await tx.run("update group_aliases set moved_at = null where fingerprint = $1", [group.fingerprint]);
-    await endExamination(tx, group.fingerprint, null);
-    return 0;
-  }
+  const own = groups.filter((group) => !passed.includes(group));
   const { aliases } = await readRulesInForce(tx);
-  const events = await readEvents(tx, group);
-  const examined = examine(group, events, aliases);
-  await insertGroups(tx, examined.found);
-  const moved = await moveEvents(tx, examined.moves);
-  if (events.length === EVENTS_MAX) {
-    await tx.run("update dlq_groups set examined = $2 where fingerprint = $1", [
-      group.fingerprint,
-      JSON.stringify(examined.state),
-    ]);
-    return moved;
-  }
-  await endExamination(tx, group.fingerprint, examined.state.family);
-  if (group.version !== EXAMINED_AGAIN) await replaceIfLeft(tx, group, examined.state);
-  return moved;
+  const found = new Map<string, FoundGroup>();
+  const pages = (await readPages(tx, own)).map((page) => examine(page, aliases, found));
+  await insertGroups(tx, [...found.values()]);
+  const moved = await moveEvents(
+    tx,
+    pages.flatMap(({ moves }) => moves),
+  );
+  const ended = pages.filter(({ next }) => next === "end");
+  const going = pages.filter(({ next }) => next !== "end");
+  await noteExamined(tx, going);
+  await endExamination(tx, [...ended, ...passed.map((group) => ({ group, state: group.examined }))]);
+  await replaceLeft(tx, ended);
+  const reached = new Set(pages.map(({ group }) => group.fingerprint));
+  const later = own.flatMap(({ fingerprint }) => (reached.has(fingerprint) ? [] : fingerprint));
+  return { moved, left: [...later, ...going.flatMap(({ group, next }) => (next === "now" ? group.fingerprint : []))] };
+}
+
+function readOldGroups(tx: Tx, names: readonly string[]): Promise<OldGroup[]> {
+  return tx.query<OldGroup>(
+    `with open as materialized (select ${OPEN_TRANSACTIONS} as ids)
+     select g.fingerprint, g.grouping_version as version, g.message_pattern as pattern, coalesce(g.examined, $3::jsonb) as examined,
+            nullif(a.target, g.fingerprint) as target, case when g.grouping_version = ${EXAMINED_AGAIN} then open.ids end as open,
+            ${EVENTS_OF_GROUP} as events
+       from unnest($1::text[]) with ordinality w (name, n) join dlq_groups g on g.fingerprint = w.name cross join open
+       left join group_aliases a on a.fingerprint = g.fingerprint
+      where g.grouping_version < $2 order by w.n`,
+    [names, GROUPING_VERSION, JSON.stringify(NOTHING_EXAMINED)],
+    { name: "groups-to-examine" },
+  );
 }
 
 type StoredError = {
   id: string;
+  group: string;
   source: string;
   errorCode: string;
   firstMs: number;
@@ -107,55 +186,92 @@ type StoredError = {
   errorStack: string | null;
   record: AdmissionRecord | null;
 };
+/** Events of a group; `whole`: it has no further ones. */
+type Page = { group: OldGroup; events: StoredError[]; whole: boolean };
 
-/** The next events of the group in the order of their ids. Each source and status is a range of an index. */
-function readEvents(tx: Tx, { fingerprint, examined }: OldGroup): Promise<StoredError[]> {
-  return tx.query<StoredError>(
-    `with kinds as materialized (
-       select source_id, status from dlq_group_levels where fingerprint = $1 group by 1, 2 having sum(n) > 0),
+const mostOf = ({ examined }: OldGroup) => examined.most ?? EVENTS_MAX;
+
+/**
+ * The next events of these groups, in the order of their ids, as far as they fit into one page. Each source and status of a group
+ * is a range of an index.
+ */
+async function readPages(tx: Tx, groups: readonly OldGroup[]): Promise<Page[]> {
+  let room = EVENTS_MAX;
+  const asked = groups.filter((group) => {
+    const fits = room > 0;
+    room -= Math.min(group.events, mostOf(group));
+    return fits;
+  });
+  const rows = await tx.query<StoredError>(
+    `with asked as materialized (
+       select * from unnest($1::text[], $2::uuid[], $3::int[]) with ordinality w (fingerprint, after, most, place)),
      page as materialized (
-       select e.id from kinds k cross join lateral (
-         select id from dlq_events e
-          where e.fingerprint = $1 and e.source_id = k.source_id and e.status = k.status and e.id > $2::uuid
-          order by e.id limit ${EVENTS_MAX}) e
-        order by e.id limit ${EVENTS_MAX})
-     select e.id, s.name as source, e.error_code as "errorCode", e.first_seen as "firstMs", e.bounces, ${NEWEST_ERROR}
+       select w.place, w.fingerprint, e.id from asked w cross join lateral (
+         select e.id from (
+           select l.source_id, l.status from dlq_group_levels l where l.fingerprint = w.fingerprint group by 1, 2 having sum(l.n) > 0) k
+          cross join lateral (
+           select id from dlq_events e
+            where e.fingerprint = w.fingerprint and e.source_id = k.source_id and e.status = k.status and e.id > w.after
+            order by e.id limit ${EVENTS_MAX}) e
+          order by e.id limit w.most) e
+        order by w.place, e.id limit ${EVENTS_MAX})
+     select e.id, page.fingerprint as group, s.name as source, e.error_code as "errorCode", e.first_seen as "firstMs", e.bounces,
+            ${NEWEST_ERROR}
        from page join dlq_events e on e.id = page.id join sources s on s.id = e.source_id ${CURRENT_BODY}
-      order by e.id`,
-    [fingerprint, examined?.after ?? "00000000-0000-0000-0000-000000000000"],
+      order by page.place, e.id`,
+    [asked.map(({ fingerprint }) => fingerprint), asked.map(({ examined }) => examined.after), asked.map(mostOf)],
     { name: "events-to-examine" },
   );
+  const events = Map.groupBy(rows, ({ group }) => group);
+  // The last group of a full page may have more, and those behind it were not reached.
+  const cut =
+    rows.length === EVENTS_MAX ? asked.findIndex(({ fingerprint }) => fingerprint === rows.at(-1)!.group) : -1;
+  return (cut === -1 ? asked : asked.slice(0, cut + 1)).map((group, place) => {
+    const its = events.get(group.fingerprint) ?? [];
+    return { group, events: its, whole: place !== cut && its.length < mostOf(group) };
+  });
 }
 
 /** A group that has events of the page, with one of them and the times of the first and the last. */
 type FoundGroup = Fingerprint & { errorCode: string; sample: string; firstMs: number; lastMs: number };
 
-function examine({ fingerprint, examined }: OldGroup, events: readonly StoredError[], aliases: GroupAliases) {
-  const found = new Map<string, FoundGroup>();
+type Examination = Pick<Page, "group"> & {
+  moves: EventMove[];
+  state: Examined;
+  /** When it goes on. */
+  next: "now" | "later" | "end";
+};
+
+/** Adds the groups that the events belong to. */
+function examine({ group, events, whole }: Page, aliases: GroupAliases, found: Map<string, FoundGroup>): Examination {
+  const { fingerprint, examined } = group;
   const moves: EventMove[] = [];
-  const state: Examined = {
-    after: events.at(-1)?.id ?? examined?.after ?? "",
-    groups: { ...examined?.groups },
-    family: examined?.family ?? null,
-  };
+  const { groups: known, family, most } = examined;
+  const awaits = examined.awaits ?? group.open ?? undefined;
+  const groups = { ...known };
+  const state: Examined = { after: events.at(-1)?.id ?? examined.after, groups, family, most, awaits };
   for (const event of events) {
     const computed = computedGroup(event);
     if (computed.fingerprint === fingerprint) state.family = computed.family;
-    const group = groupOf(computed, event.source, aliases);
+    const own = groupOf(computed, event.source, aliases);
+    if (own.fingerprint === fingerprint) continue;
     const { id, errorCode, firstMs, bounces } = event;
-    if (group.fingerprint === fingerprint) continue;
-    moves.push({ id, from: fingerprint, to: group.fingerprint, bounces });
-    const known = found.get(group.fingerprint);
-    const first = Math.min(firstMs, known?.firstMs ?? firstMs);
-    const last = Math.max(firstMs, known?.lastMs ?? firstMs);
+    moves.push({ id, from: fingerprint, to: own.fingerprint, bounces });
+    const before = found.get(own.fingerprint);
+    const first = Math.min(firstMs, before?.firstMs ?? firstMs);
+    const last = Math.max(firstMs, before?.lastMs ?? firstMs);
     // The text of a group is that of its own failures, where it has some.
-    const text = known && computed.fingerprint !== group.fingerprint ? known : group;
-    found.set(group.fingerprint, { ...text, errorCode, sample: id, firstMs: first, lastMs: last });
-    if (group.fingerprint in state.groups || Object.keys(state.groups).length < COUNTED_MAX) {
-      state.groups[group.fingerprint] = (state.groups[group.fingerprint] ?? 0) + 1;
+    const text = before && computed.fingerprint !== own.fingerprint ? before : own;
+    found.set(own.fingerprint, { ...text, errorCode, sample: id, firstMs: first, lastMs: last });
+    if (own.fingerprint in groups || Object.keys(groups).length < COUNTED_MAX) {
+      groups[own.fingerprint] = (groups[own.fingerprint] ?? 0) + 1;
     }
   }
-  return { found: [...found.values()], moves, state };
+  if (!whole) return { group, moves, state, next: "now" };
+  if (awaits === undefined || awaits.length === 0) return { group, moves, state, next: "end" };
+  // They were asked for before the events were read: what those that have ended have parked may stand before the place that is reached.
+  if (awaits.some((id) => group.open!.includes(id))) return { group, moves, state, next: "later" };
+  return { group, moves, state: { ...NOTHING_EXAMINED, family: state.family, most, awaits: [] }, next: "now" };
 }
 
 function computedGroup({ errorCode, errorType, errorMessage, errorStack, record }: StoredError): Fingerprint {
@@ -188,30 +304,54 @@ async function insertGroups(tx: Tx, groups: readonly FoundGroup[]): Promise<void
     ],
     { name: "insert-groups" },
   );
-  // Where another group stands for one of them, its events are to be moved on.
-  await tx.run(
-    "update group_aliases set moved_at = null where fingerprint = any($1::text[]) and target <> fingerprint",
-    [sorted.map(({ fingerprint }) => fingerprint)],
+  await moveAgain(
+    tx,
+    sorted.map(({ fingerprint }) => fingerprint),
   );
 }
 
-/** `family`: of those of its events that stay; null = none does. */
-async function endExamination(tx: Tx, fingerprint: string, family: string | null): Promise<void> {
+async function noteExamined(tx: Tx, going: readonly Examination[]): Promise<void> {
   await tx.run(
-    "update dlq_groups set grouping_version = $2, examined = null, family = coalesce($3, family) where fingerprint = $1",
-    [fingerprint, GROUPING_VERSION, family],
+    `update dlq_groups g
+        set examined = case when w.next = 'later' then w.state || jsonb_build_object('notBefore', now() + interval '${AWAIT}') else w.state end
+       from unnest($1::text[], $2::jsonb[], $3::text[]) w (fingerprint, state, next) where g.fingerprint = w.fingerprint`,
+    [
+      going.map(({ group }) => group.fingerprint),
+      going.map(({ state }) => JSON.stringify(state)),
+      going.map(({ next }) => next),
+    ],
+  );
+}
+
+async function endExamination(tx: Tx, ended: readonly Pick<Examination, "group" | "state">[]): Promise<void> {
+  await tx.run(
+    `update dlq_groups g set grouping_version = $3, examined = null, family = coalesce(w.family, g.family)
+       from unnest($1::text[], $2::text[]) w (fingerprint, family) where g.fingerprint = w.fingerprint`,
+    [ended.map(({ group }) => group.fingerprint), ended.map(({ state }) => state.family), GROUPING_VERSION],
   );
 }
 
 /** A group that all its events have left stands for the one that got most of them. */
-async function replaceIfLeft(tx: Tx, { fingerprint, pattern }: OldGroup, { groups }: Examined): Promise<void> {
-  const [most] = Object.entries(groups).sort(([, one], [, other]) => other - one);
-  if (!most) return;
-  await lockAliases(tx);
-  const [left] = await tx.query(`select from dlq_groups g where fingerprint = $1 and not ${HAS_EVENTS}`, [fingerprint]);
-  const [target] = await readGroupsMeant(tx, [most[0]]);
-  if (!left || target === undefined || target === fingerprint) return;
-  const alias = { fingerprint, target, reason: "rules", pattern, note: null } as const;
+async function replaceLeft(tx: Tx, ended: readonly Examination[]): Promise<void> {
+  const emptied = ended.flatMap(({ group: { fingerprint, version, pattern }, state }) => {
+    const [most] = Object.entries(state.groups).sort(([, one], [, other]) => other - one);
+    return most && version !== EXAMINED_AGAIN ? [{ fingerprint, pattern, most: most[0] }] : [];
+  });
+  if (emptied.length === 0) return;
+  const rows = await tx.query<{ fingerprint: string }>(
+    `select w.fingerprint from unnest($1::text[]) w (fingerprint) where not ${hasEvents("w.fingerprint")}`,
+    [emptied.map(({ fingerprint }) => fingerprint)],
+  );
+  const left = new Set(rows.map(({ fingerprint }) => fingerprint));
+  const targets = await readGroupsMeant(
+    tx,
+    emptied.map(({ most }) => most),
+  );
+  const aliases = emptied.flatMap(({ fingerprint, pattern }, place) => {
+    const target = targets[place]!;
+    if (!left.has(fingerprint) || left.has(target)) return [];
+    return [{ fingerprint, target, reason: "rules", pattern, note: null } as const];
+  });
   // New events never have the old fingerprint: intake needs to know only of what pointed to it.
-  if ((await storeAliases(tx, [alias], "worker")) > 0) await advanceAliases(tx);
+  if ((await storeAliases(tx, aliases, "worker")) > 0) await advanceAliases(tx);
 }

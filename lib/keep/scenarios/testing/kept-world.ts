@@ -16,6 +16,7 @@ import { forgetData } from "@/lib/keep/forget/forget-data";
 import { removeEvents } from "@/lib/keep/removal/remove-events";
 import { type KeepDeps, WORKS, type Work } from "@/lib/keep/scenarios/testing/keep-works";
 import { systemClock } from "@/lib/platform/clock";
+import { UUID_MIN } from "@/lib/platform/ids";
 import { deadLetter } from "@/lib/testing/letters";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 import { testVersitygw, versitygwMissing } from "@/lib/testing/versitygw";
@@ -47,7 +48,6 @@ export const PLACES: { name: string; missing: string | null; open(): Promise<Pla
 const PERSONS = { hers: "grace.hopper@example.org", his: "alan.turing@example.org" };
 const ADA = localViewer("ada");
 const DAY_MS = 86_400_000;
-const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
 export type KeptEvent = { eventId: string; of: "hers" | "his" | "nobody"; ignored: boolean };
 
@@ -157,7 +157,7 @@ export function keptWorldOfEachTest(open: () => Promise<Place>) {
   async function faults(scope: { source?: string } = {}): Promise<unknown[]> {
     const found: unknown[] = [];
     // Where there is no object, a first page is refused, and a later one is empty.
-    for (let after: string | null = FIRST_ID; after !== null; ) {
+    for (let after: string | null = UUID_MIN; after !== null; ) {
       const answer = await verifyArchive({ db: world.db, archive }, { ...scope, after }, ADA);
       found.push(...answer.faults);
       after = answer.next;

@@ -47,6 +47,8 @@ export type GroupFact = OfSource & {
   /** Arrivals of the present run. */
   arrived: number;
   parked: number;
+  /** Groups that earlier rules made of its source and error code wait to be grouped again: it may be one of them. */
+  mayBeKnown: boolean;
 };
 
 export type TargetFact = {

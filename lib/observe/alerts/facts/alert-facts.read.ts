@@ -41,6 +41,8 @@ type Needs = {
   nowMs: number;
   /** Checks the contracts of all targets. */
   contracts: () => Promise<ContractFact[]>;
+  /** Rejects when the groups of storms are not joined: each of them would alert as a group of its own. */
+  stormsJoined?: Promise<unknown>;
 };
 
 /**
@@ -49,7 +51,7 @@ type Needs = {
  */
 export async function readAlertFacts(
   db: Queryable,
-  { bodies, watched, muted, nowMs, contracts }: Needs,
+  { bodies, watched, muted, nowMs, contracts, stormsJoined }: Needs,
   note: (error: unknown, part: string) => void,
 ): Promise<AlertFacts> {
   const kinds = new Set(bodies.map(({ kind }) => kind));
@@ -79,7 +81,10 @@ export async function readAlertFacts(
     outcomes: await part("outcomes", settling.length > 0, () =>
       byWindow(settling, (ms) => readOutcomesOf(db, ms, nowMs)),
     ),
-    groups: await part("groups", groups, () => readLateGroups(db, watched, nowMs)),
+    groups: await part("groups", groups, async () => {
+      await stormsJoined;
+      return readLateGroups(db, watched, nowMs);
+    }),
     targets: await part("targets", kinds.has("breaker") || kinds.has("healing"), () => readTargetFacts(db)),
     sources: await part("sources", kinds.has("source"), () => readSourceFacts(db)),
     contracts: await part("contracts", kinds.has("contract"), contracts),

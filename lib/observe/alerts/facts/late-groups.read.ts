@@ -1,4 +1,4 @@
-import { groupsMeant } from "@/lib/events/groups/aliases/aliases.sql";
+import { groupsMeant, waitsForRules } from "@/lib/events/groups/aliases/aliases.sql";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { maskText } from "@/lib/guard/masking/mask-text.pure";
 import type { GroupFact } from "@/lib/observe/alerts/facts/alert-facts.pure";
@@ -42,9 +42,14 @@ export async function readLateGroups(
      chosen as (
        select coalesce(l.fingerprint, a.fingerprint) as fingerprint, coalesce(l.source_id, a.source_id) as source_id,
               least(l.run_since, a.since) as run_since, l.last, a.since, coalesce(l.arrived, 0) as arrived
-         from late l full join asked a on a.fingerprint = l.fingerprint and a.source_id = l.source_id)
+         from late l full join asked a on a.fingerprint = l.fingerprint and a.source_id = l.source_id),
+     waiting as materialized (
+       select distinct o.error_code, l.source_id from dlq_groups o join dlq_group_levels l on l.fingerprint = o.fingerprint
+        where ${waitsForRules("o")})
      select b.fingerprint, s.name as source, g.error_code as "errorCode", g.message_pattern as pattern,
-            g.first_seen as "firstSeenMs", b.run_since as "runSinceMs", before.at as "beforeMs",
+            least(g.first_seen, (select min(o.first_seen) from group_aliases a join dlq_groups o on o.fingerprint = a.fingerprint
+              where a.target = g.fingerprint and a.moved_at is null)) as "firstSeenMs",
+            (g.error_code, b.source_id) in (select error_code, source_id from waiting) as "mayBeKnown", b.run_since as "runSinceMs", before.at as "beforeMs",
             coalesce(b.last, later.at) as "lastMs", greatest(b.arrived, later.n)::bigint as arrived,
             coalesce((select sum(l.n) from dlq_group_levels l
               where l.fingerprint = any(${groupsMeant("array[b.fingerprint]", { unmoved: true })})

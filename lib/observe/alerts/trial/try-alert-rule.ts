@@ -136,7 +136,7 @@ async function readPastGroups(db: Queryable, watch: GroupRule, fromMs: number): 
   const masks = await readMasks(db);
   return rows.map(({ pattern, fromMs: atMs, beforeMs, n, ...row }) => {
     const group = { ...row, pattern: maskText(pattern, masks.of(row.source)), arrived: n, runSinceMs: atMs, beforeMs };
-    const rest = { firstSeenMs: atMs, lastMs: atMs, parked: n };
+    const rest = { firstSeenMs: atMs, lastMs: atMs, parked: n, mayBeKnown: false };
     const sentence =
       watch.kind === "new-group" ? words.newGroup({ ...group, ...rest }) : words.groupBack({ ...group, ...rest });
     return { key: `${row.fingerprint}@${row.source}`, fromMs: atMs, toMs: atMs + HOUR_MS, peak: n, sentence };
