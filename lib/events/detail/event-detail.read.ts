@@ -18,6 +18,7 @@ import { EVENT_COLUMNS } from "@/lib/events/list/event-rows.read";
 import { maskBody, maskData, maskHeaders, maskNullable, maskOrigin, maskTags } from "@/lib/guard/masking/mask.pure";
 import { type MaskSet, NOTHING_MASKED, setFor } from "@/lib/guard/masking/mask-rule.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
+import { maskText } from "@/lib/guard/masking/mask-text.pure";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { assertMay, may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { AdmissionRecord } from "@/lib/intake/admission/admission.pure";
@@ -161,8 +162,8 @@ async function readDetail(db: Queryable, viewer: Viewer, { id, nowMs, reveals }:
     aggregate: aggregate.members,
     heldBy: aggregate.heldBy,
     heldBehind: aggregate.heldBehind,
-    control: deciding && controlOut(deciding),
-    controls: applied.map(controlOut),
+    control: deciding && controlOut(deciding, set),
+    controls: applied.map((control) => controlOut(control, set)),
     group: pattern === null ? null : { fingerprint: row.fingerprint, pattern: text(pattern), parked },
     target: { main: targetAddress(source, "main"), slow: targetAddress(source, "slow") },
     links: linksOf(templates, { ...row, atMs: Date.parse(row.failedAt ?? row.firstSeen) }),
@@ -313,8 +314,9 @@ async function readAggregate(
   };
 }
 
-function controlOut(control: ControlRow): AppliedControl {
+function controlOut(control: ControlRow, set: MaskSet): AppliedControl {
   const { id, kind, scope, value, source, aggregateType, reason, origin, createdBy } = control;
   const expiresAt = isoOrNull(control.expiresAtMs);
-  return { id, kind, scope, value, source, aggregateType, reason, origin, createdBy, expiresAt };
+  const shown = maskText(reason, set);
+  return { id, kind, scope, value, source, aggregateType, reason: shown, origin, createdBy, expiresAt };
 }

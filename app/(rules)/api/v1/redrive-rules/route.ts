@@ -20,7 +20,7 @@ export const POST = handle({
   idempotent: true,
   status: 201,
   answer: redriveRuleSchema,
-  problems: ["name-taken", "unknown-source"],
+  problems: ["name-taken", "unknown-source", "masked-value"],
   links: { getRedriveRule: BODY_ID, changeRedriveRule: BODY_ID, deleteRedriveRule: BODY_ID },
   run: (call) =>
     once(call, async () => {
