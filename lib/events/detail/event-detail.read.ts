@@ -183,6 +183,14 @@ export async function bodyOf(body: FormedBody, set: MaskSet): Promise<BodyOut> {
   return shownBody(body, await decodeBody(body), set);
 }
 
+/** Whether the rules mask anything of a message. It is judged by what a viewer is shown: of an encoded body by the decoded text, too. */
+export async function holdsMasked(message: FormedBody, set: MaskSet): Promise<boolean> {
+  const headers = maskHeaders(message.headers, set);
+  if (message.headers.some(([, value], index) => value !== headers[index]![1])) return true;
+  const { masked, decoded } = await bodyOf(message, set);
+  return masked || (decoded !== null && decoded.maskedCount !== 0);
+}
+
 /**
  * A payload with what the rules mask replaced. Bytes that are no text are left out, since nothing is known about them; so is a
  * text of which the decoded one is masked, and one that can hide what could not be decoded: a viewer can decode it by hand.

@@ -102,22 +102,6 @@ export function maskHeaders(headers: readonly Header[], set: MaskSet): Header[] 
   });
 }
 
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
-/** Whether the rules mask anything of a message. Bytes that are no text are masked as a whole. */
-export function holdsMasked(
-  { payload, headers }: { payload: Uint8Array; headers: readonly Header[] },
-  set: MaskSet,
-): boolean {
-  const shown = maskHeaders(headers, set);
-  if (headers.some(([, value], index) => value !== shown[index]![1])) return true;
-  try {
-    return maskBody(utf8.decode(payload), set).count !== 0;
-  } catch {
-    return true;
-  }
-}
-
 /** A header's bytes in base64 are shown only when they hold nothing that is masked. */
 function maskBytes(base64: string, set: MaskSet): string {
   let text: string;
