@@ -1009,6 +1009,42 @@ describe("a viewer who may not reveal", () => {
     expect(hidden.body).toMatchObject({ items: [] });
   });
 
+  test("has a search stored and shown as it was asked", async () => {
+    const viewer: Viewer = { ...VIEWS, actions: ["view", "redrive", "remove"] };
+    const select = { filter: { q: "login failed" } };
+    const stored = async (table: string, id: string) => {
+      const rows = await web.deps.db.query<{ selection: object }>(
+        `select selection - 'asOfMs' as selection from ${table} where id = $1`,
+        [id],
+      );
+      return rows[0]!.selection;
+    };
+    const verify = { select, mode: "verify" };
+    const redrive = (await ask(viewer, "POST api/v1/redrives/route.ts", post(verify))).body as { id: string };
+    expect(redrive).toMatchObject({ total: 3 });
+    expect(await stored("redrives", redrive.id)).toEqual(select);
+    const params = { id: redrive.id };
+    expect((await ask(viewer, "GET api/v1/redrives/[id]/route.ts", { params })).body).toMatchObject({
+      selection: select,
+      reason: "Dry run of all that match q:login failed",
+    });
+    // A worker walks it: it keeps the groups until it ends.
+    const remove = { select, reason: "old" };
+    const removal = (await ask(viewer, "POST api/v1/events/remove/route.ts", post(remove))).body as { id: string };
+    const groups = { fingerprint: [expect.any(String)] };
+    expect(await stored("bulk_operations", removal.id)).toEqual({ filter: groups, asked: select.filter });
+    const one = { params: { id: removal.id } };
+    const { body: operation } = await ask(viewer, "GET api/v1/operations/[id]/route.ts", one);
+    expect(operation).toMatchObject({ selection: select });
+    const entry = { params: {}, query: "?action=event.removed&limit=1" };
+    const { body: audit } = await ask(ADMIN, "GET api/v1/audit/route.ts", entry);
+    expect((audit as { items: object[] }).items).toMatchObject([{ after: select }]);
+    const cancel = post({ action: "cancel" }, one.params);
+    expect((await ask(ADMIN, "PATCH api/v1/operations/[id]/route.ts", cancel)).status).toBe(200);
+    expect(await stored("bulk_operations", removal.id)).toEqual(select);
+    await ask(ADMIN, "PATCH api/v1/redrives/[id]/route.ts", post({ action: "cancel" }, params));
+  });
+
   test("gets no event whole: an export of lines holds what is stored", async () => {
     const route = "GET api/v1/events/export/route.ts";
     const lines = await ask(VIEWS, route, { query: "?errorCode=LOGIN&reason=no" });

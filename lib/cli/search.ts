@@ -13,12 +13,15 @@ export async function search(call: Call): Promise<number> {
 
 async function list(call: Call): Promise<number> {
   const { line, terminal, clock } = call;
-  const page = await readPages<ListedEvent>(call, "api/v1/events", line.filter);
+  const sort = line.text("sort");
+  const query = new URLSearchParams(line.filter);
+  if (sort !== null) query.set("sort", sort);
+  const page = await readPages<ListedEvent>(call, "api/v1/events", query);
   const { items, nextCursor } = page;
   await printAnswer(call, page, () =>
     terminal.columns === null
       ? tableText(items, EVENT_COLUMNS, null)
-      : tableText(items, EVENT_COLUMNS_NARROW(clock.wallMs()), terminal.columns),
+      : tableText(items, EVENT_COLUMNS_NARROW(clock.wallMs(), sort !== null), terminal.columns),
   );
   if (items.length === 0) terminal.say("No event matches.");
   else if (nextCursor !== null) terminal.say(moreText(items, "--limit, or --count"));
@@ -79,8 +82,14 @@ export const EVENT_COLUMNS: readonly Column<ListedEvent>[] = [
 ];
 
 /** For a terminal: without the id, and with the age in place of the time. */
-function EVENT_COLUMNS_NARROW(nowMs: number): readonly Column<ListedEvent>[] {
+function EVENT_COLUMNS_NARROW(nowMs: number, byFailure: boolean): readonly Column<ListedEvent>[] {
   return EVENT_COLUMNS.slice(1).map((column) => {
+    if (column.title === "first seen" && byFailure) {
+      return {
+        title: "failed",
+        of: ({ failedAt }) => (failedAt === null ? "" : formatAgo(Date.parse(failedAt), nowMs)),
+      };
+    }
     if (column.title === "first seen") {
       return { title: "parked", of: ({ firstSeen }) => formatAgo(Date.parse(firstSeen), nowMs) };
     }

@@ -2,6 +2,8 @@ import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-qu
 import type { EventCounts, EventDetail, EventList, Neighbours } from "@/lib/events/events.shapes";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
+import { listQuery } from "@/lib/events/filter/filter-read.browser";
+import type { EventSort } from "@/lib/events/list/event-sort.pure";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { keys } from "@/lib/platform/browser/keys.browser";
@@ -12,15 +14,18 @@ const LIST_POLL_MS = 5_000;
 const COUNT_POLL_MS = 10_000;
 const DETAIL_POLL_MS = 4_000;
 
-function listPath(filter: EventFilter, cursor: string | null): string {
-  const params = toSearchParams(filter);
+/** A filtered list. `sort` null = by arrival, newest first. */
+export type ListOf = { filter: EventFilter; sort: EventSort | null };
+
+function listPath({ filter, sort }: ListOf, cursor: string | null): string {
+  const params = new URLSearchParams(listQuery(filter, sort));
   params.set("limit", String(PAGE_ROWS));
   if (cursor !== null) params.set("cursor", cursor);
   return `/api/v1/events?${params}`;
 }
 
-const fetchPage = (filter: EventFilter, cursor: string | null, signal: AbortSignal) =>
-  fetchJson<EventList>(listPath(filter, cursor), { signal });
+const fetchPage = (list: ListOf, cursor: string | null, signal: AbortSignal) =>
+  fetchJson<EventList>(listPath(list, cursor), { signal });
 
 /** The first page of the page's own filter, read by the server. */
 export type InitialList = { list: EventList; readAtMs: number } | null;
@@ -29,13 +34,12 @@ export type InitialList = { list: EventList; readAtMs: number } | null;
  * The list as it was read. It does not poll, because a row that moves under the pointer is worse than an old row.
  * `useFreshPage` reads the changes, and the view decides which of them to show.
  */
-export function useEventList(filter: EventFilter | null, initial: InitialList = null) {
+export function useEventList(list: ListOf, initial: InitialList = null) {
   return useInfiniteQuery({
-    queryKey: keys.events.list(filter ?? {}),
-    queryFn: ({ signal, pageParam }) => fetchPage(filter ?? {}, pageParam, signal),
+    queryKey: keys.events.list(list.filter, list.sort),
+    queryFn: ({ signal, pageParam }) => fetchPage(list, pageParam, signal),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.nextCursor,
-    enabled: filter !== null,
     staleTime: Number.POSITIVE_INFINITY,
     ...(initial
       ? { initialData: { pages: [initial.list], pageParams: [null] }, initialDataUpdatedAt: initial.readAtMs }
@@ -48,14 +52,14 @@ export function useEventList(filter: EventFilter | null, initial: InitialList = 
  * list has it, so the first poll waits one interval.
  */
 export function useFreshPage(
-  filter: EventFilter | null,
+  list: ListOf,
   cursor: string | null,
   { enabled, known }: { enabled: boolean; known?: InitialList },
 ) {
   return useQuery<EventList, ApiError>({
-    queryKey: [...keys.events.newer(filter ?? {}), cursor],
-    queryFn: ({ signal }) => fetchPage(filter ?? {}, cursor, signal),
-    enabled: enabled && filter !== null,
+    queryKey: [...keys.events.newer(list.filter, list.sort), cursor],
+    queryFn: ({ signal }) => fetchPage(list, cursor, signal),
+    enabled,
     refetchInterval: LIST_POLL_MS,
     staleTime: LIST_POLL_MS,
     ...(known ? { initialData: known.list, initialDataUpdatedAt: known.readAtMs } : {}),
@@ -89,13 +93,12 @@ export function useEventDetail(id: string, initial: InitialDetail = null) {
   });
 }
 
-export function useNeighbours(id: string, filter: EventFilter | null) {
+export function useNeighbours(id: string, filter: EventFilter | null, sort: EventSort | null) {
+  const query = listQuery(filter ?? {}, sort);
   return useQuery<Neighbours, ApiError>({
-    queryKey: keys.events.neighbours(id, filter ?? {}),
+    queryKey: keys.events.neighbours(id, filter ?? {}, sort),
     queryFn: ({ signal }) =>
-      fetchJson<Neighbours>(`/api/v1/events/${encodeURIComponent(id)}/neighbours?${toSearchParams(filter ?? {})}`, {
-        signal,
-      }),
+      fetchJson<Neighbours>(`/api/v1/events/${encodeURIComponent(id)}/neighbours?${query}`, { signal }),
     enabled: filter !== null,
     retry: false,
   });

@@ -1,11 +1,17 @@
 import type { DeadLetter, Header, Origin } from "@/lib/intake/dead-letter.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
-import { moveCurrent, nextRevisions } from "@/lib/repair/revisions/revise-events.write";
+import {
+  BODY_HOLDS_BYTES,
+  bytesHash,
+  moveCurrent,
+  nextRevisions,
+  REVISION_HOLDS_BYTES,
+} from "@/lib/repair/revisions/revise-events.write";
 
 /**
  * Arrivals of one id with other bytes each time, as of a producer that uses an id for everything, make no more revisions than this:
- * each one is compared with all before it. Later ones count as duplicates.
+ * each one is compared with the hashes of all before it. Later ones count as duplicates.
  */
 const ARRIVED_MAX = 1_000;
 
@@ -30,7 +36,7 @@ type Brought = {
 export type BroughtRevision = { revision: number; current: boolean };
 
 /**
- * Stores as revisions the bytes that no revision of their event holds. PostgreSQL compares them, under the locks of the events, which
+ * Stores as revisions the bytes that no revision of their event holds. PostgreSQL compares their hashes, under the locks of the events, which
  * the caller has: of two letters with the same bytes one makes a revision. Returns the new revisions by event.
  */
 export async function keepBrought(
@@ -43,17 +49,16 @@ export async function keepBrought(
   const next = await nextRevisions(tx, ids);
   const rows = await tx.query<{ id: string; revision: number; bytes: number }>(
     `with compared as materialized (
-       select w.*, coalesce(w.given, r.headers, b.headers) as headers,
-              (w.bounce is not null or w.revision <= ${ARRIVED_MAX})
-                and (b.payload <> w.payload or b.content_type <> w.content_type) and not exists (
-                select 1 from event_revisions o where o.id = b.id and o.payload = w.payload and o.content_type = w.content_type) as is_new
-         from unnest($1::uuid[], $2::int[], $3::int[], $4::int[], $5::bytea[], $6::text[], $7::jsonb[], $8::jsonb[])
-                as w (id, revision, base, bounce, payload, content_type, given, origin)
+       select w.*, coalesce(w.given, f.headers, b.headers) as headers,
+              (w.bounce is not null or w.revision <= ${ARRIVED_MAX}) and not ${BODY_HOLDS_BYTES} and not exists (
+                select 1 from event_revisions r where r.id = b.id and ${REVISION_HOLDS_BYTES}) as is_new
+         from unnest($1::uuid[], $2::int[], $3::int[], $4::int[], $5::bytea[], $6::text[], $7::jsonb[], $8::jsonb[], $11::int[], $12::bytea[])
+                as w (id, revision, base, bounce, payload, content_type, given, origin, bytes, hash)
          join dlq_event_bodies b on b.id = w.id
-         left join event_revisions r on r.id = b.id and r.revision = w.base)
-     insert into event_revisions (id, revision, cause, base, bounce, actor, at, payload, content_type, headers, origin)
+         left join event_revisions f on f.id = b.id and f.revision = w.base)
+     insert into event_revisions (id, revision, cause, base, bounce, actor, at, payload, hash, content_type, headers, origin)
      select id, revision, case when bounce is null then 'arrived' else 'bounce' end, base, bounce, $9,
-            to_timestamp($10::float8 / 1000), payload, content_type, headers, origin
+            to_timestamp($10::float8 / 1000), payload, hash, content_type, headers, origin
        from compared where is_new
      returning id, revision, octet_length(payload) as bytes`,
     [
@@ -67,6 +72,8 @@ export async function keepBrought(
       column(({ origin }) => origin && JSON.stringify(origin)),
       actor,
       nowMs,
+      column(({ letter }) => letter.payload.byteLength),
+      column(({ letter }) => bytesHash(letter.payload)),
     ],
     { name: "keep-brought" },
   );

@@ -99,6 +99,17 @@ describe("a letter of a known event with other bytes", () => {
     expect((await revisions()).map(({ text }) => JSON.parse(text).args)).toEqual([["a"], ["b"]]);
   });
 
+  test("is compared by the hashes beside the revisions: no bytes are read, but of a revision of an earlier release", async () => {
+    await park(letterOf(1), letterOf(2), letterOf(3));
+    await world.db.run("update event_revisions set hash = null where revision = 2");
+    await world.db.run("update event_revisions set hash = sha256($1) where revision = 3", [Buffer.from('{"n":7}')]);
+    expect(await park(letterOf(2), letterOf(7))).toEqual(["duplicate", "duplicate"]);
+    expect(await park(letterOf(3))).toEqual(["changed 4*"]);
+    const bounce = { redrive: { redriveId: await redrive(), attempt: 1 } };
+    expect(await park(letterOf(7, bounce))).toEqual(["bounced"]);
+    expect(await texts()).toHaveLength(4);
+  });
+
   test("differs by its content type, too, and goes with headers of its own", async () => {
     await park(letterOf(1, { headers: [["tenant", "a"]] }));
     expect(await park(letterOf(1, { contentType: "text/plain", headers: [["tenant", "b"]] }))).toEqual(["changed 2*"]);

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { EventStatus } from "@/lib/events/event-state.pure";
 import { type KnownEvent, placeOf } from "@/lib/intake/bounce.pure";
 import { type BroughtRevision, currentRevisions, keepBrought } from "@/lib/intake/brought-revisions.write";
@@ -11,6 +10,7 @@ import { idSpan } from "@/lib/platform/database/id-span";
 import { errorSummary, INT4_MAX } from "@/lib/platform/plain/storable.pure";
 import { lockEvents } from "@/lib/redrive/run/store/fence.write";
 import { ATTEMPT, ITEM, PARKED } from "@/lib/redrive/states/state.sql";
+import { BODY_HOLDS_BYTES, bytesHash, REVISION_HOLDS_BYTES } from "@/lib/repair/revisions/revise-events.write";
 import { bounceBecomesCurrent } from "@/lib/repair/revisions/revision.pure";
 
 /** A stored event whose key is the key of an arrival. */
@@ -93,8 +93,8 @@ async function firstArrivals(
               select 1 from event_bounces x where x.id = b.id and x.origin @> w.place
               union all
               select 1 from event_revisions x where x.id = b.id and x.origin @> w.place), false) as "isStoredLetter",
-            ${holdsBytes("b")} or exists (
-              select 1 from event_revisions r where r.id = b.id and r.id between $4 and $5 and ${holdsBytes("r")}) as "hasBytes",
+            ${BODY_HOLDS_BYTES} or exists (
+              select 1 from event_revisions r where r.id = b.id and r.id between $4 and $5 and ${REVISION_HOLDS_BYTES}) as "hasBytes",
             case when jsonb_typeof(b.origin -> 'deadLetter' -> 'storedAtMs') = 'number'
                  then (b.origin -> 'deadLetter' ->> 'storedAtMs')::float8 end as "firstStoredMs"
        from unnest($1::int[], $2::uuid[], $3::jsonb[], $6::int[], $7::bytea[], $8::text[])
@@ -107,7 +107,7 @@ async function firstArrivals(
       wanted.map(({ letter }) => storable(placeOf(letter.origin))),
       ...idSpan(ids),
       wanted.map(({ letter }) => letter.payload.byteLength),
-      wanted.map(({ letter }) => bytesHash(letter)),
+      wanted.map(({ letter }) => bytesHash(letter.payload)),
       wanted.map(({ letter }) => letter.contentType),
     ],
     { name: "first-arrivals" },
@@ -116,14 +116,6 @@ async function firstArrivals(
 }
 
 const storable = (place: object | null) => place && JSON.stringify(place);
-
-export function bytesHash({ payload }: Pick<DeadLetter, "payload">): Buffer {
-  return createHash("sha256").update(payload).digest();
-}
-
-/** SQL: the row `alias` holds the bytes of the arrival `w`. */
-const holdsBytes = (alias: string) =>
-  `(octet_length(${alias}.payload) = w.bytes and ${alias}.content_type = w.content_type and sha256(${alias}.payload) = w.hash)`;
 
 export type OpenSend = { id: string; redriveId: string; attempt: number };
 
@@ -202,7 +194,7 @@ export async function ofSentRecords<P extends Parking>(
       lost.map(({ letter }) => letter.eventId),
       lost.map(({ letter }) => letter.failedRecord),
       lost.map(({ letter }) => letter.origin.key ?? null),
-      lost.map(({ letter }) => bytesHash(letter)),
+      lost.map(({ letter }) => bytesHash(letter.payload)),
       lost.map(({ letter }) => letter.payload.length),
       mayWait,
     ],

@@ -8,7 +8,6 @@ import { markSuperseded } from "@/lib/intake/mark-superseded";
 import { type ParkContext, type Parking, touchGroups } from "@/lib/intake/park.write";
 import {
   type Bounce,
-  bytesHash,
   countBounces,
   findKnown,
   knownRedrives,
@@ -26,6 +25,7 @@ import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { INT4_MAX } from "@/lib/platform/plain/storable.pure";
 import { bounceRedrive } from "@/lib/redrive/pace/canary-and-brake";
 import { lockEvents } from "@/lib/redrive/run/store/fence.write";
+import { bytesHash } from "@/lib/repair/revisions/revise-events.write";
 
 /** The event that a letter with other bytes is of, and where they are kept. `current`: the next redrive sends them. */
 export type ChangedEvent = { kind: "changed"; id: string } & BroughtRevision;
@@ -158,7 +158,7 @@ async function assertRepeats(tx: Tx, missing: readonly Parking[], ours: Readonly
     const event = byKey.get(keyOf(sourceId, letter.eventId, letter.producer));
     if (!event) throw new DomainError("events-busy", "An event left the store while it arrived again: send it again");
     const marked = letter.redrive !== null && ours.has(letter.redrive.redriveId);
-    const hash = bytesHash(letter);
+    const hash = bytesHash(letter.payload);
     const repeats = event.hashes === null || event.hashes.some((known) => known.equals(hash));
     return event.status === "IGNORED" && !marked && repeats ? [] : [event.id];
   });

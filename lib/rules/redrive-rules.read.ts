@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { wasConfirmed } from "@/lib/events/filter/event-filter.sql";
+import { readTypedTexts } from "@/lib/guard/masking/typed-texts.read";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
@@ -117,10 +118,12 @@ async function readRows(db: Queryable, viewer: Viewer, where: string, values: un
     const { body, ...rest } = withBody(row);
     return body === null ? [] : [{ ...rest, body, digest: digestOf(body) }];
   });
+  const typed = await readTypedTexts(db, viewer);
   const trials = await newestTrials(db, [...new Set(read.map(({ digest }) => digest))]);
   return read.map(({ body, stoppedAt, stopReason, lastRun, ...rule }) => ({
     ...rule,
     ...body,
+    filter: typed.filter(body.filter),
     stopped: stoppedAt === null ? null : { at: stoppedAt, reason: stopReason ?? "" },
     lastRun: lastRun && {
       redriveId: lastRun.redriveId,

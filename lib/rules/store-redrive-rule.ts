@@ -1,4 +1,5 @@
 import { resolveInstant } from "@/lib/events/filter/event-filter.shapes";
+import { countMasks } from "@/lib/guard/masking/mask-json.pure";
 import { assertMay, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Db } from "@/lib/platform/database/db";
 import type { Prisma, RedriveRule } from "@/lib/platform/database/generated/client";
@@ -37,6 +38,7 @@ export async function createRedriveRule(deps: RuleDeps, request: RedriveRuleRequ
   assertMayRun(viewer, body);
   const atMs = deps.clock.wallMs();
   assertNotPast(body, atMs);
+  assertNoMask(body);
   const id = uuidv7(atMs);
   await storeRule(deps, REDRIVE_RULES, { id, change: { name, reason }, viewer }, async (client, edit) => {
     await assertSources(client, body);
@@ -69,6 +71,7 @@ export async function changeRedriveRule(
     const enabled = change.enabled ?? stored.enabled;
     if (changes) {
       assertNotPast(body, edit.atMs);
+      assertNoMask(body);
       await assertSources(client, body);
     }
     if (enabled && (changes || !stored.enabled)) assertTried(body, tried?.digest ?? null);
@@ -111,6 +114,13 @@ function assertTried(body: RedriveRuleBody, digest: string | null): void {
       { field: "trial", detail: "POST /api/v1/redrive-rules/try with the rule as it is, and name the answer's id" },
     ],
   });
+}
+
+/** A filter that was copied from an answer: without its masked values it would match other events. */
+function assertNoMask({ filter }: Pick<RedriveRuleBody, "filter">): void {
+  if (countMasks(JSON.stringify(filter)) === 0) return;
+  const detail = "holds a mask, which stands for a value that is not shown";
+  throw new DomainError("masked-value", `The filter ${detail}`, { fields: [{ field: "filter", detail }] });
 }
 
 /** A window that has ended: no event that is parked from now on is within it. */

@@ -4,9 +4,9 @@ import { pageCall } from "@/app/_server/page-call";
 import { rawQueryOf } from "@/app/_server/raw-query";
 import { EventsView, type InitialEvents } from "@/components/events/list/events-view";
 import { fromSearchParams } from "@/lib/events/filter/event-filter.shapes";
-import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
-import { PAGE_PARAMS } from "@/lib/events/filter/filter-read.browser";
+import { listQuery, PAGE_PARAMS } from "@/lib/events/filter/filter-read.browser";
 import { listEvents } from "@/lib/events/list/event-list.read";
+import { eventSortOf } from "@/lib/events/list/event-sort.pure";
 import { PAGE_ROWS } from "@/lib/platform/browser/page-rows.browser";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
@@ -28,13 +28,15 @@ async function firstPage(given: SearchParams): Promise<InitialEvents | null> {
   params.delete("_rsc");
   try {
     const filter = fromSearchParams(params, PAGE_PARAMS);
-    const read = await listEvents(deps.lists, viewer, { filter, limit: PAGE_ROWS, cursor: null }, readAtMs);
+    const sort = eventSortOf(params.get("sort"));
+    const asked = { filter, sort, limit: PAGE_ROWS, cursor: null };
+    const read = await listEvents(deps.lists, viewer, asked, readAtMs);
     const list = await withSourceHints(
       { deps, viewer },
       { sources: read.items.length === 0 ? filter.source : undefined },
       read,
     );
-    return { list, readAtMs, query: toSearchParams(filter).toString() };
+    return { list, readAtMs, query: listQuery(filter, sort) };
   } catch (error) {
     const wrongFilter = error instanceof DomainError && error.code === "invalid-filter";
     if (!wrongFilter) deps.log.warn({ err: error }, "the events page could not read its first rows");

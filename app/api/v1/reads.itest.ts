@@ -163,6 +163,17 @@ describe("the list", () => {
     expect(answer).toMatchObject({ status, body: { code, errors: [{ field }] } });
   });
 
+  test("takes an order, of which no cursor is of another", async () => {
+    const page = await list("?limit=50&sort=failedOldest");
+    expect(page.items).toHaveLength(50);
+    expect(JSON.stringify(page)).not.toContain("failedUs");
+    for (const query of ["?limit=50", "?limit=50&sort=failedNewest"]) {
+      const answer = await console.call(events.GET, { query: `${query}&cursor=${page.nextCursor}` });
+      expect(answer.body, query).toMatchObject({ code: "invalid-cursor" });
+    }
+    expect((await console.call(events.GET, { query: "?sort=failed" })).status).toBe(400);
+  });
+
   test("refuses a cursor of another filter", async () => {
     const { nextCursor } = await list("?limit=5");
     const answer = await console.call(events.GET, { query: `?limit=5&errorCode=TIMEOUT&cursor=${nextCursor}` });

@@ -22,6 +22,8 @@ export const rowDomId = (id: string) => `event-${id}`;
 
 type Props = {
   row: ListRow;
+  /** The list is sorted by the time of the last failure, and shows it. */
+  byFailure: boolean;
   index: number;
   /** The distance from the top of the list and the height, px. */
   top: number;
@@ -36,7 +38,7 @@ type Props = {
 
 /** One event in the list. CSS places the cells by the names of the grid, so a narrow list can show them as a card. */
 export const EventRow = memo(function EventRow(props: Props) {
-  const { row, index, top, height, selected, locked, active, opened, actions } = props;
+  const { row, byFailure, index, top, height, selected, locked, active, opened, actions } = props;
   const { event, gone } = row;
   const aggregate = aggregateText(event);
   return (
@@ -81,7 +83,17 @@ export const EventRow = memo(function EventRow(props: Props) {
         {gone ? <span className="text-faint">left this list</span> : <EventBadge event={event} />}
       </td>
       <td className={classNames(styles.seen, "text-muted")}>
-        <TimeAgo at={event.firstSeen} beside={{ "first failed": event.firstFailedAt, "last failed": event.failedAt }} />
+        {byFailure && event.failedAt === null ? (
+          <span className="text-faint">–</span>
+        ) : (
+          <TimeAgo
+            at={byFailure ? event.failedAt! : event.firstSeen}
+            beside={{
+              ...(byFailure ? { "first seen": event.firstSeen } : { "last failed": event.failedAt }),
+              "first failed": event.firstFailedAt,
+            }}
+          />
+        )}
       </td>
       <td className={classNames(styles.code, "truncate font-mono text-sm")} title={visible(event.errorCode)}>
         <bdi>{visible(event.errorCode)}</bdi>

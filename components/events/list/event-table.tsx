@@ -3,6 +3,7 @@
 import { type RefObject, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from "react";
 import { classNames } from "@/components/ui/class-names";
 import { SkeletonRows } from "@/components/ui/skeleton";
+import type { EventSort } from "@/lib/events/list/event-sort.pure";
 import { isPicked, type Picked } from "@/lib/events/selection/selection.browser";
 import { EventRow, type RowActions, rowDomId } from "./event-row";
 import styles from "./event-table.module.css";
@@ -31,10 +32,19 @@ const COLUMNS = [
   ["error", "last error"],
 ] as const;
 
+const SORT_TIP: Record<EventSort | "arrival", string> = {
+  arrival: "Newest arrival first. Sort by the time of the last failure",
+  failedNewest: "Newest failure first. Sort by the oldest failure",
+  failedOldest: "Oldest failure first. Sort by arrival",
+};
+
 export type TableHandle = { scrollToRow: (index: number) => void; scrollToTop: () => void };
 
 type EventTableProps = {
   rows: ListRow[];
+  sort: EventSort | null;
+  /** A click on the head of the column of times. */
+  onSort: () => void;
   picked: Picked;
   activeId: string | null;
   openId: string | null;
@@ -59,6 +69,8 @@ type EventTableProps = {
  */
 export function EventTable({
   rows,
+  sort,
+  onSort,
   picked,
   activeId,
   openId,
@@ -104,7 +116,7 @@ export function EventTable({
         // The active row shows the focus; a frame around all rows would look like the edge of each.
         className={classNames("block min-h-full text-left", activeShown ? "outline-none" : "-outline-offset-2")}
       >
-        <HeadRow some={some} every={every} onToggleLoaded={onToggleLoaded} />
+        <HeadRow {...{ some, every, sort, onSort, onToggleLoaded }} />
         <tbody className="relative block" style={{ height: rows.length * rowPx }}>
           {made.map((row, at) => {
             const { id } = row.event;
@@ -113,6 +125,7 @@ export function EventTable({
               <EventRow
                 key={id}
                 row={row}
+                byFailure={sort !== null}
                 index={index}
                 top={index * rowPx}
                 height={rowPx}
@@ -168,8 +181,10 @@ function useTableScroll(
   }, [rows, handle]);
 }
 
-function HeadRow(props: { some: boolean; every: boolean; onToggleLoaded: () => void }) {
-  const { some, every, onToggleLoaded } = props;
+function HeadRow(
+  props: { some: boolean; every: boolean } & Pick<EventTableProps, "sort" | "onSort" | "onToggleLoaded">,
+) {
+  const { some, every, sort, onSort, onToggleLoaded } = props;
   return (
     <thead className={classNames(styles.head, "sticky top-0 z-10 block bg-surface")}>
       <tr aria-rowindex={1} className={classNames(styles.line, "h-8 border-b border-line text-sm text-faint")}>
@@ -188,11 +203,25 @@ function HeadRow(props: { some: boolean; every: boolean; onToggleLoaded: () => v
             />
           </label>
         </th>
-        {COLUMNS.map(([name, label]) => (
-          <th key={name} className={classNames(styles[name], "truncate font-medium")}>
-            {label}
-          </th>
-        ))}
+        {COLUMNS.map(([name, label]) =>
+          name === "seen" ? (
+            <th
+              key={name}
+              aria-sort={sort === "failedOldest" ? "ascending" : "descending"}
+              className={classNames(styles.seen, "truncate font-medium")}
+              data-tip={SORT_TIP[sort ?? "arrival"]}
+            >
+              <button type="button" className={classNames("h-6 hover:text-ink", sort && "text-ink")} onClick={onSort}>
+                {sort === null ? label : "last failed"}
+                <span aria-hidden> {sort === "failedOldest" ? "↑" : "↓"}</span>
+              </button>
+            </th>
+          ) : (
+            <th key={name} className={classNames(styles[name], "truncate font-medium")}>
+              {label}
+            </th>
+          ),
+        )}
       </tr>
     </thead>
   );

@@ -9,9 +9,10 @@ import { ErrorPanel } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { type InitialList, useEventCounts } from "@/lib/events/events.browser";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
-import { useEventFilter } from "@/lib/events/filter/filter-url.browser";
+import { listQuery } from "@/lib/events/filter/filter-read.browser";
+import { useEventFilter, usePageParam } from "@/lib/events/filter/filter-url.browser";
 import { isEmptyFilter } from "@/lib/events/filter/qualified-search.browser";
+import { type EventSort, eventSortOf, sortAfter } from "@/lib/events/list/event-sort.pure";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { useHotkeys } from "@/lib/platform/browser/hotkeys.browser";
 import { BulkBar } from "./bulk-bar";
@@ -26,12 +27,13 @@ import { useListSelection } from "./use-list-selection";
 
 const SidePanel = lazily(() => import("./side-panel"), "SidePanel");
 
-/** The first page that the server read, and the query of its filter. */
+/** The first page that the server read, and the query of its list. */
 export type InitialEvents = NonNullable<InitialList> & { query: string };
 
-/** The list of parked events. The filter and the open event are in the address. */
+/** The list of parked events. The filter, the order and the open event are in the address. */
 export function EventsView({ initial }: { initial: InitialEvents | null }) {
   const { filter, fault, setFilter } = useEventFilter();
+  const [sortText] = usePageParam("sort");
   if (fault) {
     return (
       <>
@@ -42,7 +44,8 @@ export function EventsView({ initial }: { initial: InitialEvents | null }) {
       </>
     );
   }
-  const query = toSearchParams(filter).toString();
+  const sort = eventSortOf(sortText);
+  const query = listQuery(filter, sort);
   return (
     <div className="flex h-full min-h-0 flex-col">
       <h1 className="sr-only">Events</h1>
@@ -51,8 +54,7 @@ export function EventsView({ initial }: { initial: InitialEvents | null }) {
       <EventsList
         key={query}
         query={query}
-        filter={filter}
-        setFilter={setFilter}
+        {...{ filter, sort, setFilter }}
         initial={initial?.query === query ? initial : null}
       />
     </div>
@@ -70,11 +72,13 @@ function ClearFilter({ onClear }: { onClear: () => void }) {
 function EventsList(props: {
   query: string;
   filter: EventFilter;
+  sort: EventSort | null;
   setFilter: (next: EventFilter) => void;
   initial: InitialList;
 }) {
-  const { query, filter, setFilter, initial } = props;
-  const list = useEventRows(filter, initial);
+  const { query, filter, sort, setFilter, initial } = props;
+  const [, setSort] = usePageParam("sort");
+  const list = useEventRows({ filter, sort }, initial);
   const counts = useEventCounts(filter);
   const { rows } = list;
   const order = useMemo(() => rows.map((row) => row.event.id), [rows]);
@@ -85,7 +89,7 @@ function EventsList(props: {
   // Without a further page and with as many rows as match, "all matching" can be named one by one.
   const whole = !list.hasMore && exactTotal === order.length ? order : null;
 
-  const cursor = useListCursor(query, filter, order);
+  const cursor = useListCursor(query, { filter, sort }, order);
   const selection = useListSelection(order, whole, cursor.setActiveId);
   const actions = useListActions({ filter, events, exactTotal, cursor, selection });
   const { picked } = selection;
@@ -121,6 +125,8 @@ function EventsList(props: {
           ) : (
             <EventTable
               rows={rows}
+              sort={sort}
+              onSort={() => setSort(sortAfter(sort))}
               picked={picked}
               activeId={cursor.activeId}
               openId={cursor.openId}

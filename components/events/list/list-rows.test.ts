@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { EventList, ListedEvent } from "@/lib/events/events.shapes";
-import { newcomers, pageOfRow, shownRows } from "./list-rows";
+import { type FreshPage, newcomers as newcomersIn, pageOfRow, shownRows as shownRowsIn } from "./list-rows";
 
 const event = (id: string, status: ListedEvent["status"] = "PENDING") => ({ id, status }) as ListedEvent;
 const list = (ids: string[], nextCursor: string | null = "more"): EventList => ({
@@ -8,6 +8,10 @@ const list = (ids: string[], nextCursor: string | null = "more"): EventList => (
   nextCursor,
   prevCursor: null,
 });
+const shownRows = (pages: EventList[], fresh: FreshPage[], topId: string | null) =>
+  shownRowsIn(pages, fresh, { sorted: false, topId });
+const newcomers = (fresh: EventList | undefined, topId: string | null, pages: EventList[] = []) =>
+  newcomersIn(fresh, { sorted: false, topId }, pages);
 const text = (rows: ReturnType<typeof shownRows>) => rows.map((row) => `${row.event.id}${row.gone ? " gone" : ""}`);
 
 describe("shownRows", () => {
@@ -94,4 +98,24 @@ describe("newcomers", () => {
 it("finds the page of a row", () => {
   const pages = [list(["9", "8", "7"]), list(["6", "5"])];
   expect([0, 2, 3, 4, 99].map((row) => pageOfRow(pages, row))).toEqual([0, 0, 1, 1, 1]);
+});
+
+describe("a list in another order than that of ids", () => {
+  const SORTED = { sorted: true, topId: null };
+  const pages = [list(["3", "9", "1"]), list(["7", "2"])];
+
+  it("shows every row in the order in which it was read, and marks what left the part that was read again", () => {
+    expect(text(shownRowsIn(pages, [], SORTED))).toEqual(["3", "9", "1", "7", "2"]);
+    const above = { list: list(["3", "8", "1"]), before: null };
+    expect(text(shownRowsIn(pages, [above], SORTED))).toEqual(["3", "9 gone", "1", "7", "2"]);
+    const below = { list: list(["2"], null), before: "1" };
+    expect(text(shownRowsIn(pages, [below], SORTED))).toEqual(["3", "9", "1", "7 gone", "2"]);
+  });
+
+  it("counts what came between the rows, and not what the next page holds", () => {
+    expect(newcomersIn(list(["8", "3", "9"]), SORTED, pages)).toEqual({ count: 1, more: false });
+    expect(newcomersIn(list(["3", "9", "5"]), SORTED, pages)).toEqual({ count: 0, more: false });
+    expect(newcomersIn(list(["8", "6"]), SORTED, pages)).toEqual({ count: 2, more: true });
+    expect(newcomersIn(list(["8", "6"], null), SORTED, [list([], null)])).toEqual({ count: 2, more: false });
+  });
 });

@@ -7,28 +7,50 @@ export type ListRow = { event: ListedEvent; gone: boolean };
 export type FreshPage = { list: EventList; before: string | null };
 
 /**
- * The rows to show. Ids are UUIDv7 and lists are newest first, so ids give the order. New events (above `topId`, the
+ * How a list is ordered. By arrival the ids give the order; in another one the rows that are loaded do, and an event can move. `topId`:
+ * the newest row when a list by arrival was read.
+ */
+export type ListOrder = { sorted: boolean; topId: string | null };
+
+/**
+ * The rows to show. By arrival ids are UUIDv7 and lists are newest first, so ids give the order. New events (above `topId`, the
  * newest row when the list was read) are not shown, changed rows change in place, and rows that no longer match are
  * marked: no row moves by itself.
  */
-export function shownRows(pages: readonly EventList[], fresh: readonly FreshPage[], topId: string | null): ListRow[] {
+export function shownRows(
+  pages: readonly EventList[],
+  fresh: readonly FreshPage[],
+  { sorted, topId }: ListOrder,
+): ListRow[] {
+  const places = sorted ? placesOf(pages) : null;
   const now = new Map<string, ListedEvent>();
   for (const { list } of fresh) for (const event of list.items) now.set(event.id, event);
   const seen = new Set<string>();
   const rows: ListRow[] = [];
   for (const page of pages) {
     for (const event of page.items) {
-      if (seen.has(event.id) || (topId !== null && event.id > topId)) continue;
+      if (seen.has(event.id) || (!sorted && topId !== null && event.id > topId)) continue;
       seen.add(event.id);
       const changed = now.get(event.id);
-      rows.push({ event: changed ?? event, gone: !changed && fresh.some((entry) => covers(entry, event.id)) });
+      rows.push({ event: changed ?? event, gone: !changed && fresh.some((entry) => covers(entry, event.id, places)) });
     }
   }
   return rows;
 }
 
-/** Whether a fresh page covers the place of an id, so that the absence of the id means something. */
-function covers({ list, before }: FreshPage, id: string): boolean {
+const placesOf = (pages: readonly EventList[]): ReadonlyMap<string, number> =>
+  new Map(pages.flatMap((page) => page.items).map(({ id }, place) => [id, place]));
+
+/**
+ * Whether a fresh page covers the place of an id, so that the absence of the id means something. `places`: of the rows in a list
+ * that is not in the order of ids.
+ */
+function covers({ list, before }: FreshPage, id: string, places: ReadonlyMap<string, number> | null): boolean {
+  if (places !== null) {
+    const place = places.get(id)!;
+    if (before !== null && place <= (places.get(before) ?? -1)) return false;
+    return list.nextCursor === null || list.items.some((item) => (places.get(item.id) ?? -1) > place);
+  }
   if (before !== null && id >= before) return false;
   const last = list.items.at(-1)?.id;
   return list.nextCursor === null || (last !== undefined && id >= last);
@@ -40,11 +62,18 @@ function covers({ list, before }: FreshPage, id: string): boolean {
  */
 export function newcomers(
   fresh: EventList | undefined,
-  topId: string | null,
+  { sorted, topId }: ListOrder,
   pages: readonly EventList[] = [],
 ): { count: number; more: boolean } {
   if (!fresh) return { count: 0, more: false };
   const known = new Set(pages.flatMap((page) => page.items.map((event) => event.id)));
+  if (sorted) {
+    // Behind the last known row stand those of the next page.
+    const upTo = fresh.items.findLastIndex(({ id }) => known.has(id)) + 1;
+    const among = known.size === 0 || upTo === 0 ? fresh.items : fresh.items.slice(0, upTo);
+    const count = among.filter(({ id }) => !known.has(id)).length;
+    return { count, more: count === fresh.items.length && count > 0 && fresh.nextCursor !== null };
+  }
   const lastPage = pages.at(-1);
   // Rows below the last loaded row are not missing: they are not read yet.
   const reachesTo = lastPage?.nextCursor === null ? "" : (lastPage?.items.at(-1)?.id ?? null);

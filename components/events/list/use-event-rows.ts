@@ -1,17 +1,17 @@
 "use client";
 
 import { useCallback, useEffect, useMemo, useState } from "react";
-import { type InitialList, useEventList, useFreshPage } from "@/lib/events/events.browser";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { type InitialList, type ListOf, useEventList, useFreshPage } from "@/lib/events/events.browser";
 import { type FreshPage, newcomers, pageOfRow, shownRows } from "./list-rows";
 
 /**
- * The rows of one filter: read once, then updated in place. New events wait until the person asks for them, and a row
+ * The rows of one list: read once, then updated in place. New events wait until the person asks for them, and a row
  * that no longer matches stays, marked. Only a change made in this browser (a redrive, an ignore) invalidates the list
  * and removes rows.
  */
-export function useEventRows(filter: EventFilter, initial: InitialList) {
-  const list = useEventList(filter, initial);
+export function useEventRows(of: ListOf, initial: InitialList) {
+  const list = useEventList(of, initial);
+  const sorted = of.sort !== null;
   const pages = list.data?.pages;
   const firstId = pages?.[0]?.items[0]?.id ?? null;
 
@@ -23,9 +23,9 @@ export function useEventRows(filter: EventFilter, initial: InitialList) {
   const [firstVisible, setFirstVisible] = useState(0);
   const visiblePage = pages ? pageOfRow(pages, firstVisible) : 0;
   const known = pages?.[0] ? { list: pages[0], readAtMs: list.dataUpdatedAt } : null;
-  const newest = useFreshPage(filter, null, { enabled: known !== null, known });
+  const newest = useFreshPage(of, null, { enabled: known !== null, known });
   const cursor = visiblePage > 0 ? (pages?.[visiblePage - 1]?.nextCursor ?? null) : null;
-  const visible = useFreshPage(filter, cursor, { enabled: cursor !== null });
+  const visible = useFreshPage(of, cursor, { enabled: cursor !== null });
 
   const before = visiblePage > 0 ? (pages?.[visiblePage - 1]?.items.at(-1)?.id ?? null) : null;
   const rows = useMemo(() => {
@@ -35,7 +35,7 @@ export function useEventRows(filter: EventFilter, initial: InitialList) {
     if (cursor !== null && visible.data && visible.dataUpdatedAt > list.dataUpdatedAt) {
       fresh.push({ list: visible.data, before });
     }
-    return shownRows(pages ?? [], fresh, top);
+    return shownRows(pages ?? [], fresh, { sorted, topId: top });
   }, [
     pages,
     newest.data,
@@ -46,6 +46,7 @@ export function useEventRows(filter: EventFilter, initial: InitialList) {
     cursor,
     before,
     top,
+    sorted,
   ]);
 
   const { refetch, fetchNextPage, isFetchingNextPage, isFetchNextPageError } = list;
@@ -60,7 +61,7 @@ export function useEventRows(filter: EventFilter, initial: InitialList) {
 
   // A count that was read before the list is older than the list.
   const readSince = newest.dataUpdatedAt > list.dataUpdatedAt ? newest.data : undefined;
-  const news = newcomers(readSince, top, pages);
+  const news = newcomers(readSince, { sorted, topId: top }, pages);
   // An empty list has no rows that could move, so its first events appear by themselves.
   const arrivedAtNone = topId !== undefined && rows.length === 0 && news.count > 0;
   useEffect(() => {

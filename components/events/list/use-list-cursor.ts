@@ -2,7 +2,7 @@
 
 import { useRouter } from "next/navigation";
 import { useCallback, useRef, useState } from "react";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import type { ListOf } from "@/lib/events/events.browser";
 import { filterHref } from "@/lib/events/filter/filter-read.browser";
 import { usePageParam } from "@/lib/events/filter/filter-url.browser";
 import type { TableHandle } from "./event-table";
@@ -28,22 +28,23 @@ function useActiveRow(order: string[], startId: string | null) {
 
 /**
  * Where a person is in a list: the active row, the event that is open beside it, and the scroll position, which comes back
- * when the list is returned to. `query`: the filter as the query of the address. `order`: the ids of the rows.
+ * when the list is returned to. `query`: the list as the query of the address. `order`: the ids of the rows.
  */
-export function useListCursor(query: string, filter: EventFilter, order: string[]) {
+export function useListCursor(query: string, list: ListOf, order: string[]) {
   const router = useRouter();
   const table = useRef<TableHandle | null>(null);
   const [openId, setOpenId] = usePageParam("open");
   const [place] = useState(() => (typeof window === "undefined" ? null : placeToReturnTo(query)));
   const scrollTop = useRef(place?.scrollTop ?? 0);
   const { activeId, setActiveId, activeAt, next } = useActiveRow(order, openId ?? place?.activeId ?? null);
-  const shown = useRef(filter);
-  shown.current = filter;
+  const shown = useRef(list);
+  shown.current = list;
 
   const goToPage = useCallback(
     (id: string) => {
       rememberPlace(query, { scrollTop: scrollTop.current, activeId: id });
-      router.push(filterHref(`/events/${id}`, shown.current));
+      const { filter, sort } = shown.current;
+      router.push(filterHref(`/events/${id}`, filter, new URLSearchParams(sort === null ? {} : { sort })));
     },
     [router, query],
   );

@@ -28,6 +28,7 @@ import type { EventDetail } from "@/lib/events/events.shapes";
 import { filterHref } from "@/lib/events/filter/filter-read.browser";
 import { useEventFilter, usePageParam } from "@/lib/events/filter/filter-url.browser";
 import { isEmptyFilter } from "@/lib/events/filter/qualified-search.browser";
+import { eventSortOf } from "@/lib/events/list/event-sort.pure";
 import { useHotkeys } from "@/lib/platform/browser/hotkeys.browser";
 import { shortenId, visible } from "@/lib/platform/plain/format.pure";
 import type { EditedAnswer } from "@/lib/repair/revisions/revisions.shapes";
@@ -204,8 +205,9 @@ const ERROR_LINE_CHARS = 500;
 function Walk({ id }: { id: string }) {
   const router = useRouter();
   const { filter } = useEventFilter();
-  const { data } = useNeighbours(id, filter);
-  const list = filterHref("/events", filter ?? {});
+  const sort = eventSortOf(usePageParam("sort")[0]);
+  const { data } = useNeighbours(id, filter, sort);
+  const list = filterHref("/events", filter ?? {}, new URLSearchParams(sort === null ? {} : { sort }));
   const go = (to: string | null | undefined) => {
     if (to) router.push(filterHref(`/events/${to}`, filter ?? {}, new URLSearchParams(window.location.search)));
   };

@@ -14,6 +14,7 @@ import {
   SIGNING_SECRET,
   yesOption,
 } from "@/lib/cli/command";
+import { EVENT_SORTS } from "@/lib/events/list/event-sort.pure";
 
 const sourceOption: Option = {
   name: "source",
@@ -31,13 +32,23 @@ export const EVENT_COMMANDS = [
     options: [
       ...pagingOptions,
       {
+        name: "sort",
+        value: "order",
+        values: EVENT_SORTS,
+        text: "By the time of the last failure; events that do not say when they failed are at the end",
+      },
+      {
         name: "count",
         text: "Only count the events, in all and by state; an indented line is a part of the state above it",
       },
     ],
     details:
       "A table as wide as the terminal. Into a pipe: columns with tabs between them, whole values and the event's id first.",
-    examples: ["parkade search --source orders --errorCode TIMEOUT --from -24h", "parkade search --count"],
+    examples: [
+      "parkade search --source orders --errorCode TIMEOUT --from -24h",
+      "parkade search --source orders --sort failedOldest",
+      "parkade search --count",
+    ],
   },
   {
     name: "show",

@@ -4,6 +4,8 @@ import { latestApprovals } from "@/lib/guard/approvals/approvals.read";
 import type { ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
 import type { MaskSet } from "@/lib/guard/masking/mask-rule.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
+import { readTypedTexts, type TypedTexts } from "@/lib/guard/masking/typed-texts.read";
+import { askedSelection, type ScopedSelection } from "@/lib/guard/viewer/scope.shapes";
 import { seesOperation } from "@/lib/guard/viewer/scope.sql";
 import { may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { tellsOf } from "@/lib/observe/channels/operation-tells.read";
@@ -55,10 +57,9 @@ export async function listBulkOperations(
     [query.states, query.cursor, query.limit + 1, sourceScope(viewer)],
     { isoTimes: true },
   );
-  const approvals = await approvalsOf(db, viewer, rows);
-  const set = (await readMasks(db)).of(null);
+  const shown = await readShown(db, viewer, rows);
   return cutPage(
-    rows.map((row) => operationOut(viewer, row, approvals, set)),
+    rows.map((row) => operationOut(viewer, row, shown)),
     query.limit,
     (row) => row.id,
   );
@@ -84,7 +85,15 @@ export async function readBulkOperation(
     { isoTimes: true },
   );
   if (!row) throw unknownOperation(id, field);
-  return operationOut(viewer, row, await approvalsOf(db, viewer, [row]), (await readMasks(db)).of(null));
+  return operationOut(viewer, row, await readShown(db, viewer, [row]));
+}
+
+/** What operations are shown with. `set`: what masks their recipes. */
+type Shown = { approvals: Map<string, ApprovalOut>; set: MaskSet; typed: TypedTexts };
+
+async function readShown(db: Queryable, viewer: Viewer, rows: readonly BulkOperationRow[]): Promise<Shown> {
+  const approvals = await approvalsOf(db, viewer, rows);
+  return { approvals, set: (await readMasks(db)).of(null), typed: await readTypedTexts(db, viewer) };
 }
 
 /** Only mends need an approval. */
@@ -103,8 +112,7 @@ function approvalsOf(
 function operationOut(
   viewer: Viewer,
   { expected, expectedKind, idle, fault, workersAlive, ...row }: BulkOperationRow,
-  approvals: Map<string, ApprovalOut>,
-  set: MaskSet,
+  { approvals, set, typed }: Shown,
 ): BulkOperationOut {
   const approval = approvals.get(row.id) ?? null;
   const waits = approval?.state === "asked" ? "Waits for the approval of a second person." : null;
@@ -112,6 +120,8 @@ function operationOut(
   const { ratePerSecond } = row;
   return {
     ...row,
+    selection: typed.selection(askedSelection(row.selection as ScopedSelection)),
+    reason: typed.text(row.reason),
     recipe: may(viewer, "reveal") ? row.recipe : (redactRecipe(row.recipe, set) as typeof row.recipe),
     expected: { value: expected, kind: expectedKind },
     etaMs: row.state === "RUNNING" && ratePerSecond ? Math.round((left / ratePerSecond) * 1_000) : null,

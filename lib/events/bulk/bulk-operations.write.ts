@@ -1,6 +1,7 @@
 import type { BulkKind, BulkState } from "@/lib/events/bulk/bulk-operation.pure";
 import { endApproval } from "@/lib/guard/approvals/approvals.write";
 import type { FrozenSelection } from "@/lib/guard/viewer/scope.shapes";
+import { ASKED_SELECTION } from "@/lib/guard/viewer/scope.sql";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { addedReasons } from "@/lib/redrive/life/redrive.write";
 import { BULK, BULK_MOVE } from "@/lib/redrive/states/state.sql";
@@ -155,7 +156,7 @@ export async function endBulkOperation(
 ): Promise<boolean> {
   const { from, to } = BULK_MOVE[move];
   const ended = await tx.run(
-    `update bulk_operations set state = ${to}, cancelled_by = $2, finished_at = clock_timestamp()
+    `update bulk_operations set state = ${to}, selection = ${ASKED_SELECTION}, cancelled_by = $2, finished_at = clock_timestamp()
       where id = $1 and state in ${from}`,
     [id, by],
   );

@@ -8,7 +8,7 @@ import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { inTransaction } from "@/lib/events/selection/walk-selection";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { readScopedSelection } from "@/lib/guard/viewer/scope.read";
-import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
+import { askedSelection, scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { systemViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { channelIds, setOperationTells } from "@/lib/observe/channels/operation-tells.write";
 import { isRowFault, type Tx } from "@/lib/platform/database/db";
@@ -153,7 +153,7 @@ async function leaveToWorker(
     after: {
       ...BULK_EFFECT[kind].after,
       ...options,
-      ...("ids" in selection ? { ids: selection.ids.length } : selection),
+      ...("ids" in selection ? { ids: selection.ids.length } : askedSelection(selection)),
     },
     count: 0,
     atMs: nowMs,

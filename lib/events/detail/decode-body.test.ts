@@ -1,10 +1,10 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gunzipSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { DEFAULT_MASKS, NOTHING_MASKED } from "@/lib/guard/masking/mask-rule.pure";
+import { DEFAULT_MASKS, NOTHING_MASKED, setFor } from "@/lib/guard/masking/mask-rule.pure";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import type { FormedBody } from "./body-form.pure";
 import { DECODED_BYTES_MAX, decodeBody } from "./decode-body.read";
-import { bodyOf } from "./event-detail.read";
+import { bodyOf, holdsMasked } from "./event-detail.read";
 
 const TEXT = '{"order":77,"name":"Zoë"}';
 const body = (payload: Uint8Array, encoding: string | null, contentType = "application/json"): FormedBody => ({
@@ -111,6 +111,20 @@ describe("the body that a viewer sees", () => {
 
   test("a plain text behind the name of an encoding is masked like any other", async () => {
     expect(await bodyOf(body(Buffer.from(SECRET), "gzip"), DEFAULTS)).toMatchObject({ text: MASKED, maskedCount: 1 });
+  });
+
+  test.each<[string, FormedBody, boolean]>([
+    ["plain JSON", body(Buffer.from(TEXT), null), false],
+    ["JSON with a masked value", body(Buffer.from(SECRET), null), true],
+    ["base64 of a masked value", body(base64(Buffer.from(SECRET)), "base64"), true],
+    ["gzip of a masked value", body(gzipSync(SECRET), "gzip"), true],
+    // JSON as it is stored, and bytes as its consumer reads it.
+    ["digits that are base64 of bytes", body(Buffer.from("12345678"), "base64"), true],
+    ["a masked header", { ...body(Buffer.from(TEXT), null), headers: [["authorization", "x"]] }, true],
+  ])("decides who may edit and mend it: %s", async (_, message, masked) => {
+    const set = setFor(DEFAULTS, false);
+    expect(await holdsMasked(message, set)).toBe(masked);
+    expect((await bodyOf(message, set)).masked).toBe(masked && message.headers[0]?.[0] !== "authorization");
   });
 
   test("without masks the stored bytes are what they are", async () => {

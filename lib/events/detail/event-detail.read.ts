@@ -18,6 +18,7 @@ import { EVENT_COLUMNS } from "@/lib/events/list/event-rows.read";
 import { maskBody, maskData, maskHeaders, maskNullable, maskOrigin, maskTags } from "@/lib/guard/masking/mask.pure";
 import { type MaskSet, NOTHING_MASKED, setFor } from "@/lib/guard/masking/mask-rule.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
+import { maskText } from "@/lib/guard/masking/mask-text.pure";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { assertMay, may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { AdmissionRecord } from "@/lib/intake/admission/admission.pure";
@@ -161,8 +162,8 @@ async function readDetail(db: Queryable, viewer: Viewer, { id, nowMs, reveals }:
     aggregate: aggregate.members,
     heldBy: aggregate.heldBy,
     heldBehind: aggregate.heldBehind,
-    control: deciding && controlOut(deciding),
-    controls: applied.map(controlOut),
+    control: deciding && controlOut(deciding, set),
+    controls: applied.map((control) => controlOut(control, set)),
     group: pattern === null ? null : { fingerprint: row.fingerprint, pattern: text(pattern), parked },
     target: { main: targetAddress(source, "main"), slow: targetAddress(source, "slow") },
     links: linksOf(templates, { ...row, atMs: Date.parse(row.failedAt ?? row.firstSeen) }),
@@ -180,6 +181,14 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 /** The body of a message as its viewer may see it. */
 export async function bodyOf(body: FormedBody, set: MaskSet): Promise<BodyOut> {
   return shownBody(body, await decodeBody(body), set);
+}
+
+/** Whether the rules mask anything of a message. It is judged by what a viewer is shown: of an encoded body by the decoded text, too. */
+export async function holdsMasked(message: FormedBody, set: MaskSet): Promise<boolean> {
+  const headers = maskHeaders(message.headers, set);
+  if (message.headers.some(([, value], index) => value !== headers[index]![1])) return true;
+  const { masked, decoded } = await bodyOf(message, set);
+  return masked || (decoded !== null && decoded.maskedCount !== 0);
 }
 
 /**
@@ -313,8 +322,9 @@ async function readAggregate(
   };
 }
 
-function controlOut(control: ControlRow): AppliedControl {
+function controlOut(control: ControlRow, set: MaskSet): AppliedControl {
   const { id, kind, scope, value, source, aggregateType, reason, origin, createdBy } = control;
   const expiresAt = isoOrNull(control.expiresAtMs);
-  return { id, kind, scope, value, source, aggregateType, reason, origin, createdBy, expiresAt };
+  const shown = maskText(reason, set);
+  return { id, kind, scope, value, source, aggregateType, reason: shown, origin, createdBy, expiresAt };
 }

@@ -13,7 +13,8 @@ import { compileFilter } from "@/lib/events/filter/event-filter.sql";
 import { listGroups } from "@/lib/events/groups/group-list.read";
 import { countEvents } from "@/lib/events/list/event-count.read";
 import { exportEvents } from "@/lib/events/list/event-export.read";
-import { listEvents } from "@/lib/events/list/event-list.read";
+import { listEvents, readNeighbours } from "@/lib/events/list/event-list.read";
+import { EVENT_SORTS, type EventSort } from "@/lib/events/list/event-sort.pure";
 import { cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
 import { scopeFilter, scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
@@ -132,7 +133,8 @@ function letterOf(i: number): DeadLetter {
       stack: null,
     },
     // Not in the order of arrival.
-    failedAtMs: i % 13 === 0 ? null : NOW - ((i * 7) % EVENTS) * 0.5 * HOUR,
+    // Some fail at one moment.
+    failedAtMs: i % 13 === 0 ? null : NOW - Math.floor(((i * 7) % EVENTS) / 4) * 2 * HOUR,
     tags: { orderId: String(i % 60), tenant: i % 3 ? "acme" : "globex" },
   });
 }
@@ -199,7 +201,7 @@ type Stored = {
 };
 
 /** The truth, told by plain code from every stored event. */
-async function matching(filter: EventFilter): Promise<string[]> {
+async function matching(filter: EventFilter, sort: EventSort | null = null): Promise<string[]> {
   const rows = await db.query<Stored>(
     `select e.*, s.name as source,
             exists (select 1 from aggregates a where a.aggregate_id = e.aggregate_id and a.source_id = e.source_id
@@ -208,7 +210,19 @@ async function matching(filter: EventFilter): Promise<string[]> {
             lower(concat_ws(' ', g.error_code, g.exception_type, g.message_pattern, g.first_frame)) as group_text
        from dlq_event_rows e join sources s on s.id = e.source_id join dlq_groups g using (fingerprint) order by e.id desc`,
   );
-  return rows.filter((row) => matches(row, filter)).map((row) => row.id);
+  const met = rows.filter((row) => matches(row, filter));
+  return (sort === null ? met : inFailureOrder(met, sort)).map((row) => row.id);
+}
+
+function inFailureOrder(rows: readonly Stored[], sort: EventSort): Stored[] {
+  const way = sort === "failedNewest" ? -1 : 1;
+  return rows.toSorted((a, b) => {
+    if (a.failed_at === null || b.failed_at === null) {
+      if (a.failed_at !== b.failed_at) return a.failed_at === null ? 1 : -1;
+      return a.id < b.id ? -way : way;
+    }
+    return way * (a.failed_at - b.failed_at) || (a.id < b.id ? -way : way);
+  });
 }
 
 function matches(row: Stored, filter: EventFilter): boolean {
@@ -270,14 +284,14 @@ function hasWord(row: Stored, word: string): boolean {
   return row.group_text.includes(lower) || row.last_error.toLowerCase().includes(lower);
 }
 
-async function listed(filter: EventFilter, limit: number): Promise<string[]> {
+async function listed(filter: EventFilter, limit: number, sort: EventSort | null = null): Promise<string[]> {
   const ids: string[] = [];
   let cursor: string | null = null;
   do {
     const page: Awaited<ReturnType<typeof listEvents>> = await listEvents(
       lists,
       localViewer(),
-      { filter, limit, cursor },
+      { filter, limit, cursor, sort },
       NOW,
     );
     ids.push(...page.items.map((item) => item.id));
@@ -286,13 +300,13 @@ async function listed(filter: EventFilter, limit: number): Promise<string[]> {
   return ids;
 }
 
-async function listedBackwards(filter: EventFilter, limit: number): Promise<string[]> {
-  let page = await listEvents(lists, localViewer(), { filter, limit, cursor: null }, NOW);
+async function listedBackwards(filter: EventFilter, limit: number, sort: EventSort | null = null): Promise<string[]> {
+  let page = await listEvents(lists, localViewer(), { filter, limit, sort, cursor: null }, NOW);
   while (page.nextCursor !== null)
-    page = await listEvents(lists, localViewer(), { filter, limit, cursor: page.nextCursor }, NOW);
+    page = await listEvents(lists, localViewer(), { filter, limit, sort, cursor: page.nextCursor }, NOW);
   const ids = page.items.map((item) => item.id);
   while (page.prevCursor !== null) {
-    page = await listEvents(lists, localViewer(), { filter, limit, cursor: page.prevCursor }, NOW);
+    page = await listEvents(lists, localViewer(), { filter, limit, sort, cursor: page.prevCursor }, NOW);
     ids.unshift(...page.items.map((item) => item.id));
   }
   return ids;
@@ -332,6 +346,25 @@ const searches = filters.map(({ q, failedFrom, failedTo, from, to, tags }) => {
 });
 
 describe("any filter", () => {
+  test.each(EVENT_SORTS)("is listed by the time of the last failure, page by page: %s", { retry: 0 }, async (sort) => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof(fc.constant({}), ...[filters, searches].map((any) => any.filter(windowOk))),
+        fc.integer({ min: 15, max: 60 }),
+        async (filter, limit) => {
+          const ids = await matching(filter, sort);
+          expect(await listed(filter, limit, sort)).toEqual(ids);
+          expect(await listedBackwards(filter, limit, sort)).toEqual(ids);
+          const at = Math.floor(ids.length / 2);
+          if (ids.length === 0) return;
+          const around = await readNeighbours(lists, localViewer(), ids[at]!, { filter, sort }, NOW);
+          expect(around).toEqual({ previous: ids[at - 1] ?? null, next: ids[at + 1] ?? null });
+        },
+      ),
+      { numRuns: 12 },
+    );
+  });
+
   test.each([
     ["filter", filters],
     ["search", searches],

@@ -1,5 +1,6 @@
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { foldTags, readNames, toSearchParams } from "@/lib/events/filter/filter-params.shapes";
+import type { EventSort } from "@/lib/events/list/event-sort.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /**
@@ -38,6 +39,13 @@ export function readFilter(params: URLSearchParams): ReadFilter {
     return { filter: null, fault: new DomainError("invalid-filter", sentence, { fields: faults }) };
   }
   return { filter: foldTags(raw) as EventFilter, fault: null };
+}
+
+/** The query of a list: its filter and its order, names in one fixed order. */
+export function listQuery(filter: EventFilter, sort: EventSort | null): string {
+  const params = toSearchParams(filter);
+  if (sort !== null) params.set("sort", sort);
+  return params.toString();
 }
 
 /** `path?filter`, with the page's own parameters of `current`. */

@@ -4,10 +4,11 @@ import { type AffectedRow, affectedOf } from "@/lib/events/groups/affected.pure"
 import { listGroups } from "@/lib/events/groups/group-list.read";
 import { type GroupDetail, type GroupWithin, unknownGroup } from "@/lib/events/groups/groups.shapes";
 import { entriesOfEvents } from "@/lib/guard/audit/subjects.sql";
-import { maskTags } from "@/lib/guard/masking/mask.pure";
+import { maskNullable, maskTags } from "@/lib/guard/masking/mask.pure";
 import { oneSource } from "@/lib/guard/masking/mask-rule.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { maskText } from "@/lib/guard/masking/mask-text.pure";
+import { withShownReasons } from "@/lib/guard/masking/typed-texts.read";
 import { ofSources, seesEntry, seesRedrive } from "@/lib/guard/viewer/scope.sql";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { readGroupHours } from "@/lib/observe/stats/group-onsets.read";
@@ -129,7 +130,8 @@ async function readPast(db: Queryable, viewer: Viewer, ids: readonly string[]): 
     [ids, scope],
     { name: "group-entries", isoTimes: true },
   );
-  return [...redrives, ...entries].sort((one, other) => (one.at < other.at ? 1 : -1)).slice(0, PAST_MAX);
+  const past = [...redrives, ...entries].sort((one, other) => (one.at < other.at ? 1 : -1)).slice(0, PAST_MAX);
+  return withShownReasons(db, viewer, past);
 }
 
 const JOINED_MAX = 50;
@@ -150,6 +152,7 @@ async function readJoined(db: Queryable, viewer: Viewer, group: GroupOut): Promi
   const items = rows.map(({ total: _, ...row }) => ({
     ...row,
     pattern: maskText(row.pattern, set),
+    note: maskNullable(row.note, set),
   }));
   return { total: rows[0]?.total ?? 0, items };
 }

@@ -4,11 +4,10 @@ import type { EventFilter, FilterStatus } from "@/lib/events/filter/event-filter
 import { type CompileOptions, compileFilter, paramsFrom, splitStatuses } from "@/lib/events/filter/event-filter.sql";
 import { isDecidedByKinds, kindConditions } from "@/lib/events/list/event-kinds.read";
 import { EVENT_COLUMNS } from "@/lib/events/list/event-rows.read";
-import { inGroups, narrow, readSearch } from "@/lib/events/list/event-search.read";
+import { inGroups, narrow, narrowParts, readSearch } from "@/lib/events/list/event-search.read";
 import { readScopedFilter } from "@/lib/guard/viewer/scope.read";
 import type { ScopedFilter } from "@/lib/guard/viewer/scope.shapes";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { controlledParts } from "@/lib/order/controls/controlled-parts.read";
 import { readDecidingControls } from "@/lib/order/controls/deciding-controls.read";
 import { readHeldBehind } from "@/lib/order/tails/held-behind.read";
 import type { Db, Queryable } from "@/lib/platform/database/db";
@@ -143,16 +142,10 @@ async function countRows(
     const counted = await countRows(db, ofGroups, nowMs, window);
     if (counted === null || counted.bounded) return counted;
   }
-  const parts = (window ? null : await controlledParts(db, filter)) ?? [{ filter }];
-  const values: unknown[] = [];
-  const met: string[] = [];
-  for (const { filter: part, hint } of parts) {
-    const firstParam = values.length + 1;
-    const compiled = await narrow(db, part, compileFilter(part, nowMs, { window, firstParam }), firstParam);
-    values.push(...compiled.values);
-    const where = hint ? `${compiled.where} and ${hint}` : compiled.where;
-    met.push(`(select e.id, e.status from dlq_event_rows e where ${where} limit ${COUNT_BOUND + 1})`);
-  }
+  const { wheres, values } = await narrowParts(db, filter, nowMs, window);
+  const met = wheres.map(
+    (where) => `(select e.id, e.status from dlq_event_rows e where ${where} limit ${COUNT_BOUND + 1})`,
+  );
   if (met.length === 0) return { byStatus: new Map(), bounded: false };
   // Parts overlap where two controls match the same event: the union counts it once.
   const rows = await inTime(db, (tx) =>

@@ -1,36 +1,35 @@
-import type { EventList, Neighbours } from "@/lib/events/events.shapes";
+import type { EventList, EventOut, Neighbours } from "@/lib/events/events.shapes";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { inTime } from "@/lib/events/list/event-count.read";
 import { maskRows } from "@/lib/events/list/event-rows.read";
 import { scanEvents } from "@/lib/events/list/event-scan.read";
+import type { EventSort } from "@/lib/events/list/event-sort.pure";
+import { type FailurePlace, readFailurePlace, scanByFailure } from "@/lib/events/list/failure-order.read";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { readScopedFilter } from "@/lib/guard/viewer/scope.read";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { readDecidingControls } from "@/lib/order/controls/deciding-controls.read";
 import { readHeldBehind } from "@/lib/order/tails/held-behind.read";
-import { decodeCursor, encodeCursor } from "@/lib/platform/api/cursor.shapes";
+import { decodeCursor, type EventCursor, encodeCursor } from "@/lib/platform/api/cursor.shapes";
 import type { Db, Queryable } from "@/lib/platform/database/db";
 
-type EventListQuery = { filter: EventFilter; limit: number; cursor: string | null };
+type EventListQuery = { filter: EventFilter; limit: number; cursor: string | null; sort?: EventSort | null };
 
 /**
- * A page of matching events, newest first. Keyset-paged by id: rows that arrive meanwhile neither shift nor repeat the
- * next pages, even when a thousand rows have the same millisecond. `prevCursor` leads to newer rows; null on the first
- * page.
+ * A page of matching events, newest first, or as `sort` says. Keyset-paged by id, or by time of failure and id: rows that arrive
+ * meanwhile neither shift nor repeat the next pages, even when a thousand rows have the same millisecond. `prevCursor` leads to the
+ * page before; null on the first page.
  */
 export async function listEvents(db: Db, viewer: Viewer, query: EventListQuery, nowMs: number): Promise<EventList> {
-  const { filter, limit } = query;
-  const cursor = query.cursor === null ? null : decodeCursor(query.cursor, filter);
+  const { filter, limit, sort = null } = query;
+  const cursor = query.cursor === null ? null : decodeCursor(query.cursor, filter, sort);
   const towards = cursor?.towards ?? "older";
   // One row more than requested shows whether there is a further page on that side.
-  const found = await scanEvents(db, {
-    filter: await readScopedFilter(db, viewer, filter),
-    nowMs,
-    from: cursor?.id ?? null,
-    towards,
-    limit: limit + 1,
-    flagControls: true,
-  });
+  const scan = { filter: await readScopedFilter(db, viewer, filter), nowMs, limit: limit + 1 };
+  const found: FoundEvent[] =
+    sort === null
+      ? await scanEvents(db, { ...scan, from: cursor?.id ?? null, towards, flagControls: true })
+      : await scanByFailure(db, { ...scan, ...failureScan(sort, towards), from: cursor && placeOf(cursor) });
   const more = found.length > limit;
   const rows = found.slice(0, limit);
   if (towards === "newer") rows.reverse();
@@ -39,23 +38,34 @@ export async function listEvents(db: Db, viewer: Viewer, query: EventListQuery, 
     rows[0]?.control === true ? readDecidingControls(db, rows, nowMs) : null,
     readHeldBehind(db, rows, (read) => inTime(db, read)),
   ]);
+  const at = (row: FoundEvent | undefined, side: "older" | "newer") =>
+    row === undefined ? null : encodeCursor({ id: row.id, towards: side, failedUs: row.failedUs }, filter, sort);
+  const [first, last] = [at(rows[0], "newer"), at(rows.at(-1), "older")];
   // Changed in place: a copy of fifty rows takes as long as the read.
   const items = rows as EventList["items"];
   maskRows(masks, items);
   for (const item of items) {
     item.control = controls?.get(item.id) ?? null;
     item.heldBehind = held.get(item.id) ?? null;
+    delete (item as FoundEvent).failedUs;
   }
-  const at = (id: string | undefined, side: "older" | "newer") =>
-    id === undefined ? null : encodeCursor({ id, towards: side }, filter);
   const hasOlder = towards === "newer" || more;
   const hasNewer = towards === "newer" ? more : cursor !== null;
   return {
     items,
-    nextCursor: hasOlder ? at(rows.at(-1)?.id, "older") : null,
-    prevCursor: hasNewer ? at(rows[0]?.id, "newer") : null,
+    nextCursor: hasOlder ? last : null,
+    prevCursor: hasNewer ? first : null,
   };
 }
+
+type FoundEvent = EventOut & { control?: unknown; failedUs?: string | null | undefined };
+
+const failureScan = (sort: EventSort, towards: "older" | "newer") => ({
+  newestFirst: sort === "failedNewest",
+  backwards: towards === "newer",
+});
+
+const placeOf = ({ id, failedUs = null }: EventCursor): FailurePlace => ({ id, failedUs });
 
 /**
  * The events before (newer) and after (older) an event in the filtered list, even if the event itself does not match.
@@ -64,12 +74,18 @@ export async function readNeighbours(
   db: Queryable,
   viewer: Viewer,
   id: string,
-  filter: EventFilter,
+  { filter, sort = null }: Pick<EventListQuery, "filter" | "sort">,
   nowMs: number,
 ): Promise<Neighbours> {
-  const scoped = await readScopedFilter(db, viewer, filter);
-  const one = async (towards: "older" | "newer") =>
-    (await scanEvents(db, { filter: scoped, nowMs, from: id, towards, limit: 1 }))[0]?.id ?? null;
+  const scan = { filter: await readScopedFilter(db, viewer, filter), nowMs, limit: 1 };
+  const place = sort === null ? null : await readFailurePlace(db, id);
+  const one = async (towards: "older" | "newer") => {
+    const [found] =
+      sort === null || place === null
+        ? await scanEvents(db, { ...scan, from: id, towards })
+        : await scanByFailure(db, { ...scan, ...failureScan(sort, towards), from: place });
+    return found?.id ?? null;
+  };
   const [previous, next] = await Promise.all([one("newer"), one("older")]);
   return { previous, next };
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { scanEvents } from "@/lib/events/list/event-scan.read";
+import { scanByFailure } from "@/lib/events/list/failure-order.read";
 import { scopeFilter } from "@/lib/guard/viewer/scope.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
@@ -50,3 +51,39 @@ test("a common tag that the newest events lack is read in the order of the list,
   expect(rows.map(({ eventId }) => eventId)).toEqual(Array.from({ length: 50 }, (_, i) => `event-${TAGGED - i}`));
   expect(sent.filter((text) => text.includes("dlq_group_levels"))).toEqual([]);
 });
+
+test("a page by the time of failure reads the index of those times as far as the page, however deep it is", async () => {
+  await db.run(
+    "update dlq_event_facts set failed_at = to_timestamp(1700000000 + hashtext(id::text) % 1000) where last_error = 'late'",
+  );
+  await db.run("analyze dlq_event_facts");
+  const explained: Node[] = [];
+  const explaining: Queryable = {
+    ...db,
+    query: async (text, values, options) => {
+      if (text.includes("with ordinality as p")) {
+        const [row] = await db.query<{ "QUERY PLAN": [{ Plan: Node }] }>(
+          `explain (analyze, format json) ${text}`,
+          values,
+        );
+        explained.push(row!["QUERY PLAN"][0].Plan);
+      }
+      return db.query(text, values, options);
+    },
+  };
+  const [limit, filter] = [50, scopeFilter(localViewer("tester"), {})];
+  const scan = { filter, nowMs: Date.now(), newestFirst: true, backwards: false, limit };
+  const first = await scanByFailure(explaining, { ...scan, from: null });
+  const { id, failedUs } = first.at(-1)!;
+  const second = await scanByFailure(explaining, { ...scan, from: { id, failedUs } });
+  expect(new Set([...first, ...second].map((event) => event.id)).size).toBe(2 * limit);
+  for (const plan of explained) {
+    const walked = nodesOf(plan).filter((node) => /_failed_at_id_idx/.test(node["Index Name"] ?? ""));
+    expect(walked.reduce((sum, node) => sum + node["Actual Rows"], 0)).toBe(limit);
+  }
+  expect(explained).toHaveLength(2);
+});
+
+type Node = { "Index Name"?: string; "Actual Rows": number; Plans?: Node[] };
+
+const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];

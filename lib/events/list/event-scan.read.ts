@@ -145,7 +145,7 @@ const RARE_ROWS = 2_000;
 /**
  * Whether few events have these tags. The tag index has no order: the count stops early, but reads a partition whole.
  */
-async function areRare(db: Queryable, tags: NonNullable<ScopedFilter["tags"]>): Promise<boolean> {
+export async function areRare(db: Queryable, tags: NonNullable<ScopedFilter["tags"]>): Promise<boolean> {
   // The frequency of a tag over all sources. It only chooses the plan, so no row of a hidden source is returned.
   const { where, values } = compileFilter({ tags } as ScopedFilter, 0);
   const text = `select count(*)::int as n from (select 1 from dlq_event_facts e where ${where} limit ${RARE_ROWS}) few`;
@@ -274,7 +274,7 @@ function inOrder(scan: Scan, plan: ReadPlan): Sql {
 }
 
 /** Does not depend on the row: PostgreSQL evaluates it once for each statement. */
-const ANY_CONTROL = `(exists (select from controls where lifted_at is null)
+export const ANY_CONTROL = `(exists (select from controls where lifted_at is null)
   or exists (select from aggregates where blacklist_id is not null)) as control`;
 
 /**

@@ -1,5 +1,7 @@
 import {
   type CompiledFilter,
+  type CompileOptions,
+  compileFilter,
   type FilterField,
   GROUP_TEXT,
   type Params,
@@ -10,6 +12,7 @@ import {
 import { likePattern, wordsOf } from "@/lib/events/filter/search-words.pure";
 import { KIND_ROWS_MAX, kindShare, narrowToKinds } from "@/lib/events/list/event-kinds.read";
 import type { ScopedFilter } from "@/lib/guard/viewer/scope.shapes";
+import { controlledParts } from "@/lib/order/controls/controlled-parts.read";
 import type { Queryable } from "@/lib/platform/database/db";
 
 /**
@@ -54,7 +57,7 @@ function lastErrorHolds([longest, ...others]: readonly string[], params: Params)
 const isByFailure = ({ failedFrom, failedTo }: ScopedFilter) => failedFrom !== undefined || failedTo !== undefined;
 
 /** Ids, and refinements and marks, whose indexes hold few events. */
-function isNarrow({ eventId, aggregateId, traceId, admission, status }: ScopedFilter): boolean {
+export function isNarrow({ eventId, aggregateId, traceId, admission, status }: ScopedFilter): boolean {
   return Boolean(eventId ?? aggregateId ?? traceId ?? admission) || splitStatuses(status ?? []).refined.length > 0;
 }
 
@@ -138,4 +141,26 @@ export function mergedPage<Row extends { id: string }>(
   const rows = [...new Map(found.map((row) => [row.id, row])).values()];
   const order = towards === "newer" ? 1 : -1;
   return rows.sort((a, b) => (a.id < b.id ? -order : order)).slice(0, limit);
+}
+
+/**
+ * The conditions of a filter as those of its parts, each with the kinds and the facts that can match. Two parts may hold the same
+ * event. No part: nothing matches.
+ */
+export async function narrowParts(
+  db: Queryable,
+  filter: ScopedFilter,
+  nowMs: number,
+  window?: CompileOptions["window"],
+): Promise<{ wheres: string[]; values: unknown[] }> {
+  const parts = (window ? null : await controlledParts(db, filter)) ?? [{ filter }];
+  const values: unknown[] = [];
+  const wheres: string[] = [];
+  for (const { filter: part, hint } of parts) {
+    const firstParam = values.length + 1;
+    const compiled = await narrow(db, part, compileFilter(part, nowMs, { window, firstParam }), firstParam);
+    values.push(...compiled.values);
+    wheres.push(hint ? `${compiled.where} and ${hint}` : compiled.where);
+  }
+  return { wheres, values };
 }

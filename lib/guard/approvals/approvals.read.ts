@@ -1,5 +1,6 @@
 import { type ApprovalState, type Asker, cannotDecide } from "@/lib/guard/approvals/approval.pure";
 import type { ApprovalList, ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
+import { maskNullable } from "@/lib/guard/masking/mask.pure";
 import type { MaskSet } from "@/lib/guard/masking/mask-rule.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { seesOperation, seesRedrive } from "@/lib/guard/viewer/scope.sql";
@@ -40,6 +41,7 @@ function approvalOut(
 ): ApprovalOut {
   return {
     ...row,
+    reason: may(viewer, "reveal") ? row.reason : maskNullable(row.reason, set),
     cannotDecide: obstacle,
     terms: may(viewer, "reveal") ? terms : { ...terms, recipe: redactRecipe(terms.recipe, set) },
     id: subjectId,

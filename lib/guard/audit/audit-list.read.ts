@@ -2,7 +2,8 @@ import { paramsFrom } from "@/lib/events/filter/event-filter.sql";
 import type { AuditEventList, AuditEventOut, AuditList, AuditOut } from "@/lib/guard/audit/audit.shapes";
 import type { AuditQuery } from "@/lib/guard/audit/audit-query.shapes";
 import { entriesOfEvents, eventsOfEntry } from "@/lib/guard/audit/subjects.sql";
-import type { MaskSet } from "@/lib/guard/masking/mask-rule.pure";
+import { maskData, maskNullable } from "@/lib/guard/masking/mask.pure";
+import { type MaskSet, NOTHING_MASKED } from "@/lib/guard/masking/mask-rule.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { seesEntry } from "@/lib/guard/viewer/scope.sql";
 import { may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
@@ -25,7 +26,7 @@ export async function listAudit(db: Queryable, viewer: Viewer, query: AuditQuery
   const text = `${ENTRIES} where ${where} order by a.id desc limit ${params.add(query.limit + 1)}::int`;
   const rows = await db.query<AuditRow>(text, params.values, { name: "audit" });
   const page = cutPage(rows, query.limit, (row) => row.id);
-  const set = may(viewer, "reveal") ? null : (await readMasks(db)).of(null);
+  const set = may(viewer, "reveal") ? NOTHING_MASKED : (await readMasks(db)).of(null);
   return { items: page.items.map((row) => entryOut(row, set)), nextCursor: page.nextCursor };
 }
 
@@ -34,10 +35,14 @@ const ENTRIES = `select a.id, a.at as "atMs", a.actor, a.action, a.subject_kind 
        o.id as "operationId", coalesce(o.changed, a.count) as count
   from audit_entries a left join bulk_operations o on o.audit_id = a.id`;
 
-/** @param set null = nothing is masked */
-function entryOut({ atMs, before, after, ...row }: AuditRow, set: MaskSet | null): AuditOut {
-  const shown = <Value>(value: Value) => (set === null ? value : withoutMasked(value, set));
-  return { ...row, before: shown(before), after: shown(after), at: iso(atMs) };
+function entryOut({ atMs, before, after, reason, ...row }: AuditRow, set: MaskSet): AuditOut {
+  return {
+    ...row,
+    reason: maskNullable(reason, set),
+    before: withoutMasked(before, set),
+    after: withoutMasked(after, set),
+    at: iso(atMs),
+  };
 }
 
 /** Who signed in, and from where, is for administrators; everybody sees what it did itself. */
@@ -46,10 +51,11 @@ function ofAccounts(viewer: Viewer, params: ReturnType<typeof paramsFrom>): stri
   return `(a.subject_kind <> all('{account,session,token}') or a.actor = ${params.add(viewer.name)}::text)`;
 }
 
-/** An entry about a mend or a saved recipe holds the recipe. */
+/** An entry holds filters, names and notes that people typed; one about a mend or a saved recipe holds the recipe. */
 function withoutMasked<Value>(value: Value, set: MaskSet): Value {
-  if (typeof value !== "object" || value === null || !("recipe" in value)) return value;
-  return { ...value, recipe: redactRecipe(value.recipe, set) };
+  if (set === NOTHING_MASKED || typeof value !== "object" || value === null) return value;
+  const rest = maskData(value, set);
+  return "recipe" in value ? { ...rest, recipe: redactRecipe(value.recipe, set) } : rest;
 }
 
 function conditions(query: AuditQuery, params: ReturnType<typeof paramsFrom>): string {

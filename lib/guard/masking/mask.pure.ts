@@ -3,7 +3,7 @@ import type { Header, Origin } from "@/lib/intake/dead-letter.pure";
 import { maskParts } from "./detectors.pure";
 import { maskedPlaces, maskPlaces } from "./mask-json.pure";
 
-import { type MaskSet, ruleOfName, segmentsOf } from "./mask-rule.pure";
+import { type MaskSet, NOTHING_MASKED, ruleOfName, segmentsOf } from "./mask-rule.pure";
 import { findInLongText, findInText, maskText } from "./mask-text.pure";
 import { type Path, type Place, pathTo, placeAt, pointerText, shownPointer } from "./place.pure";
 
@@ -102,22 +102,6 @@ export function maskHeaders(headers: readonly Header[], set: MaskSet): Header[] 
   });
 }
 
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
-/** Whether the rules mask anything of a message. Bytes that are no text are masked as a whole. */
-export function holdsMasked(
-  { payload, headers }: { payload: Uint8Array; headers: readonly Header[] },
-  set: MaskSet,
-): boolean {
-  const shown = maskHeaders(headers, set);
-  if (headers.some(([, value], index) => value !== shown[index]![1])) return true;
-  try {
-    return maskBody(utf8.decode(payload), set).count !== 0;
-  } catch {
-    return true;
-  }
-}
-
 /** A header's bytes in base64 are shown only when they hold nothing that is masked. */
 function maskBytes(base64: string, set: MaskSet): string {
   let text: string;
@@ -131,6 +115,24 @@ function maskBytes(base64: string, set: MaskSet): string {
 
 export function maskTags(tags: Readonly<Record<string, string>>, set: MaskSet): Record<string, string> {
   return Object.fromEntries(Object.entries(tags).map(([name, value]) => [name, maskValue(name, value, set)]));
+}
+
+/** A filter that somebody typed who may reveal: its tags by name and value, its words as a text. */
+export function maskFilter<Filter extends { q?: string | undefined; tags?: Record<string, string[]> | undefined }>(
+  filter: Filter,
+  set: MaskSet,
+): Filter {
+  if (set === NOTHING_MASKED) return filter;
+  const shown = { ...filter };
+  if (filter.q !== undefined) shown.q = maskText(filter.q, set);
+  if (filter.tags !== undefined) {
+    const tags = Object.entries(filter.tags).map(([name, values]) => [
+      name,
+      values.map((value) => maskValue(name, value, set)),
+    ]);
+    shown.tags = Object.fromEntries(tags);
+  }
+  return shown;
 }
 
 /** Levels that are searched; nothing below them is shown. Brokers nest two or three levels. */

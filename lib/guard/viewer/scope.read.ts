@@ -8,8 +8,10 @@ import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { maskText } from "@/lib/guard/masking/mask-text.pure";
 import { type ScopedFilter, type ScopedSelection, scopeFilter, scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { type Action, may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { systemClock } from "@/lib/platform/clock";
 import type { Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { createTurns } from "@/lib/platform/turns";
 
 /** `scopeFilter` by the mask rules in force. Throws DomainError `forbidden`. */
 export async function readScopedFilter(db: Queryable, viewer: Viewer, filter: EventFilter): Promise<ScopedFilter> {
@@ -26,7 +28,10 @@ export async function readScopedSelection(
 ): Promise<ScopedSelection> {
   if (!("filter" in selection)) return scopeSelection(viewer, action, selection);
   const filter = await searchShown(db, viewer, selection.filter);
-  return scopeSelection(viewer, action, { ...selection, filter }, await masksOfSearch(db, viewer, filter));
+  const scoped = scopeSelection(viewer, action, { filter }, await masksOfSearch(db, viewer, filter));
+  if (filter === selection.filter || !("filter" in scoped)) return scoped;
+  const { source } = scoped.filter;
+  return { ...scoped, asked: source === undefined ? selection.filter : { ...selection.filter, source } };
 }
 
 /** Read for a search by tags of somebody who may not reveal alone: no other is judged by them. */
@@ -60,10 +65,14 @@ async function searchShown(db: Queryable, viewer: Viewer, filter: EventFilter): 
     });
   }
   const set = masks.of(null);
-  const found = groups.filter(({ code, type, pattern, frame }) =>
-    holdsWords([code, maskNullable(type, set), maskText(pattern, set), frame].join(" "), words),
-  );
-  const fingerprint = found.map((group) => group.fingerprint);
+  const turns = createTurns(systemClock);
+  const fingerprint: string[] = [];
+  for (const group of groups) {
+    if (turns.due()) await turns.give();
+    const { code, type, pattern, frame } = group;
+    const text = [code, maskNullable(type, set), maskText(pattern, set), frame].join(" ");
+    if (holdsWords(text, words)) fingerprint.push(group.fingerprint);
+  }
   const asked = rest.fingerprint;
   return { ...rest, fingerprint: asked ? fingerprint.filter((one) => asked.includes(one)) : fingerprint };
 }

@@ -2,6 +2,7 @@ import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { maskValue } from "@/lib/guard/masking/mask.pure";
 import type { MaskSet, Masks } from "@/lib/guard/masking/mask-rule.pure";
+import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { type Action, assertMay, may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
@@ -11,9 +12,12 @@ type Scoped = { readonly [scoped]: true };
 /** A filter that a viewer was applied to. The compiler to SQL takes no other, so no read and no bulk misses the viewer. */
 export type ScopedFilter = EventFilter & Scoped;
 
-/** The same of a selection. `sources` restricts events that are named otherwise; absent = no restriction. */
+/**
+ * The same of a selection. `sources` restricts events that are named otherwise; absent = no restriction. `asked`: the filter as
+ * somebody asked it whose words were looked up in masked texts, see `scope.read.ts`; `filter` has the groups that hold them.
+ */
 export type ScopedSelection = Scoped &
-  ({ filter: ScopedFilter } | (Exclude<Selection, { filter: unknown }> & { sources?: string[] }));
+  ({ filter: ScopedFilter; asked?: EventFilter } | (Exclude<Selection, { filter: unknown }> & { sources?: string[] }));
 
 /**
  * What of the filter the viewer sees. `masks`: the rules in force, see `scope.read.ts`; without them who may not reveal searches by no tag.
@@ -31,9 +35,10 @@ export function scopeFilter(viewer: Viewer, filter: EventFilter, masks?: Masks):
  */
 function assertSearches(viewer: Viewer, { q, tags }: EventFilter, sets: MaskSet[] | undefined): void {
   if (may(viewer, "reveal")) return;
-  // As the list shows a tag: what it shows unmasked in each source that is searched may be searched for.
+  // As the list shows a tag: what it shows unmasked in each source that is searched may be searched for. A mask comes from a view.
   const isMasked = ([name, values]: [string, string[]]) =>
-    sets === undefined || sets.some((set) => values.some((value) => maskValue(name, value, set) !== value));
+    sets === undefined ||
+    values.some((value) => value.includes(REDACTED) || sets.some((set) => maskValue(name, value, set) !== value));
   const field = q !== undefined ? "q" : Object.entries(tags ?? {}).some(isMasked) ? "tags" : null;
   if (field === null) return;
   const said = field === "q" ? "search the texts of errors here" : "search by a tag whose values are masked";
@@ -70,5 +75,12 @@ export function someOf(selection: ScopedSelection, ids: string[]): ScopedSelecti
   return (sources === null ? { ids } : { ids, sources }) as ScopedSelection;
 }
 
-/** The selection as asked, and the moment its relative times refer to. */
+/** The selection that a worker walks, and the moment its relative times refer to. */
 export type FrozenSelection = ScopedSelection & { asOfMs: number };
+
+/** The selection as somebody asked it: what is shown, and what is stored once nothing walks it any more. */
+export function askedSelection(selection: ScopedSelection): ScopedSelection {
+  if (!("filter" in selection) || selection.asked === undefined) return selection;
+  const { asked, ...rest } = selection;
+  return { ...rest, filter: asked as ScopedFilter };
+}

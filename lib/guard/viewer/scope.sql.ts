@@ -23,6 +23,10 @@ export function ofSeenRedrive(column: string, scope: string): string {
     select 1 from redrives seen where seen.id = ${column} and ${seesRedrive("seen", scope)}))`;
 }
 
+/** The column `selection` as somebody asked it, see `askedSelection`. */
+export const ASKED_SELECTION = `case when selection ? 'asked'
+    then selection - 'asked' || jsonb_build_object('filter', selection -> 'asked') else selection end`;
+
 /** Over `o`, a row of bulk_operations. Its selection names the sources of all its events. */
 export function seesOperation(scope: string): string {
   const named = "coalesce(o.selection -> 'filter' -> 'source', o.selection -> 'sources')";

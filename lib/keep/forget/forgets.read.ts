@@ -1,3 +1,4 @@
+import { withShownReasons } from "@/lib/guard/masking/typed-texts.read";
 import { seesAll, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { ForgetList, ForgetOut } from "@/lib/keep/forget/forget.shapes";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
@@ -27,7 +28,7 @@ export async function listForgets(
     [query.cursor, query.state === null ? null : query.state === "RUNNING", query.limit + 1, seesAll(viewer, null)],
     { isoTimes: true },
   );
-  return cutPage(rows, query.limit, (row) => row.id);
+  return cutPage(await withShownReasons(db, viewer, rows), query.limit, (row) => row.id);
 }
 
 /** Throws DomainError `unknown-forget`. */
@@ -38,7 +39,7 @@ export async function readForget(db: Queryable, viewer: Viewer, id: string): Pro
     [id, seesAll(viewer, null)],
     { isoTimes: true },
   );
-  if (row) return row;
+  if (row) return (await withShownReasons(db, viewer, [row]))[0]!;
   throw new DomainError("unknown-forget", `There is no forget ${id}`, {
     fields: [{ field: "id", detail: "list them with GET /api/v1/forget" }],
   });

@@ -59,7 +59,7 @@ export async function deleteEvents(
      bodies as (
        delete from dlq_event_bodies b where b.id ${ofEvents} and b.id ${within} returning b.id, sha256(b.payload) as hash),
      revisions as (
-       delete from event_revisions r where r.id ${ofEvents} and r.id ${within} returning r.id, sha256(r.payload) as hash),
+       delete from event_revisions r where r.id ${ofEvents} and r.id ${within} returning r.id, coalesce(r.hash, sha256(r.payload)) as hash),
      hashes as (
        select id, array_agg(hash) as all from (select * from bodies union all select * from revisions) b group by id),
      bounces as (delete from event_bounces n where n.id ${ofEvents} and n.id ${within}),

@@ -85,10 +85,10 @@ export async function insertRestored(
          from given g),
      revisions as (
        insert into event_revisions
-         (id, revision, cause, base, bounce, actor, reason, at, patch, operation_id, payload, content_type, headers, origin)
+         (id, revision, cause, base, bounce, actor, reason, at, patch, operation_id, payload, hash, content_type, headers, origin)
        select g.id, (r->>'revision')::int, r->>'cause', (r->>'base')::int, (r->>'bounce')::int, r->>'actor',
               r->>'reason', (r->>'at')::timestamptz, ${json("r->'patch'")}, (r->>'operationId')::uuid,
-              decode(r->>'payloadBase64', 'base64'), r->>'contentType', r->'headers', ${json("r->'origin'")}
+              decode(r->>'payloadBase64', 'base64'), sha256(decode(r->>'payloadBase64', 'base64')), r->>'contentType', r->'headers', ${json("r->'origin'")}
          from given g cross join lateral jsonb_array_elements(g.doc->'revisions') r),
      bounces as (
        insert into event_bounces

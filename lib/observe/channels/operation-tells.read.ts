@@ -1,3 +1,5 @@
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
+import { maskText } from "@/lib/guard/masking/mask-text.pure";
 import type { ToldOperation } from "@/lib/observe/channels/operation-message.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { FINAL_REDRIVES } from "@/lib/redrive/states/state.sql";
@@ -44,5 +46,10 @@ type AwaitedRow = Omit<AwaitedOperation, "ends"> & Record<(typeof ENDS)[number],
 /** Those that have ended first, then the oldest: many that go on keep no end waiting. Channels that are off wait until they are on. */
 export async function readAwaitedOperations(db: Queryable, limit: number): Promise<AwaitedOperation[]> {
   const rows = await db.query<AwaitedRow>(AWAITED, [limit], { name: "awaited-operations" });
-  return rows.map((row) => ({ ...row, ends: Object.fromEntries(ENDS.map((end) => [end, row[end] ?? 0])) }));
+  const set = (await readMasks(db)).of(null);
+  return rows.map((row) => ({
+    ...row,
+    reason: maskText(row.reason, set),
+    ends: Object.fromEntries(ENDS.map((end) => [end, row[end] ?? 0])),
+  }));
 }

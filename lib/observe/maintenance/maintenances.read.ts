@@ -1,3 +1,4 @@
+import { withShownReasons } from "@/lib/guard/masking/typed-texts.read";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Maintenance } from "@/lib/observe/maintenance/maintenance.pure";
 import type { MaintenanceList, MaintenanceOut } from "@/lib/observe/maintenance/maintenances.shapes";
@@ -33,7 +34,7 @@ export async function listMaintenances(
     [sourceScope(viewer), query.cursor, query.state === null ? null : query.state === "live", query.limit + 1],
     { isoTimes: true },
   );
-  return cutPage(rows, query.limit, ({ id }) => id);
+  return cutPage(await withShownReasons(db, viewer, rows), query.limit, ({ id }) => id);
 }
 
 /** Throws DomainError `unknown-maintenance`. */
@@ -44,7 +45,7 @@ export async function readMaintenance(db: Queryable, viewer: Viewer, id: string)
     { isoTimes: true },
   );
   if (!row) throw unknownMaintenance(id);
-  return row;
+  return (await withShownReasons(db, viewer, [row]))[0]!;
 }
 
 export function unknownMaintenance(id: string): DomainError {

@@ -1,4 +1,5 @@
 import { groupsMeant } from "@/lib/events/groups/aliases/aliases.sql";
+import { withShownReasons } from "@/lib/guard/masking/typed-texts.read";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type GroupMute, muteEnded } from "@/lib/observe/mutes/group-mute.pure";
 import type { GroupMuteList, GroupMuteOut } from "@/lib/observe/mutes/group-mutes.shapes";
@@ -59,7 +60,7 @@ export async function listGroupMutes(
     ],
     { isoTimes: true },
   );
-  return cutPage(rows, query.limit, ({ id }) => id);
+  return cutPage(await withShownReasons(db, viewer, rows), query.limit, ({ id }) => id);
 }
 
 /** Those in force of these groups, as the viewer sees them; the newest of a group first. */
@@ -78,15 +79,16 @@ export async function readMutesOf(
     const terms = { untilMs: mute.until === null ? null : Date.parse(mute.until), untilMore: mute.untilMore };
     return muteEnded(terms, { nowMs: Date.parse(dbNow), arrived: mute.arrived ?? 0 }) === null ? [mute] : [];
   });
-  return Map.groupBy(lasting, ({ fingerprint }) => fingerprint);
+  return Map.groupBy(await withShownReasons(db, viewer, lasting), ({ fingerprint }) => fingerprint);
 }
 
 export async function readGroupMutes(db: Queryable, viewer: Viewer, ids: readonly string[]): Promise<GroupMuteOut[]> {
-  return db.query<GroupMuteOut>(
+  const rows = await db.query<GroupMuteOut>(
     `select ${COLUMNS} from group_mutes m where ${SEEN} and m.id = any($2::uuid[]) order by m.id`,
     [sourceScope(viewer), ids],
     { isoTimes: true },
   );
+  return withShownReasons(db, viewer, rows);
 }
 
 export function unknownMute(id: string): DomainError {

@@ -1,4 +1,5 @@
 import { groupsMeant } from "@/lib/events/groups/aliases/aliases.sql";
+import { readTypedTexts } from "@/lib/guard/masking/typed-texts.read";
 import { seesControl, seesRedrive } from "@/lib/guard/viewer/scope.sql";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { agePercentiles, type HourCount, parkedHoursAt, youngestFirst } from "@/lib/observe/age-percentiles.pure";
@@ -319,5 +320,7 @@ export async function readMarkers(db: Queryable, viewer: Viewer, query: StatsQue
     [query.fromMs, query.toMs, sourceScope(viewer), query.filter.source ?? null],
     { name: "markers" },
   );
-  return { items: rows.reverse().map(({ atMs, ...marker }) => ({ at: iso(atMs), ...marker })) };
+  const { text } = await readTypedTexts(db, viewer);
+  const items = rows.map(({ atMs, ...marker }) => ({ at: iso(atMs), ...marker, label: text(marker.label) }));
+  return { items: items.reverse() };
 }

@@ -1,3 +1,4 @@
+import { readTypedTexts, type TypedTexts } from "@/lib/guard/masking/typed-texts.read";
 import { ofSources, seesControl } from "@/lib/guard/viewer/scope.sql";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type StoredScope, scopeOut } from "@/lib/order/controls/control.pure";
@@ -67,7 +68,8 @@ export async function listControls(
     { isoTimes: true },
   );
   const page = cutPage(rows, query.limit, (row) => row.id);
-  return { items: page.items.map(controlOut), nextCursor: page.nextCursor };
+  const typed = await readTypedTexts(db, viewer);
+  return { items: page.items.map((row) => controlOut(row, typed)), nextCursor: page.nextCursor };
 }
 
 /** null = there is no such control, in force or ended. */
@@ -81,9 +83,13 @@ export async function readControl(db: Queryable, viewer: Viewer, id: string): Pr
     [id, sourceScope(viewer)],
     { isoTimes: true },
   );
-  return row ? controlOut(row) : null;
+  return row ? controlOut(row, await readTypedTexts(db, viewer)) : null;
 }
 
-function controlOut({ scope, value, source, aggregateType, live: _, ...row }: ControlRow): ControlOut {
-  return { ...row, scope: scopeOut({ scope, value, source, aggregateType }) };
+function controlOut(
+  { scope, value, source, aggregateType, live: _, ...row }: ControlRow,
+  { text }: TypedTexts,
+): ControlOut {
+  const reasons = { reason: text(row.reason), liftReason: text(row.liftReason) };
+  return { ...row, ...reasons, scope: scopeOut({ scope, value, source, aggregateType }) };
 }

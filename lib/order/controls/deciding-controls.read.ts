@@ -1,4 +1,6 @@
 import type { AppliedControl, EventOut } from "@/lib/events/events.shapes";
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
+import { maskText } from "@/lib/guard/masking/mask-text.pure";
 import { applyingControls, type Control, decidingControl, indexControls } from "@/lib/order/controls/control.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
@@ -7,7 +9,7 @@ type ControlRow = Control & { reason: string; createdBy: string };
 
 /**
  * The control that decides whether each event of a page may be sent now; null = none. Controls apply to PENDING events
- * only. Costs two index reads for a page, however many controls there are.
+ * only. Costs two index reads for a page, however many controls there are. Reasons are masked for everybody, like the texts of a list.
  */
 export async function readDecidingControls(
   db: Queryable,
@@ -18,12 +20,13 @@ export async function readDecidingControls(
   if (pending.length === 0) return new Map();
   const [imposed, automatic] = await Promise.all([readImposed(db, pending), readAutomatic(db, pending)]);
   const index = indexControls(imposed);
+  const set = (await readMasks(db)).of(null);
   const found = new Map<string, AppliedControl>();
   for (const event of pending) {
     const own = automatic.get(aggregateKey(event)) ?? null;
     const applying = applyingControls(index, { ...event, aggregateBlacklisted: own !== null }, nowMs) as ControlRow[];
     const control = decidingControl(applying, own);
-    if (control) found.set(event.id, appliedOut(control));
+    if (control) found.set(event.id, { ...appliedOut(control), reason: maskText(control.reason, set) });
   }
   return found;
 }

@@ -1,5 +1,6 @@
 import { unknownEvent } from "@/lib/events/detail/event-detail.read";
 import type { EventStatus } from "@/lib/events/event-state.pure";
+import { withShownReasons } from "@/lib/guard/masking/typed-texts.read";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { AggregateName } from "@/lib/order/aggregate.pure";
 import { readAggregateOrder, sameAggregate } from "@/lib/order/aggregate-order.read";
@@ -80,7 +81,7 @@ export async function readTail(db: Queryable, viewer: Viewer, id: string): Promi
   return {
     head: head && headOut(head),
     why: head && headReason({ ...head, cooling: order!.cooling.some((each) => each.id === head.id) }),
-    skipped: skipped.map(skippedOut),
+    skipped: await withShownReasons(db, viewer, skipped.map(skippedOut)),
     held: { count: held[0]?.n ?? 0, events: held.map(placeOut) },
   };
 }

@@ -3,32 +3,40 @@ import { type EventFilter, toSearchParams } from "@/lib/events/filter/event-filt
 import { hash64 } from "@/lib/platform/plain/hash.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
-/** Where a page of events starts: behind the event `id`, on the side of older or newer ones. */
-export type EventCursor = { id: string; towards: "older" | "newer" };
+/**
+ * Where a page of events starts: behind the event `id`, on the side of the next page (`older`) or of the page before (`newer`).
+ * `failedUs`: its time of failure, of a list that is sorted by it.
+ */
+export type EventCursor = { id: string; towards: "older" | "newer"; failedUs?: string | null | undefined };
 
 const cursorSchema = z.strictObject({
   v: z.literal(1),
   id: z.uuid(),
   t: z.enum(["o", "n"]),
   f: z.string(),
+  u: z.optional(z.nullable(z.string().check(z.regex(/^-?\d{1,18}$/)))),
 });
 
-/** Opaque to clients. Holds the filter's hash: a cursor of one list does not silently page through another. */
-export function encodeCursor(cursor: EventCursor, filter: EventFilter): string {
-  const content = { v: 1, id: cursor.id, t: cursor.towards === "older" ? "o" : "n", f: filterHash(filter) };
+/** Opaque to clients. Holds the hash of the filter and the order: a cursor of one list does not silently page through another. */
+export function encodeCursor(cursor: EventCursor, filter: EventFilter, sort: string | null = null): string {
+  const { id, towards, failedUs } = cursor;
+  const content = { v: 1, id, t: towards === "older" ? "o" : "n", f: listHash(filter, sort), u: failedUs };
   return Buffer.from(JSON.stringify(content)).toString("base64url");
 }
 
 /** Throws DomainError `invalid-cursor`. */
-export function decodeCursor(text: string, filter: EventFilter): EventCursor {
+export function decodeCursor(text: string, filter: EventFilter, sort: string | null = null): EventCursor {
   const parsed = cursorSchema.safeParse(parseJson(text));
   if (!parsed.success) throw invalid("is not one this console gave out");
-  if (parsed.data.f !== filterHash(filter)) throw invalid("belongs to another filter");
-  return { id: parsed.data.id, towards: parsed.data.t === "o" ? "older" : "newer" };
+  const { id, t, f, u } = parsed.data;
+  if (f !== listHash(filter, sort)) throw invalid("belongs to another filter or order");
+  return { id, towards: t === "o" ? "older" : "newer", ...(u === undefined ? {} : { failedUs: u }) };
 }
 
-function filterHash(filter: EventFilter): string {
-  return hash64(toSearchParams(filter).toString());
+function listHash(filter: EventFilter, sort: string | null): string {
+  const params = toSearchParams(filter);
+  if (sort !== null) params.set("sort", sort);
+  return hash64(params.toString());
 }
 
 function parseJson(text: string): unknown {

@@ -14,14 +14,15 @@ export const keys = {
   accounts: ["accounts"] as const,
   ownAccount: ["own-account"] as const,
   events: {
-    list: (filter: EventFilter) => ["events", "list", filter] as const,
-    newer: (filter: EventFilter) => ["events", "newer", filter] as const,
+    list: (filter: EventFilter, sort: string | null = null) => ["events", "list", filter, sort] as const,
+    newer: (filter: EventFilter, sort: string | null = null) => ["events", "newer", filter, sort] as const,
     count: (filter: EventFilter) => ["events", "count", filter] as const,
     meanings: (text: string) => ["events", "meanings", text] as const,
     detail: (id: string) => ["events", "detail", id] as const,
     tail: (id: string) => ["events", "tail", id] as const,
     revisions: (id: string, current: number) => ["events", "revisions", id, current] as const,
-    neighbours: (id: string, filter: EventFilter) => ["events", "neighbours", id, filter] as const,
+    neighbours: (id: string, filter: EventFilter, sort: string | null) =>
+      ["events", "neighbours", id, filter, sort] as const,
   },
   /** Not below `events`: the bytes of a revision never change. */
   revision: (id: string, revision: number | null) => ["revision", id, revision] as const,

@@ -1,5 +1,6 @@
 import { endApproval } from "@/lib/guard/approvals/approvals.write";
 import type { FrozenSelection } from "@/lib/guard/viewer/scope.shapes";
+import { ASKED_SELECTION } from "@/lib/guard/viewer/scope.sql";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import type { ConfirmableRefusal } from "@/lib/redrive/gate/refusal.pure";
@@ -24,6 +25,7 @@ export type NewRedrive = {
   /** Where it delivers; null = to the target of each event's source on the lane. */
   target: { id: string; name: string } | null;
   ratePerSecond: number | null;
+  /** Walked while it is PLANNING; later it says what was asked for. */
   selection: FrozenSelection;
   /** Names; null = its events may come from any source. */
   sources: string[] | null;
@@ -180,7 +182,7 @@ export async function moveRedrive(
   const { from, to } = REDRIVE_MOVES[move];
   const changed = await tx.run(
     `update redrives r
-        set state = $3, pause_reason = $4, cancelled_by = $5, recent = case when $3 = ${REDRIVE.RUNNING} then '' else recent end,
+        set state = $3, selection = ${ASKED_SELECTION}, pause_reason = $4, cancelled_by = $5, recent = case when $3 = ${REDRIVE.RUNNING} then '' else recent end,
             latencies = case when $3 = ${REDRIVE.RUNNING} then '{}' else latencies end,
             brake_seen = case when $3 = ${REDRIVE.RUNNING} then null when $6::jsonb is null then brake_seen
                  else $6::jsonb || jsonb_build_object('atMs', floor(extract(epoch from now()) * 1000), 'ratePerSecond', ${SENT_PER_SECOND}) end,

@@ -1,8 +1,9 @@
 import { latestApprovals } from "@/lib/guard/approvals/approvals.read";
 import type { ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
+import { readTypedTexts, type TypedTexts } from "@/lib/guard/masking/typed-texts.read";
 import type { Settings } from "@/lib/guard/settings/settings.pure";
 import { readSettings } from "@/lib/guard/settings/settings.read";
-import type { FrozenSelection } from "@/lib/guard/viewer/scope.shapes";
+import { askedSelection, type FrozenSelection, type ScopedSelection } from "@/lib/guard/viewer/scope.shapes";
 import { ofSeenRedrive, seesRedrive } from "@/lib/guard/viewer/scope.sql";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { tellsOf } from "@/lib/observe/channels/operation-tells.read";
@@ -133,8 +134,9 @@ export async function readRedrive(db: Queryable, viewer: Viewer, id: string, now
 
 async function redrivesOut(db: Queryable, viewer: Viewer, rows: ListedRedrive[], nowMs: number): Promise<RedriveOut[]> {
   const live = rows.filter(({ state }) => !isFinal(state)).map(({ id }) => id);
-  const [paces, facts, settings, approvals] = await Promise.all([
+  const [paces, typed, facts, settings, approvals] = await Promise.all([
     readPaces(db, viewer),
+    readTypedTexts(db, viewer),
     readLiveFacts(db, live, nowMs),
     readSettings(db),
     latestApprovals(
@@ -147,8 +149,10 @@ async function redrivesOut(db: Queryable, viewer: Viewer, rows: ListedRedrive[],
     const [live, approval] = [facts.get(row.id), approvals.get(row.id) ?? null];
     const waits = live && row.state !== "PLANNING" ? waitsOf(waitFacts(row, live, approval, nowMs)) : [];
     const waitsOut = { approval, waitsFor: waits.map((wait) => wait.for) };
-    const out = { ...redriveOut(row, paces, nowMs), ...unknownOut(row, settings), ...waitsOut };
-    return { ...out, stalled: stalledOut(row, out, { live, waits }, nowMs) };
+    const out = { ...redriveOut(row, { paces, typed }, nowMs), ...unknownOut(row, settings), ...waitsOut };
+    const stalled = stalledOut(row, out, { live, waits }, nowMs);
+    // It repeats the reason of a stop.
+    return { ...out, stalled: stalled && { ...stalled, text: typed.text(stalled.text) } };
   });
 }
 
@@ -209,7 +213,7 @@ function rateWindowS({ startedAtMs }: ListedRedrive, nowMs: number): number {
 
 function redriveOut(
   row: ListedRedrive,
-  paces: Paces,
+  { paces, typed }: { paces: Paces; typed: TypedTexts },
   nowMs: number,
 ): Omit<RedriveOut, "stalled" | "unknown" | "unknownUntil" | "approval" | "waitsFor"> {
   const open = openItems(row);
@@ -256,9 +260,9 @@ function redriveOut(
     brakeSeen: row.brakeSeen && seenOut(row.brakeSeen),
     pauseReason: row.pauseReason,
     createdBy: row.createdBy,
-    reason: row.reason,
+    reason: typed.text(row.reason),
     tell: row.tell,
-    selection,
+    selection: typed.selection(askedSelection(selection as ScopedSelection)),
     createdAt: iso(row.createdAtMs),
     plannedAt: isoOrNull(row.plannedAtMs),
     startedAt: isoOrNull(row.startedAtMs),

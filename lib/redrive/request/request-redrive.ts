@@ -6,7 +6,7 @@ import { inTransaction } from "@/lib/events/selection/walk-selection";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { readScopedSelection } from "@/lib/guard/viewer/scope.read";
-import { sourcesOf } from "@/lib/guard/viewer/scope.shapes";
+import { askedSelection, sourcesOf } from "@/lib/guard/viewer/scope.shapes";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { setOperationTells } from "@/lib/observe/channels/operation-tells.write";
 import type { Tx } from "@/lib/platform/database/db";
@@ -179,7 +179,10 @@ async function newRedrive(
     lane: request.lane,
     target,
     ratePerSecond: request.ratePerSecond ?? null,
-    selection: { ...selected.selection, asOfMs: nowMs },
+    selection: {
+      ...(size > FREEZE_INLINE_MAX ? selected.selection : askedSelection(selected.selection)),
+      asOfMs: nowMs,
+    },
     sources,
     cutoff: selected.cutoff,
     slices: sliceCount(expected),

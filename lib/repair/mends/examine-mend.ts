@@ -1,6 +1,6 @@
-import { readBodies } from "@/lib/events/bodies.read";
+import { type EventBody, readBodies } from "@/lib/events/bodies.read";
+import { holdsMasked } from "@/lib/events/detail/event-detail.read";
 import { EVENT_MOVES, type EventStatus } from "@/lib/events/event-state.pure";
-import { holdsMasked } from "@/lib/guard/masking/mask.pure";
 import { type Masks, setFor } from "@/lib/guard/masking/mask-rule.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/low-rate-deps";
@@ -82,13 +82,14 @@ async function examinePart<Candidate extends MendCandidate>(
   const free = candidates.filter(({ status }) => statusRefusal(status) === null);
   const bodies = await readBodies(db, free);
   const refusals = new Map<string, string>();
-  const held = free.flatMap((candidate) => {
+  const held: { candidate: Candidate; body: EventBody }[] = [];
+  for (const candidate of free) {
     const body = bodies.get(candidate.id);
-    if (!body) return [];
-    if (mayReveal || !holdsMasked(body, setFor(masks.of(candidate.source), false))) return [{ candidate, body }];
-    refusals.set(candidate.id, MASKED);
-    return [];
-  });
+    if (!body) continue;
+    const isMasked = !mayReveal && (await holdsMasked(body, setFor(masks.of(candidate.source), false)));
+    if (isMasked) refusals.set(candidate.id, MASKED);
+    else held.push({ candidate, body });
+  }
   const results = await mend(held.map(({ body }) => body));
   const changed = held.flatMap(({ candidate, body }, index) => {
     const result = results[index]!;

@@ -11,7 +11,13 @@ import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { readScopedSelection } from "@/lib/guard/viewer/scope.read";
-import { type FrozenSelection, type ScopedSelection, scopeSelection, sourcesOf } from "@/lib/guard/viewer/scope.shapes";
+import {
+  askedSelection,
+  type FrozenSelection,
+  type ScopedSelection,
+  scopeSelection,
+  sourcesOf,
+} from "@/lib/guard/viewer/scope.shapes";
 import { may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { setOperationTells } from "@/lib/observe/channels/operation-tells.write";
 import type { Tx } from "@/lib/platform/database/db";
@@ -67,7 +73,7 @@ export async function requestMend(
     const facts = {
       id,
       kind: "mend" as const,
-      selection: { ...selection, asOfMs },
+      selection: { ...askedSelection(selection), asOfMs },
       options,
       cutoff: page.cutoff,
       reason,

@@ -1,7 +1,7 @@
 import { BULK_EFFECT } from "@/lib/events/bulk/bulk-operation.pure";
 import { bodyOf, unknownEvent, unknownRevision } from "@/lib/events/detail/event-detail.read";
 import type { EventStatus } from "@/lib/events/event-state.pure";
-import { maskData, maskHeaders } from "@/lib/guard/masking/mask.pure";
+import { maskData, maskHeaders, maskNullable } from "@/lib/guard/masking/mask.pure";
 import { type MaskSet, NOTHING_MASKED, setFor } from "@/lib/guard/masking/mask-rule.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { assertMay, may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
@@ -136,7 +136,8 @@ export async function readRevealedRevisions(
 /** A recipe is what a person wrote: who may reveal reads it as it is. */
 function rowOut(viewer: Viewer, row: RevisionRow, set: MaskSet): RevisionRow {
   const patch = may(viewer, "reveal") ? row.patch : maskData(redactRecipe(row.patch, set), set);
-  return { ...row, patch };
+  const reason = may(viewer, "reveal") ? row.reason : maskNullable(row.reason, set);
+  return { ...row, patch, reason };
 }
 
 async function readDetails(

@@ -1,8 +1,7 @@
 import { type FormedBody, formOf, formWords } from "@/lib/events/detail/body-form.pure";
 import { decodeBody } from "@/lib/events/detail/decode-body.read";
-import { unknownEvent, unknownRevision } from "@/lib/events/detail/event-detail.read";
+import { holdsMasked, unknownEvent, unknownRevision } from "@/lib/events/detail/event-detail.read";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
-import { holdsMasked } from "@/lib/guard/masking/mask.pure";
 import { countMasks } from "@/lib/guard/masking/mask-json.pure";
 import { setFor } from "@/lib/guard/masking/mask-rule.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
@@ -54,7 +53,7 @@ export async function editEvent(
     assertMay(viewer, "edit", [source]);
     const base = await readRevisionBytes(tx, id, request.base);
     if (base === null) throw unknownRevision(id, request.base);
-    if (!may(viewer, "reveal") && holdsMasked(base, setFor((await readMasks(tx)).of(source), false)))
+    if (!may(viewer, "reveal") && (await holdsMasked(base, setFor((await readMasks(tx)).of(source), false))))
       throw maskedRefusal(viewer, "The event has");
     const edited = editedBytes(base, request, headersMax);
     await assertEncoded(base, { ...edited, origin: base.origin }, request);

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { EVENT_MOVES, type EventStatus } from "@/lib/events/event-state.pure";
 import type { Header } from "@/lib/intake/dead-letter.pure";
 import { CopyRows } from "@/lib/platform/database/copy-binary";
@@ -71,6 +72,7 @@ export async function reviseEvents(tx: Tx, { revisions, ...by }: Revising): Prom
       .jsonb(patch === null || patch === undefined ? null : storableJsonText(patch))
       .uuid(by.operationId)
       .bytea(payload)
+      .bytea(bytesHash(payload))
       .text(contentType)
       .jsonb(JSON.stringify(headers));
   }
@@ -88,9 +90,22 @@ export async function reviseEvents(tx: Tx, { revisions, ...by }: Revising): Prom
 
 const REVISION_COLUMNS = [
   ...["id", "revision", "cause", "base", "actor", "reason", "at", "patch", "operation_id"],
-  ...["payload", "content_type", "headers"],
+  ...["payload", "hash", "content_type", "headers"],
 ];
 const COPY_REVISIONS = `copy event_revisions (${REVISION_COLUMNS}) from stdin (format binary)`;
+
+/** Kept beside a revision, so that its bytes are compared without reading them. */
+export function bytesHash(payload: Uint8Array): Buffer {
+  return createHash("sha256").update(payload).digest();
+}
+
+/** SQL: the revision `r` holds the bytes of `w` (`bytes` long, with this `hash`). Bytes of an earlier release are hashed here. */
+export const REVISION_HOLDS_BYTES =
+  "(octet_length(r.payload) = w.bytes and r.content_type = w.content_type and coalesce(r.hash, sha256(r.payload)) = w.hash)";
+
+/** SQL: the same of the first revision, the body `b`. */
+export const BODY_HOLDS_BYTES =
+  "(octet_length(b.payload) = w.bytes and b.content_type = w.content_type and sha256(b.payload) = w.hash)";
 
 /** Makes another stored revision the current one: `from` must be current. No bytes are written, and no audit entry. */
 export async function setRevisions(

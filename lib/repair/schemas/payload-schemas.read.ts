@@ -1,3 +1,4 @@
+import { withShownReasons } from "@/lib/guard/masking/typed-texts.read";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
@@ -123,7 +124,7 @@ export async function listSchemas(db: Queryable, viewer: Viewer, source: string)
     [sourceId],
     { name: "list-schemas", isoTimes: true },
   );
-  return { items };
+  return { items: await withShownReasons(db, viewer, items) };
 }
 
 /** One version with its text, and the other versions of its event type, newest first. Throws DomainError `unknown-schema`. */
@@ -136,14 +137,14 @@ export async function readSchema(db: Queryable, viewer: Viewer, id: string): Pro
     { name: "read-schema", isoTimes: true },
   );
   if (!row) throw unknownSchema(id);
-  const { sourceId, ...version } = row;
+  const [{ sourceId, ...version }] = (await withShownReasons(db, viewer, [row])) as [typeof row];
   const versions = await db.query<SchemaVersion>(
     `select ${COLUMNS} from payload_schemas p join sources s on s.id = p.source_id
       where p.source_id = $1 and p.event_type is not distinct from $2 order by p.version desc limit 200`,
     [sourceId, row.eventType],
     { name: "schema-versions", isoTimes: true },
   );
-  return { ...version, versions };
+  return { ...version, versions: await withShownReasons(db, viewer, versions) };
 }
 
 export function unknownSchema(id: string): DomainError {

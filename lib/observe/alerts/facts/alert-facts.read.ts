@@ -191,7 +191,7 @@ export async function readStillRedrives(db: Queryable, nowMs: number): Promise<R
   const set = (await readMasks(db)).of(null);
   const still = items
     .filter(isStandstill)
-    .map(({ id, reason, stalled }) => ({ id, reason, why: maskText(stalled!.text, set) }));
+    .map(({ id, reason, stalled }) => ({ id, reason: maskText(reason, set), why: maskText(stalled!.text, set) }));
   if (still.length === 0) return [];
   const rows = await db.query<{ id: string; sources: string[] }>(
     "select id, sources from redrives where id = any($1::uuid[])",

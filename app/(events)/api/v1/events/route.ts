@@ -10,7 +10,7 @@ import { ingestQuery, ingestSchema } from "@/lib/intake/event-in.shapes";
 
 export const GET = handle({
   id: "listEvents",
-  summary: "List events, newest first",
+  summary: "List events, newest first or by the time of their last failure",
   query: eventPageQuery,
   answer: eventListSchema,
   run: async (call) => {

@@ -8,7 +8,7 @@ export const GET = handle({
   id: "listSavedViews",
   summary: "Filters with a name",
   answer: savedViewListSchema,
-  run: ({ deps, viewer }) => listSavedViews(deps.lowRate, viewer),
+  run: ({ deps, viewer }) => listSavedViews(deps, viewer),
 });
 
 export const POST = handle({

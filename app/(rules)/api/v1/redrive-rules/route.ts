@@ -19,7 +19,7 @@ export const POST = handle({
   idempotent: true,
   status: 201,
   answer: redriveRuleSchema,
-  problems: ["name-taken", "unknown-source"],
+  problems: ["name-taken", "unknown-source", "masked-value"],
   links: { getRedriveRule: BODY_ID, changeRedriveRule: BODY_ID, deleteRedriveRule: BODY_ID },
   run: async (call) => {
     const id = await createRedriveRule(call.deps, call.body, call.viewer);

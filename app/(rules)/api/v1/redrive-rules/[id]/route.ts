@@ -24,7 +24,7 @@ export const PATCH = handle({
   params,
   body: redriveRuleChangeSchema,
   answer: redriveRuleSchema,
-  problems: ["name-taken", "unknown-source", "illegal-transition", "not-tried"],
+  problems: ["name-taken", "unknown-source", "masked-value", "illegal-transition", "not-tried"],
   run: async ({ deps, viewer, params: { id }, body }) => {
     await changeRedriveRule(deps, { id, change: body }, viewer);
     return readRedriveRule(deps.db, viewer, id);
