@@ -13,6 +13,15 @@ const headers: Header[] = [
   ["x-redrive-id", "018f9c4e-1111-7000-8000-000000000001"],
 ];
 
+test.each([
+  ["pairs", []],
+  ["object", ['"x-tenant" beside its last value']],
+  ["other", ['"x-tenant"', '"my header"']],
+])("what a send to an outbox leaves out of headers in the form %s", (headersShape, expected) => {
+  const config = { kind: "outbox", config: {} } as unknown as SourceConfig;
+  expect(brokers.leftOut(config, { headers, origin: { headersShape } })).toEqual(expected);
+});
+
 test.each<[SourceConfig["kind"], string[]]>([
   ["http", ['"my header"']],
   ["amqp10", ['"x-tenant" beside its first value']],

@@ -1,8 +1,7 @@
 import * as z from "zod/mini";
-import type { DeadLetter, Header, RedriveMark } from "@/lib/intake/dead-letter.pure";
+import type { DeadLetter, Header, RedriveMark, Unread } from "@/lib/intake/dead-letter.pure";
 import { isBase64 } from "@/lib/intake/header-fault.pure";
 import type { StoredPart } from "@/lib/keep/records/stored-state.shapes";
-import { instantMs } from "@/lib/platform/plain/iso-time.pure";
 import type { ProblemCode } from "@/lib/platform/plain/problem.pure";
 import {
   isArrayAt,
@@ -14,7 +13,7 @@ import {
   type Span,
   sizeOf,
 } from "@/lib/platform/plain/raw-json.pure";
-import { JSON_COLUMN_DEPTH_MAX, storableText } from "@/lib/platform/plain/storable.pure";
+import { JSON_COLUMN_DEPTH_MAX } from "@/lib/platform/plain/storable.pure";
 import { UUID } from "@/lib/platform/plain/uuid.pure";
 
 /**
@@ -22,8 +21,6 @@ import { UUID } from "@/lib/platform/plain/uuid.pure";
  * export, and is restored.
  */
 export type Arrival = { source: string; letter: DeadLetter; stored?: StoredPart; unread?: Unread };
-/** Facts of an event that could not be read, as they were given: it is parked without them. */
-export type Unread = { failedAt: string };
 export type Rejection = { code: ProblemCode; detail: string; field?: string };
 
 export type ArrivalLimits = {
@@ -83,21 +80,6 @@ export function readOrReject(read: () => Arrival): Arrival | { rejection: Reject
     const detail = `The event is not JSON: at byte ${error.at}, ${error.message}`;
     return { rejection: { code: "invalid-json", detail } };
   }
-}
-
-const UNREAD_CHARS_MAX = 100;
-
-/** A time, or what was given in place of one. No dead letter is refused for its time. */
-export function readFailedAt(given: unknown): { ms: number | null; unread: string | null } {
-  const ms = instantMs(given);
-  if (ms !== null || given === null || given === undefined || given === "") return { ms, unread: null };
-  const text = typeof given === "string" ? given : JSON.stringify(given);
-  return { ms, unread: storableText(text.slice(0, UNREAD_CHARS_MAX)) };
-}
-
-/** For the arrival, and for its origin, which its event shows. */
-export function unreadIn({ unread }: { unread: string | null }): { unread?: Unread } {
-  return unread === null ? {} : { unread: { failedAt: unread } };
 }
 
 /** Refuses an event that is too large to be read at once. */

@@ -9,16 +9,14 @@ import {
   eventBytesMax,
   membersByName,
   parseJson,
-  readFailedAt,
   redriveMarkOf,
   reject,
   traceIdOf,
-  unreadIn,
   versionOf,
 } from "@/lib/intake/arrival.shapes";
-import type { DeadLetter, Header } from "@/lib/intake/dead-letter.pure";
+import { ATTRIBUTE_NAME, HTTP_PREFIX, KNATIVE_ERROR, knativeFailure } from "@/lib/intake/cloudevents.pure";
+import { type DeadLetter, type Header, readFailedAt } from "@/lib/intake/dead-letter.pure";
 import type { ReadOptions } from "@/lib/intake/event-in.shapes";
-import { KNATIVE_ERROR, knativeFailure } from "@/lib/intake/knative.pure";
 import { described, named } from "@/lib/platform/api/schemas.shapes";
 import { isObjectAt, isTextAt, type Member, type Span } from "@/lib/platform/plain/raw-json.pure";
 import { ATTEMPTS_MAX, isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
@@ -61,8 +59,6 @@ const ABOUT_THE_FAILURE = new Set([
 
 /** Of a CloudEvent that does not say why it was parked, as dead letter sinks write them. */
 const UNKNOWN_ERROR = "UNKNOWN";
-
-const ATTRIBUTE_NAME = /^[a-z0-9]{1,64}$/;
 
 const attribute = (max: number) => z.string().check(z.minLength(1), z.maxLength(max));
 const optionalAttribute = (max: number) => z.optional(z.nullable(z.string().check(z.maxLength(max))));
@@ -141,7 +137,7 @@ export function readBinary(headers: Headers, payload: Uint8Array, options: Cloud
   const attributes: Attributes = new Map();
   const carried: Header[] = [];
   for (const [name, value] of headers) {
-    if (name.startsWith("ce-")) attributes.set(name.slice(3), decodeHeader(name, value));
+    if (name.startsWith(HTTP_PREFIX)) attributes.set(name.slice(HTTP_PREFIX.length), decodeHeader(name, value));
     else if (isCarried(name)) carried.push([name, value]);
   }
   assertSize("body", payload.byteLength, options.payloadBytesMax);
@@ -228,7 +224,8 @@ function arrival({ attributes, body, carried, options }: Parts): Arrival {
   assertSize("data", body.payload.byteLength, options.payloadBytesMax);
   const headers: Header[] = [];
   for (const [name, value] of attributes) {
-    if (!ABOUT_THE_FAILURE.has(name) && name !== "datacontenttype") headers.push([`ce-${name}`, encodeHeader(value)]);
+    if (!ABOUT_THE_FAILURE.has(name) && name !== "datacontenttype")
+      headers.push([`${HTTP_PREFIX}${name}`, encodeHeader(value)]);
   }
   headers.push(...carried);
   if (headers.length > options.headersMax) {
@@ -238,7 +235,7 @@ function arrival({ attributes, body, carried, options }: Parts): Arrival {
   const named = (header: string, attribute: string): Header[] =>
     attributes.has(attribute) ? [[header, attributes.get(attribute)!]] : [];
   const text = (name: string, max: number) => bounded(name, attributes.get(name), max);
-  const failed = readFailedAt(attributes.get("failedat"));
+  const { failedAtMs, ...unread } = readFailedAt(attributes.get("failedat"));
   const knative = knativeFailure(attributes);
   const letter: DeadLetter = {
     eventId: text("id", TEXT_MAX.eventId)!,
@@ -258,7 +255,7 @@ function arrival({ attributes, body, carried, options }: Parts): Arrival {
       stack: text("errorstack", TEXT_MAX.errorStack),
     },
     attempts: attemptsAttribute(attributes),
-    failedAtMs: failed.ms,
+    failedAtMs,
     payload: body.payload,
     contentType: bounded("datacontenttype", body.contentType, TEXT_MAX.contentType)!,
     headers,
@@ -270,7 +267,7 @@ function arrival({ attributes, body, carried, options }: Parts): Arrival {
         time: attributes.get("time"),
         [KNATIVE_ERROR.destination]: attributes.get(KNATIVE_ERROR.destination),
       },
-      ...unreadIn(failed),
+      ...unread,
     },
     redrive: redriveMarkOf([
       ...carried,
@@ -279,7 +276,7 @@ function arrival({ attributes, body, carried, options }: Parts): Arrival {
     ]),
   };
   const source = options.source ?? attributes.get("parkadesource") ?? attributes.get("source")!;
-  return { source: bounded("source", source, TEXT_MAX.sourceName)!, letter, ...unreadIn(failed) };
+  return { source: bounded("source", source, TEXT_MAX.sourceName)!, letter, ...unread };
 }
 
 function assertAttributes(attributes: Attributes): void {

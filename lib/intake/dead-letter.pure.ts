@@ -1,3 +1,6 @@
+import { instantMs } from "@/lib/platform/plain/iso-time.pure";
+import { storableText } from "@/lib/platform/plain/storable.pure";
+
 /**
  * One header as it was on the wire. Headers are an ordered list: names repeat and order matters on Kafka and AMQP.
  * `text` is UTF-8 text. `bytes` is base64. `amqp` is JSON of a typed AMQP value (tables, timestamps, integers with their
@@ -98,3 +101,16 @@ export type DeadLetter = {
    */
   failedRecord?: string;
 };
+
+/** Facts of an event that could not be read, as they were given: it is parked without them, and its origin shows them. */
+export type Unread = { failedAt: string };
+
+const UNREAD_CHARS_MAX = 100;
+
+/** A time, or what was given in place of one. No dead letter is refused for its time. */
+export function readFailedAt(given: unknown): { failedAtMs: number | null; unread?: Unread } {
+  const failedAtMs = instantMs(given);
+  if (failedAtMs !== null || given === null || given === undefined || given === "") return { failedAtMs };
+  const text = typeof given === "string" ? given : JSON.stringify(given);
+  return { failedAtMs, unread: { failedAt: storableText(text.slice(0, UNREAD_CHARS_MAX)) } };
+}

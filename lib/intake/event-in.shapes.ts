@@ -14,15 +14,13 @@ import {
   parsed,
   parseJson,
   parseText,
-  readFailedAt,
   redriveMarkOf,
   refuse,
   reject,
   traceIdOf,
-  unreadIn,
   versionOf,
 } from "@/lib/intake/arrival.shapes";
-import type { DeadLetter, DeadLetterError, Header } from "@/lib/intake/dead-letter.pure";
+import { type DeadLetter, type DeadLetterError, type Header, readFailedAt } from "@/lib/intake/dead-letter.pure";
 import { HEADER_MAX, isPlainEnvelope } from "@/lib/intake/plain-envelope.pure";
 import {
   contradictionOf,
@@ -201,7 +199,7 @@ export function readEventIn(bytes: Uint8Array, span: Span, options: ReadOptions)
   const source = event.source ?? options.defaultSource;
   if (source === null) refuse("source", "is missing: name the source this event comes from");
   const headers = readHeaders(event.headers, options.headersMax);
-  const failed = readFailedAt(event.failedAt);
+  const { failedAtMs, ...unread } = readFailedAt(event.failedAt);
   const letter: DeadLetter = {
     eventId: event.eventId,
     ...(event.producer ? { producer: event.producer } : {}),
@@ -213,15 +211,15 @@ export function readEventIn(bytes: Uint8Array, span: Span, options: ReadOptions)
     errorCode: event.errorCode,
     error: readError(event.error),
     attempts: event.attempts ?? 0,
-    failedAtMs: failed.ms,
+    failedAtMs,
     payload: body.payload,
     contentType: event.contentType ?? body.contentType,
     headers,
     tags: readTags(event.tags),
-    origin: { convention: "http", ...event.origin, ...unreadIn(failed) },
+    origin: { convention: "http", ...event.origin, ...unread },
     redrive: redriveMarkOf(headers),
   };
-  if (!stored) return { source, letter, ...unreadIn(failed) };
+  if (!stored) return { source, letter, ...unread };
   const origin = members.get("origin");
   const originText = event.origin && origin ? decode(bytes, origin) : "{}";
   return { source, letter, stored: readStored(bytes, stored, { originText, valuesMax: options.storedValuesMax }) };

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { ATTRIBUTE_PREFIXES, STRUCTURED_CLOUDEVENT } from "@/lib/intake/cloudevents.pure";
 import { type DeadLetter, type Header, headerText, type Origin } from "@/lib/intake/dead-letter.pure";
 import type { Parking } from "@/lib/intake/park.write";
 import { ArchivedArrival } from "@/lib/intake/restore-arrivals";
@@ -102,7 +103,7 @@ async function storedProducers(
   const rows = await tx.query<StoredLetter>(
     `select w.id, exists (select from archived_events a where a.id = w.id) as archived,
             b.headers, b.origin,
-            case when b.content_type ilike '${STRUCTURED}%' then b.payload end as structured
+            case when b.content_type ilike '${STRUCTURED_CLOUDEVENT}%' then b.payload end as structured
        from unnest($1::uuid[]) as w (id) left join dlq_event_bodies b on b.id = w.id`,
     [[...new Set(ids)]],
     { name: "stored-producers" },
@@ -154,10 +155,6 @@ export async function namedEvents(
   return { named, several: 0 };
 }
 
-const STRUCTURED = "application/cloudevents+json";
-/** The names of the attribute on the wires of AMQP, Kafka, and HTTP and NATS, in the order in which conventions look for it. */
-const ATTRIBUTES = ["cloudevents:source", "cloudevents_source", "ce_source", "ce-source"];
-
 /** null = it has none, or its body lies in the archive. */
 function producerIn({ headers, origin, structured }: StoredLetter): string | null {
   if (headers === null || origin === null) return null;
@@ -181,8 +178,8 @@ const SCOPES: Readonly<Record<string, (origin: Origin) => string | null>> = {
 function ofHeaders(headers: readonly Header[], { convention, properties }: Origin): string | null {
   // Over HTTP attributes are percent-encoded among the headers, and as they are in the origin.
   if (convention === "cloudevents") return textIn(properties?.source);
-  for (const wanted of ATTRIBUTES) {
-    const found = headers.find(([name]) => name.toLowerCase() === wanted);
+  for (const prefix of ATTRIBUTE_PREFIXES) {
+    const found = headers.find(([name]) => name.toLowerCase() === `${prefix}source`);
     const text = found && headerText(found);
     if (text) return text;
   }

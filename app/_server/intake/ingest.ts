@@ -4,6 +4,7 @@ import { mediaTypeOf, readBody } from "@/app/_server/body";
 import type { Call } from "@/app/_server/handle";
 import type { ParkAnswer } from "@/lib/events/events.shapes";
 import { type Arrival, type ArrivalLimits, lineBytesMax, type Rejection, reject } from "@/lib/intake/arrival.shapes";
+import { STRUCTURED_CLOUDEVENT } from "@/lib/intake/cloudevents.pure";
 import {
   type CloudEventOptions,
   cloudEventSchema,
@@ -40,13 +41,12 @@ import { namesAnySignature, signedSources } from "./signed-intake";
  */
 
 const NDJSON = ["application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines"] as const;
-const CLOUDEVENT = "application/cloudevents+json";
 const CLOUDEVENT_BATCH = "application/cloudevents-batch+json";
 
 /** Beside JSON. A binary CloudEvent may have any type. */
 export const INGEST_MEDIA = {
   [NDJSON[0]]: null,
-  [CLOUDEVENT]: cloudEventSchema,
+  [STRUCTURED_CLOUDEVENT]: cloudEventSchema,
   [CLOUDEVENT_BATCH]: z.array(cloudEventSchema),
 };
 export const INGEST_PROBLEMS: readonly ProblemCode[] = [
@@ -111,11 +111,11 @@ function readerOf({ request }: IngestCall): Reader {
   const type = mediaTypeOf(request);
   if (type !== null && (NDJSON as readonly string[]).includes(type)) return ingestLines;
   if (type === CLOUDEVENT_BATCH) return ingestCloudEvents;
-  if (type === CLOUDEVENT) return ingestCloudEvent;
+  if (type === STRUCTURED_CLOUDEVENT) return ingestCloudEvent;
   if (isBinaryMode(request.headers)) return ingestBinary;
   if (type === null || type === "application/json" || type.endsWith("+json")) return ingestJson;
   throw new DomainError("unsupported-media-type", `${type} is not read here: send JSON, NDJSON or a CloudEvent`, {
-    fields: [{ field: "content-type", detail: `use application/json, ${NDJSON[0]} or ${CLOUDEVENT}` }],
+    fields: [{ field: "content-type", detail: `use application/json, ${NDJSON[0]} or ${STRUCTURED_CLOUDEVENT}` }],
   });
 }
 

@@ -1,23 +1,20 @@
 import type { PayloadJson } from "@/lib/brokers/conventions/payload-json";
 import type { HeaderView } from "@/lib/brokers/message";
+import { ATTRIBUTE_NAME, ATTRIBUTE_PREFIXES, isStructuredCloudEvent } from "@/lib/intake/cloudevents.pure";
 
 /** Context attributes by lower-case name, as text. */
 export type CloudEventAttributes = ReadonlyMap<string, string>;
 
-/** Binary mode: AMQP 1.0 binding names, then the Kafka and HTTP ones that bridges leave behind. */
-const PREFIXES = ["cloudevents:", "cloudevents_", "ce_", "ce-"];
-
 const REQUIRED = ["id", "source", "specversion", "type"];
-const NAME = /^[a-z0-9]+$/;
 
 function binaryAttributes(headers: HeaderView): Map<string, string> {
   const attributes = new Map<string, string>();
-  for (const prefix of PREFIXES) {
+  for (const prefix of ATTRIBUTE_PREFIXES) {
     for (const header of headers.names()) {
       if (!header.startsWith(prefix)) continue;
       const name = header.slice(prefix.length);
       const value = headers.text(header);
-      if (NAME.test(name) && value !== null && !attributes.has(name)) attributes.set(name, value);
+      if (ATTRIBUTE_NAME.test(name) && value !== null && !attributes.has(name)) attributes.set(name, value);
     }
   }
   return attributes;
@@ -28,15 +25,11 @@ function structuredAttributes(payload: PayloadJson): Map<string, string> {
   const document = payload.value("");
   if (typeof document !== "object" || document === null) return attributes;
   for (const key of Object.keys(document)) {
-    if (key === "data" || key === "data_base64" || !NAME.test(key)) continue;
+    if (key === "data" || key === "data_base64" || !ATTRIBUTE_NAME.test(key)) continue;
     const value = payload.scalar(`/${key}`);
     if (value !== null) attributes.set(key, value);
   }
   return attributes;
-}
-
-function isStructured(contentType: string | null): boolean {
-  return /^application\/cloudevents\+json/i.test(contentType ?? "");
 }
 
 /** Attributes of a CloudEvent 1.0, structured mode first; null unless all four required ones are there. https://github.com/cloudevents/spec */
@@ -45,6 +38,8 @@ export function cloudEventOf(
   contentType: string | null,
   payload: PayloadJson,
 ): CloudEventAttributes | null {
-  const attributes = isStructured(contentType) ? structuredAttributes(payload) : binaryAttributes(headers);
+  const attributes = isStructuredCloudEvent(contentType ?? "")
+    ? structuredAttributes(payload)
+    : binaryAttributes(headers);
   return REQUIRED.every((name) => attributes.has(name)) ? attributes : null;
 }

@@ -1,5 +1,5 @@
 import type { Message } from "@/lib/brokers/message";
-import type { DeadLetterError, Origin } from "@/lib/intake/dead-letter.pure";
+import type { DeadLetterError, Origin, Unread } from "@/lib/intake/dead-letter.pure";
 
 /** A message as one convention reads it. Facts that the message does not state are null or absent. */
 export type Reading = {
@@ -13,6 +13,8 @@ export type Reading = {
   /** Deliveries to a consumer before it was dead-lettered, by its headers. */
   attempts: number;
   failedAtMs: number | null;
+  /** What was written in place of a time. */
+  unread?: Unread;
   /** The framework's own message id and message type; they precede those of the broker. */
   messageId: string | null;
   /** Within which the message id is unique; absent = in all that a source reads. See `SCOPES` in lib/intake/producer.ts. */

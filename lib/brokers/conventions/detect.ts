@@ -30,6 +30,7 @@ import type { Message } from "@/lib/brokers/message";
 import { outboxRow } from "@/lib/brokers/outbox/row";
 import { redisStreamEntry } from "@/lib/brokers/redis-streams/entry";
 import { sidekiqJob } from "@/lib/brokers/sidekiq/job";
+import { attributeOf, KNATIVE_ERROR } from "@/lib/intake/cloudevents.pure";
 import type { Header } from "@/lib/intake/dead-letter.pure";
 
 /** In order of detection. Frameworks come first: a message from a retry queue carries the `x-death` of earlier hops too. */
@@ -82,9 +83,12 @@ export function readConvention(message: Message): Reading {
 
 const OWNERS = new Map(CONVENTIONS.map((convention) => [convention.name, convention]));
 
+/** The attributes of a CloudEvent by which a broker's event says why it failed: see `readMessage`. */
+const FAILURE_ATTRIBUTES = new Set(["errorcode", ...Object.values(KNATIVE_ERROR)]);
+
 /**
  * Headers that go back with a redrive: the application's own. Left out are the broker's death records, earlier redrive
- * marks, the error headers Parkade documents, and headers of the convention that was detected when the message was parked.
+ * marks, the error headers and attributes Parkade documents, and headers of the convention that was detected when the message was parked.
  * Another framework's names stay: `exception-type` or `original-topic` are words an application may use.
  */
 export function stripFailureHeaders(headers: readonly Header[], convention: string | undefined): Header[] {
@@ -95,6 +99,7 @@ export function stripFailureHeaders(headers: readonly Header[], convention: stri
       isBrokerDeathHeader(key) ||
       isRedriveHeader(key) ||
       isConsumerErrorHeader(key) ||
+      FAILURE_ATTRIBUTES.has(attributeOf(key)?.name ?? "") ||
       (owner?.owns(key) ?? false)
     );
   });

@@ -1,7 +1,6 @@
 import type { Convention, Reading } from "@/lib/brokers/conventions/convention";
 import type { HeaderView, Message } from "@/lib/brokers/message";
-import type { DeadLetterError } from "@/lib/intake/dead-letter.pure";
-import { instantMs } from "@/lib/platform/plain/iso-time.pure";
+import { type DeadLetterError, readFailedAt } from "@/lib/intake/dead-letter.pure";
 
 /** Names under which consumers without a framework describe their failure. */
 const TYPE_NAMES = ["x-error-type", "x-exception-type", "error-type", "exception-type"];
@@ -49,7 +48,7 @@ function read({ headers, messageId }: Message): Reading {
     exceptionTypes: error.type === null ? [] : [error.type],
     reason: null,
     attempts: counts[0] ?? 0,
-    failedAtMs: instantMs(headers.text("x-failed-at")),
+    ...readFailedAt(headers.text("x-failed-at")),
     messageId,
     eventType: null,
     inner: null,

@@ -1,6 +1,6 @@
 import type { Convention, Reading } from "@/lib/brokers/conventions/convention";
 import type { Message } from "@/lib/brokers/message";
-import { instantMs } from "@/lib/platform/plain/iso-time.pure";
+import { readFailedAt } from "@/lib/intake/dead-letter.pure";
 
 const SUFFIXES = ["_error", "_skipped"];
 
@@ -43,7 +43,7 @@ function read(view: Message): Reading | null {
     exceptionTypes: type === null ? [] : [type],
     reason,
     attempts: faulted ? 1 + retries + redeliveries : 0,
-    failedAtMs: instantMs(headers.text("MT-Fault-Timestamp")),
+    ...readFailedAt(headers.text("MT-Fault-Timestamp")),
     messageId,
     eventType: headers.text("MT-Fault-MessageType") ?? headers.text("MT-MessageType"),
     inner: null,

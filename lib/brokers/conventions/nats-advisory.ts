@@ -1,7 +1,7 @@
 import type { Convention, PayloadState, Reading } from "@/lib/brokers/conventions/convention";
 import { consumerError } from "@/lib/brokers/conventions/generic";
 import type { Message } from "@/lib/brokers/message";
-import { instantMs } from "@/lib/platform/plain/iso-time.pure";
+import { readFailedAt } from "@/lib/intake/dead-letter.pure";
 
 function read(message: Message): Reading | null {
   const type = message.property("advisory");
@@ -25,7 +25,7 @@ function read(message: Message): Reading | null {
     exceptionTypes: written.type === null ? [] : [written.type],
     reason: isGone ? "payload-gone" : isTerminated ? "rejected" : "delivery_limit",
     attempts,
-    failedAtMs: instantMs(message.property("failedAt")),
+    ...readFailedAt(message.property("failedAt")),
     messageId: message.messageId,
     // One stream of advisories captures what is said of several streams.
     within: stream,

@@ -1,11 +1,11 @@
 import { type Convention, dotnetTypeName, type Reading } from "@/lib/brokers/conventions/convention";
 import { dotnetChain } from "@/lib/brokers/conventions/exception-text";
 import type { Message } from "@/lib/brokers/message";
-import { instantMs } from "@/lib/platform/plain/iso-time.pure";
+import { readFailedAt } from "@/lib/intake/dead-letter.pure";
 
 /** Of `yyyy-MM-dd HH:mm:ss:ffffff Z`: a colon before the microseconds is no other's form. */
-function nserviceBusTimeMs(text: string | null): number | null {
-  return instantMs(text?.replace(/:(\d{6}) Z$/, ".$1Z"));
+function readTimeOfFailure(text: string | null) {
+  return readFailedAt(text?.replace(/:(\d{6}) Z$/, ".$1Z"));
 }
 
 /** Transport address to queue name: MSMQ adds the machine (`Billing@HOST`). */
@@ -29,7 +29,7 @@ function read({ headers, messageId }: Message): Reading | null {
     reason: null,
     // The retry counters are removed on the way to the error queue; at least one delivery failed.
     attempts: 1,
-    failedAtMs: nserviceBusTimeMs(headers.text("NServiceBus.TimeOfFailure")),
+    ...readTimeOfFailure(headers.text("NServiceBus.TimeOfFailure")),
     messageId: headers.text("NServiceBus.MessageId") ?? messageId,
     // Each endpoint that a message is published to fails it under the same id, and all of them share the error queue.
     within: consumer ?? queue,

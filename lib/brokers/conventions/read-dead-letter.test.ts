@@ -376,6 +376,16 @@ describe("conventions", () => {
 
   it.each(cases)("reads %s", (_, from, queue, expected) => check(read(from, queue), expected));
 
+  it.each<[string, Parameters<typeof delivery>[0]]>([
+    ["a consumer's own", { "x-failed-at": "yesterday" }],
+    ["MassTransit's", { "MT-Reason": "fault", "MT-Fault-Timestamp": "yesterday" }],
+    ["NServiceBus's", { "NServiceBus.FailedQ": "Billing", "NServiceBus.TimeOfFailure": "yesterday" }],
+    ["Wolverine's", { "exception-type": "T", "original-destination": "rabbitmq://queue/o", "failed-at": "yesterday" }],
+  ])("keeps what stands in place of a time: %s", (_, headers) => {
+    const { failedAtMs, origin } = read(delivery(headers));
+    expect([failedAtMs, origin.unread]).toEqual([null, { failedAt: "yesterday" }]);
+  });
+
   it("reads a malformed x-death as if it were absent", () => {
     const letter = read(delivery({ "x-death": "not an array" }));
     expect(letter.origin.convention).toBe("generic");

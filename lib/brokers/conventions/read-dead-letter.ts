@@ -8,8 +8,8 @@ import { REDRIVE_EVENT_ID, redriveMarkIn } from "@/lib/brokers/conventions/redri
 import { traceIdIn, traceIdOf } from "@/lib/brokers/conventions/trace";
 import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
 import { type Message, textOrNull } from "@/lib/brokers/message";
+import { knativeFailure } from "@/lib/intake/cloudevents.pure";
 import { type DeadLetter, type DeadLetterError, type Origin, recordPlace } from "@/lib/intake/dead-letter.pure";
-import { knativeFailure } from "@/lib/intake/knative.pure";
 
 /** Convention name of a message that its broker's adapter or a parser could not read. */
 export const UNREADABLE = "unreadable";
@@ -35,6 +35,7 @@ function originOf(reading: Reading, outer: Message, original: Message): Origin {
     ...reading.origin,
     convention: reading.convention,
     deadLetter: outer.origin.deadLetter,
+    ...(reading.unread === undefined ? {} : { unread: reading.unread }),
     ...(original.body === null ? { absentBody: true } : {}),
   };
 }

@@ -68,6 +68,16 @@ describe("stripFailureHeaders", () => {
     expect(stripFailureHeaders(named(names), "rabbitmq-x-death")).toEqual(named(names));
   });
 
+  it.each(["ce_", "ce-", "cloudEvents:", "cloudEvents_"])(
+    "drops why a CloudEvent failed, and no other attribute (%s)",
+    (prefix) => {
+      const attributes = (names: string[]) => named(names.map((name) => prefix + name));
+      const failure = attributes(["errorcode", "knativeerrordest", "knativeerrorcode", "knativeerrordata"]);
+      const kept = attributes(["id", "source", "knativebrokerttl", "errorcodes"]);
+      expect(stripFailureHeaders([...failure, ...kept], "generic")).toEqual(kept);
+    },
+  );
+
   it("keeps order, duplicates and types of what stays", () => {
     const headers: Header[] = [
       ["b", "1"],

@@ -1,12 +1,9 @@
 import { textOrNull } from "@/lib/brokers/message";
 import type { OutboundMessage } from "@/lib/brokers/port";
+import { attributeOf, HTTP_PREFIX, STRUCTURED_CLOUDEVENT } from "@/lib/intake/cloudevents.pure";
 import { decodeHeader, encodeHeader } from "@/lib/intake/cloudevents.shapes";
 import { type Header, headerText } from "@/lib/intake/dead-letter.pure";
 import { isJson } from "@/lib/platform/plain/json-text.pure";
-
-const STRUCTURED = "application/cloudevents+json";
-/** The names of an attribute on the wires of HTTP and NATS, Kafka, and AMQP. */
-const ATTRIBUTE = /^(?:(ce-)|ce_|cloudEvents[:_])([a-z0-9]{1,64})$/i;
 
 const CONTENT_ENCODING = "content-encoding";
 
@@ -18,10 +15,11 @@ export function asCloudEvent(message: OutboundMessage, format: CloudEventFormat)
   const attributes = new Map<string, string>();
   const others: Header[] = [];
   for (const header of message.headers) {
-    const [, percentEncoded, name] = ATTRIBUTE.exec(header[0]) ?? [];
-    const text = name === undefined ? null : headerText(header);
-    if (name === undefined) others.push(header);
-    else if (text !== null) attributes.set(name.toLowerCase(), percentEncoded ? decodeHeader(header[0], text) : text);
+    const attribute = attributeOf(header[0]);
+    const text = attribute === null ? null : headerText(header);
+    if (attribute === null) others.push(header);
+    else if (text !== null)
+      attributes.set(attribute.name, attribute.prefix === HTTP_PREFIX ? decodeHeader(header[0], text) : text);
   }
   attributes.delete("datacontenttype"); // stated by the body itself
   const complete = ["id", "source", "type"].every((name) => attributes.get(name));
@@ -32,9 +30,9 @@ export function asCloudEvent(message: OutboundMessage, format: CloudEventFormat)
     // As a header it would be said of the whole event, which is plain JSON.
     const encoding = others.findIndex(([name]) => name.toLowerCase() === CONTENT_ENCODING);
     if (encoding >= 0) attributes.set("contentencoding", headerText(others.splice(encoding, 1)[0]!) ?? "");
-    return { ...message, headers: others, contentType: STRUCTURED, payload: envelope(message, attributes) };
+    return { ...message, headers: others, contentType: STRUCTURED_CLOUDEVENT, payload: envelope(message, attributes) };
   }
-  const headers = [...attributes].map(([name, value]): Header => [`ce-${name}`, encodeHeader(value)]);
+  const headers = [...attributes].map(([name, value]): Header => [`${HTTP_PREFIX}${name}`, encodeHeader(value)]);
   return { ...message, headers: [...others, ...headers] };
 }
 

@@ -1,4 +1,5 @@
 import { abortable } from "@/lib/brokers/abortable";
+import { everyHeader, repeatedHeaders } from "@/lib/brokers/outbound-headers";
 import { addressOf, describeOutbox, openPool } from "@/lib/brokers/outbox/connection";
 import { type OutboxConfig, outbox } from "@/lib/brokers/outbox/kind.shapes";
 import { OutboxPublisher } from "@/lib/brokers/outbox/publisher";
@@ -21,6 +22,11 @@ export function outboxAdapter(deps: AdapterDeps): Adapter<OutboxConfig> {
     reader: (config) => outboxReader(config, deps),
     probe: (config, signal) => probe(config, deps, signal),
     publisher: (config) => new OutboxPublisher(config, deps),
+    leftOut: (_, message) => {
+      const { headersShape } = message.origin;
+      if (headersShape === "object") return repeatedHeaders(message, "its last value");
+      return headersShape === "other" ? everyHeader(message) : [];
+    },
   };
 }
 

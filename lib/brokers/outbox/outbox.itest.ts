@@ -17,6 +17,7 @@ import {
   urlFor,
   userWith,
 } from "@/lib/brokers/outbox/testing/outbox-broker";
+import type { OutboundMessage } from "@/lib/brokers/port";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { insertOutbox } from "@/lib/kit/outbox/insert";
 import { outboxTableSql } from "@/lib/kit/outbox/table";
@@ -329,6 +330,44 @@ describe("outbox", () => {
       expect(await rowOf(table, "a")).toMatchObject({ status: "PENDING", payload: { n: 1 } });
       await full.close();
     });
+
+    it.each(["jsonb", "text"] as const)(
+      "writes what was edited in an object of headers (%s), and no other value",
+      async (headers) => {
+        const table = await makeTable({ payload: "jsonb", headers, id: "text" });
+        const held = '{"x-count": 12345678901234567890, "x-tenant": "eu", "x-gone": 1, "x-many": {"a": [1, true]}}';
+        await db.query(`insert into ${table} (id, payload, headers, status) values ('a', '{}', $1, 'DEAD')`, [held]);
+        const config = configOf({ table });
+        const letter = await parkOne(config);
+        const publisher = adapter.publisher(config);
+        const send = async (change: Parameters<typeof redriveOf>[1]) => {
+          await db.query(`update ${table} set status = 'DEAD'`);
+          await publisher.publish(redriveOf(letter, { revised: true, ...change }), never);
+          const { rows } = await db.query(
+            `select headers::jsonb ->> 'x-count' as count, headers::jsonb as all from ${table}`,
+          );
+          const { "x-count": _, ...all } = rows[0].all;
+          return { count: rows[0].count, all: Object.entries(all).filter(([name]) => !name.startsWith("x-redrive-")) };
+        };
+        const edit: OutboundMessage["headers"] = letter.headers.flatMap(([name, value]): OutboundMessage["headers"] =>
+          name === "x-gone" ? [] : [[name, name === "x-tenant" ? "us" : value]],
+        );
+        const sent = await send({ headers: [...edit, ["x-new", "7"], ["x-none", null]] });
+        expect(sent.count).toBe("12345678901234567890");
+        expect(Object.fromEntries(sent.all)).toEqual({
+          ...{ "x-tenant": "us", "x-many": { a: [1, true] }, "x-new": "7", "x-none": null },
+        });
+        // The first revision is restored: the row holds the headers of the second.
+        const restored = await send({ headers: letter.headers });
+        expect(restored.count).toBe("12345678901234567890");
+        expect(Object.fromEntries(restored.all)).toEqual({
+          "x-tenant": "eu",
+          "x-gone": "1",
+          "x-many": { a: [1, true] },
+        });
+        await publisher.close();
+      },
+    );
 
     it("lets one of many redrives of a row win", async () => {
       const { table, config } = await kitTable();

@@ -51,9 +51,10 @@ export class OutboxPublisher implements Publisher {
     try {
       const pool = this.open();
       const table = await abortable(this.describedTable(pool), signal);
-      const { text, values } = updateOf(message, table, this.config);
       client = await connected(pool, signal);
       onPhase?.("connected");
+      const held = keepsJsonTypes(message) ? (await abortable(rowOf(client, table, message), signal))?.headers : null;
+      const { text, values } = updateOf(message, table, this.config, held ?? null);
       sent = "maybe";
       const { rows } = await abortable(client.query<{ status: string }>(text, values), signal);
       const receipt = rows.length > 0 ? `row ${rowIdOf(message)} is ${rows[0]!.status}` : null;
@@ -76,13 +77,7 @@ export class OutboxPublisher implements Publisher {
 
   /** Why no row was written: throws OutboxFailure, unless an earlier attempt of the same redrive had written it. */
   private async unwritten(client: pg.PoolClient, table: OutboxTable, message: OutboundMessage): Promise<string> {
-    const { id, status, headers } = table.columns;
-    const { rows } = await client.query<{ status: string; headers: string | null }>(
-      `select ${status.sql}::text as status, ${headers === undefined ? "null" : `${headers.sql}::text`} as headers
-         from ${table.sql} where ${id.sql} = $1::text::${id.type}`,
-      [rowIdOf(message)],
-    );
-    const row = rows[0];
+    const row = await rowOf(client, table, message);
     if (row === undefined)
       throw new OutboxFailure("OUTBOX_ROW_GONE", `table ${this.config.table} has no row ${rowIdOf(message)} any more`);
     const mark = rowHeaders(row.headers).headers.find(([name]) => name.toLowerCase() === REDRIVE_ID);
@@ -131,8 +126,29 @@ export class OutboxPublisher implements Publisher {
   }
 }
 
+type HeldRow = { status: string; headers: string | null };
+
+async function rowOf(
+  client: pg.PoolClient,
+  table: OutboxTable,
+  message: OutboundMessage,
+): Promise<HeldRow | undefined> {
+  const { id, status, headers } = table.columns;
+  const { rows } = await client.query<HeldRow>(
+    `select ${status.sql}::text as status, ${headers === undefined ? "null" : `${headers.sql}::text`} as headers
+       from ${table.sql} where ${id.sql} = $1::text::${id.type}`,
+    [rowIdOf(message)],
+  );
+  return rows[0];
+}
+
 function rowIdOf({ origin, eventId }: OutboundMessage): string {
   return typeof origin.rowId === "string" ? origin.rowId : eventId;
+}
+
+/** An edit of headers in an object: what it left alone is known by the row that holds them. */
+function keepsJsonTypes({ origin, revised }: OutboundMessage): boolean {
+  return revised === true && origin.headersShape === "object";
 }
 
 /** Whether the payload must be written: it was edited, nothing is known of the row's own, or another revision was sent last. */
@@ -146,6 +162,7 @@ function updateOf(
   message: OutboundMessage,
   table: OutboxTable,
   { table: name }: OutboxConfig,
+  held: string | null,
 ): { text: string; values: unknown[] } {
   const { id, status, attempts, availableAt, headers, payload } = table.columns;
   const values: unknown[] = [...deadValues(table), rowIdOf(message), table.parkedStatus];
@@ -158,7 +175,7 @@ function updateOf(
       `${availableAt.sql} = ${availableAt.base === "timestamptz" ? "now()" : "localtimestamp - interval '1 day'"}`,
     );
   if (headers !== undefined) {
-    const changed = headersSql(message, `${headers.sql}`, headers.type, next);
+    const changed = headersSql(message, { column: headers.sql, type: headers.type, held }, next);
     if (changed !== null) set.push(`${headers.sql} = ${changed}`);
   }
   if (isEdited(message)) {
@@ -178,13 +195,12 @@ function updateOf(
 }
 
 /**
- * The headers of the row with the mark of the redrive. A list of pairs is written anew; in an object the other values stay
- * as they are, numbers and objects too. null: they are in a form that Parkade does not write.
+ * The headers of the row with the mark of the redrive. A list of pairs is written anew; in an object the values that nobody
+ * edited stay as they are, numbers and objects too. null: they are in a form that Parkade does not write.
  */
 function headersSql(
   message: OutboundMessage,
-  column: string,
-  type: string,
+  { column, type, held }: { column: string; type: string; held: string | null },
   next: (value: unknown) => string,
 ): string | null {
   const { headersShape = "pairs" } = message.origin;
@@ -192,15 +208,33 @@ function headersSql(
   const outgoing = outboundHeaders(message);
   if (headersShape === "pairs")
     return `${next(JSON.stringify(outgoing.map(([name, value]) => storedHeader(name, value))))}::text::${type}`;
+  const { removed, written } = keepsJsonTypes(message) ? edited(outgoing, held) : marked(outgoing, message);
+  const before = `coalesce(nullif(${column}::text, ''), '{}')::jsonb`;
+  return `((${before} - ${next(removed)}::text[]) || ${next(JSON.stringify(written))}::text::jsonb)::${type}`;
+}
+
+type HeadersChange = { removed: string[]; written: Record<string, string | null> };
+
+/** The row holds the headers of another revision, or of this one. */
+function edited(outgoing: readonly WireHeader[], held: string | null): HeadersChange {
+  const wanted = new Map(outgoing.map(([name, value]) => [name, value?.toString() ?? null]));
+  const shown = new Map(rowHeaders(held).headers.map(([name, value]) => [name, value]));
+  return {
+    removed: [...shown.keys()].filter((name) => !wanted.has(name)),
+    written: Object.fromEntries([...wanted].filter(([name, value]) => shown.get(name) !== value)),
+  };
+}
+
+/** The row holds the headers as they were parked. */
+function marked(outgoing: readonly WireHeader[], message: OutboundMessage): HeadersChange {
   const kept = new Set(stripFailureHeaders(message.headers, message.origin.convention).map(([name]) => name));
   const removed = message.headers.map(([name]) => name).filter((name) => !kept.has(name));
   // The trace of the send takes the place of the parked one.
   const own = new Set(
     message.headers.map(([name]) => name).filter((name) => name !== "traceparent" || message.traceparent === undefined),
   );
-  const marks = Object.fromEntries(outgoing.filter(isMark(own)).map(([name, value]) => [name, value!.toString()]));
-  const before = `coalesce(nullif(${column}::text, ''), '{}')::jsonb`;
-  return `((${before} - ${next(removed)}::text[]) || ${next(JSON.stringify(marks))}::text::jsonb)::${type}`;
+  const marks = outgoing.filter(isMark(own)).map(([name, value]) => [name, value!.toString()]);
+  return { removed, written: Object.fromEntries(marks) };
 }
 
 /** What a redrive adds, and the headers that it writes with another value. */

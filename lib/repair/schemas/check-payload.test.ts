@@ -242,6 +242,11 @@ describe("a schema that is saved", () => {
     ["a reference to itself", { $ref: "#" }, "refers to itself without end"],
     ["a deep one", deep(200), "100 levels"],
     ["a key that no check sees", JSON.parse('{"properties": {"__proto__": {"type": "string"}}}'), "__proto__"],
+    [
+      "unevaluatedItems that no check can decide",
+      { contains: {}, unevaluatedItems: false },
+      "at the top cannot be checked",
+    ],
     ["an $id twice", { $defs: { a: { $id: "https://a.example/x" }, b: { $id: "https://a.example/x" } } }, "resolves"],
   ])("is refused when it is %s", async (_, bad, word) => {
     const refused = await assertPayloadSchema(schemas, bad).then(

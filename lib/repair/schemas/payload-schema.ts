@@ -1,5 +1,6 @@
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { SchemaCheck } from "@/lib/repair/schemas/schema-check";
+import { unevaluatedItemsFault } from "@/lib/repair/schemas/unevaluated-items.pure";
 
 /** Largest schema: every worker compiles it, and the console shows it whole. */
 const SCHEMA_CHARS_MAX = 256 * 1024;
@@ -56,7 +57,8 @@ function faultOf(schema: Record<string, unknown>): string | null {
     for (const part of Object.values(value)) open.push({ value: part, depth: depth + 1 });
   }
   const { length } = JSON.stringify(schema);
-  return length > SCHEMA_CHARS_MAX ? `has ${length} characters, at most ${SCHEMA_CHARS_MAX}` : null;
+  if (length > SCHEMA_CHARS_MAX) return `has ${length} characters, at most ${SCHEMA_CHARS_MAX}`;
+  return unevaluatedItemsFault(schema);
 }
 
 /** The address is an `$id` within the schema. */

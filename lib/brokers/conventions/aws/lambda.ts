@@ -2,7 +2,7 @@ import { movedBySqs, withoutOwned } from "@/lib/brokers/conventions/aws/sqs";
 import type { Convention, PayloadState, Reading } from "@/lib/brokers/conventions/convention";
 import { PayloadJson } from "@/lib/brokers/conventions/payload-json";
 import type { Message } from "@/lib/brokers/message";
-import { instantMs } from "@/lib/platform/plain/iso-time.pure";
+import { readFailedAt } from "@/lib/intake/dead-letter.pure";
 import { membersOf, skipSpace } from "@/lib/platform/plain/raw-json.pure";
 
 const OWNED = new Set(["requestid", "errorcode", "errormessage"]);
@@ -68,7 +68,7 @@ function readDestination(message: Message): Reading | null {
     exceptionTypes: type === null ? [] : [type],
     reason: condition,
     attempts: countAt(json, "/requestContext/approximateInvokeCount"),
-    failedAtMs: instantMs(json.scalar("/timestamp")),
+    ...readFailedAt(json.scalar("/timestamp")),
     messageId: json.scalar("/requestContext/requestId"),
     eventType: null,
     inner: { ...message, body: bytes.subarray(payload.start, payload.end), messageId: null },
@@ -103,7 +103,7 @@ function readEventSource(message: Message): Reading | null {
     exceptionTypes: [],
     reason: condition,
     attempts: countAt(json, "/requestContext/approximateInvokeCount"),
-    failedAtMs: instantMs(json.scalar("/timestamp")),
+    ...readFailedAt(json.scalar("/timestamp")),
     messageId: null,
     eventType: null,
     inner: null,

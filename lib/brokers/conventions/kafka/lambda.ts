@@ -2,8 +2,8 @@ import type { Convention } from "@/lib/brokers/conventions/convention";
 import { kafkaMessage, type Place } from "@/lib/brokers/kafka/message";
 import type { KafkaRecord } from "@/lib/brokers/kafka/record-batch";
 import type { Message } from "@/lib/brokers/message";
+import { readFailedAt } from "@/lib/intake/dead-letter.pure";
 import { ExactNumber, isExactObject, parseExact } from "@/lib/platform/plain/exact-json.pure";
-import { instantMs } from "@/lib/platform/plain/iso-time.pure";
 
 type Json = Record<string, unknown>;
 
@@ -91,7 +91,7 @@ export const lambdaKafka: Convention = {
       exceptionTypes: type === null ? [] : [type],
       reason: text(context.condition),
       attempts: Number(integer(context.approximateInvokeCount) ?? 0n),
-      failedAtMs: instantMs(text(envelope.timestamp)),
+      ...readFailedAt(text(envelope.timestamp)),
       messageId: null,
       eventType: null,
       inner: { ...inner, ownId: () => message.ownId() },

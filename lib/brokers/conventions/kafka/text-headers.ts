@@ -1,8 +1,7 @@
-import type { Convention } from "@/lib/brokers/conventions/convention";
+import type { Convention, Reading } from "@/lib/brokers/conventions/convention";
 import { javaChain, significant } from "@/lib/brokers/conventions/exception-text";
 import type { HeaderView, Message } from "@/lib/brokers/message";
-import type { Origin } from "@/lib/intake/dead-letter.pure";
-import { instantMs } from "@/lib/platform/plain/iso-time.pure";
+import { type Origin, readFailedAt } from "@/lib/intake/dead-letter.pure";
 
 /** How a framework that writes its dead-letter headers as UTF-8 text names them. */
 type Names = {
@@ -25,7 +24,8 @@ type Names = {
   stack?: string;
   reason?: string;
   attempts?: string;
-  failedAtMs?: (headers: HeaderView, message: Message) => number | null;
+  /** Absent: nothing says when it failed. */
+  failed?: (headers: HeaderView, message: Message) => Pick<Reading, "failedAtMs" | "unread">;
   /** Facts that the names above do not state. */
   more?: (headers: HeaderView, message: Message) => Origin;
   /** `com.acme.BadEvent: amount < 0`, an exception as text, in the place of `type`. */
@@ -82,7 +82,7 @@ function convention(names: Names): Convention {
       exceptionTypes: [...new Set(types)],
       reason: text(names.reason),
       attempts: Number(count(names.attempts) ?? 0),
-      failedAtMs: names.failedAtMs?.(headers, message) ?? null,
+      ...(names.failed?.(headers, message) ?? { failedAtMs: null }),
       messageId: null,
       eventType: null,
       inner: null,
@@ -90,6 +90,9 @@ function convention(names: Names): Convention {
   };
   return { name: names.name, owns, read };
 }
+
+/** The dead letter is sent when the processing has failed. */
+const whenSent: Names["failed"] = (_, { sentAtMs }) => ({ failedAtMs: sentAtMs });
 
 const CONNECT = "__connect.errors.";
 
@@ -147,7 +150,7 @@ export const kafkaShareGroup = convention({
   consumer: `${SHARE}group`,
   message: `${SHARE}message`,
   attempts: `${SHARE}delivery.count`,
-  failedAtMs: (_, message) => message.sentAtMs,
+  failed: whenSent,
   // A tombstone with a key was copied; without both there is nothing but the reference.
   more: (_, message) => ({
     headersAtSource: true,
@@ -173,7 +176,7 @@ export const smallRye = convention({
   causeMessage: `${SMALLRYE}cause`,
   message: `${SMALLRYE}reason`,
   // It writes the dead letter when the processing failed.
-  failedAtMs: (_, message) => message.sentAtMs,
+  failed: whenSent,
 });
 
 /** The action `DLQ` of a data-contract rule in Confluent's serialisers. The record may be one that was never sent. */
@@ -202,7 +205,7 @@ export const karafka = convention({
   offset: "source_offset",
   consumer: "source_consumer_group",
   attempts: "source_attempts",
-  failedAtMs: (_, message) => message.sentAtMs,
+  failed: whenSent,
 });
 
 /** Wolverine (.NET), on every broker. */
@@ -220,7 +223,7 @@ export const wolverine = convention({
   type: "exception-type",
   message: "exception-message",
   stack: "exception-stack",
-  failedAtMs: (headers) => instantMs(headers.lastText("failed-at")),
+  failed: (headers) => readFailedAt(headers.lastText("failed-at")),
   more: (headers) => {
     // kafka://topic/orders, rabbitmq://queue/orders
     const [, transport, kind, name] =

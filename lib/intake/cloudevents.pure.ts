@@ -1,5 +1,31 @@
 import { isStorableText, TEXT_MAX } from "@/lib/platform/plain/storable.pure";
 
+/** How CloudEvents 1.0 (https://github.com/cloudevents/spec) names its parts in messages. */
+
+/** The media type of one event in structured mode. */
+export const STRUCTURED_CLOUDEVENT = "application/cloudevents+json";
+
+export function isStructuredCloudEvent(contentType: string): boolean {
+  return contentType.toLowerCase().startsWith(STRUCTURED_CLOUDEVENT);
+}
+
+/** Before the name of an attribute in binary mode: of AMQP, Kafka, and HTTP and NATS. The first that a message has counts. */
+export const ATTRIBUTE_PREFIXES = ["cloudevents:", "cloudevents_", "ce_", "ce-"] as const;
+type Prefix = (typeof ATTRIBUTE_PREFIXES)[number];
+
+/** Of HTTP, whose values are percent-encoded. */
+export const HTTP_PREFIX = "ce-" satisfies Prefix;
+
+export const ATTRIBUTE_NAME = /^[a-z0-9]{1,64}$/;
+
+/** The attribute that a header holds in binary mode; null = the header is none. */
+export function attributeOf(headerName: string): { prefix: Prefix; name: string } | null {
+  const key = headerName.toLowerCase();
+  const prefix = ATTRIBUTE_PREFIXES.find((one) => key.startsWith(one));
+  const name = prefix === undefined ? "" : key.slice(prefix.length);
+  return prefix === undefined || !ATTRIBUTE_NAME.test(name) ? null : { prefix, name };
+}
+
 /**
  * The attributes by which Knative says why an event went to its dead letter sink: the destination, the HTTP status and the body of
  * the last answer (https://knative.dev/docs/eventing/event-delivery). All of them may be missing.
