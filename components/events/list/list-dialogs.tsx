@@ -52,7 +52,8 @@ function ActionDialog(
 ) {
   const { action, picked, filter, events, total, onUndone, ...dialog } = props;
   if (action === "cooldown" || action === "blacklist") {
-    return <ControlDialog {...dialog} kind={action} scope={commonScope(picked, filter, events) ?? undefined} />;
+    const scope = commonScope(picked, filter, events) ?? undefined;
+    return <ControlDialog {...dialog} kind={action} scope={scope} selected={pickedCount(picked, total)} />;
   }
   const selection = selectionOf(picked, filter);
   if (!selection) return null;
