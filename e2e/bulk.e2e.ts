@@ -81,7 +81,7 @@ test("a large set is ignored by a worker, shown below every page, and stopped; a
   await expect(entry).toHaveCount(1);
   await expect(entry).toContainText("2,105 events");
   await entry.getByRole("link", { name: "2,105 events" }).click();
-  await page.getByRole("button", { name: "Take it back" }).click();
+  await page.getByRole("button", { name: "Undo", exact: true }).click();
   await expect(toast(page, "Released 2,105 events")).toBeVisible();
   await expect.poll(() => source.statuses()).toEqual({ PENDING: 500 });
 

@@ -129,6 +129,11 @@ export function undoneText({ undo, changed }: Pick<BulkOperationOut, "undo" | "c
     : `Undone: ${formatNumber(undone)} of ${plural(changed, "event")} ${are} as before the mend`;
 }
 
+/** Whether the mend of every event was undone: a dry run of what it made says nothing about the bytes of now. */
+export function isUndone({ undo, changed }: Pick<BulkOperationOut, "undo" | "changed">): boolean {
+  return undo !== null && !undo.running && changed > 0 && undo.changed >= changed;
+}
+
 /** `Ignoring 12,481 events`, `Ignored 12,300 events`, `Ignored 4,000 of 12,481 events`. */
 export function operationTitle({ kind, state, changed, expected }: Progress): string {
   const { doing, done, whither = "" } = VERBS[kind];

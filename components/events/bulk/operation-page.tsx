@@ -21,7 +21,7 @@ import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes"
 import { useRefusal } from "@/lib/guard/viewer/me.browser";
 import { archiveHref } from "@/lib/keep/archive/archive.browser";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
-import { leftAlone, operationTitle, paceWords, shareWords, undoneText, VERBS } from "./bulk-words";
+import { isUndone, leftAlone, operationTitle, paceWords, shareWords, undoneText, VERBS } from "./bulk-words";
 import { OperationBar } from "./operation-bar";
 import { OperationBadge } from "./operations-page";
 import { takeBack } from "./say-changed";
@@ -117,7 +117,7 @@ function Header({ operation }: { operation: BulkOperationOut }) {
         <span aria-hidden> /</span>
       </nav>
       <h1 className="line-clamp-2 min-w-0 text-xl font-semibold tracking-tight wrap-anywhere">
-        {operationTitle(operation)}
+        {isUndone(operation) ? undoneText(operation) : operationTitle(operation)}
       </h1>
       <OperationBadge operation={operation} />
       <div className="ml-auto flex gap-2">
@@ -142,7 +142,7 @@ function Header({ operation }: { operation: BulkOperationOut }) {
             onClick={() => void undo()}
             data-tip={`${VERBS[inverse].verb} what this has changed and is still so`}
           >
-            <Undo2 size={13} aria-hidden /> Take it back
+            <Undo2 size={13} aria-hidden /> Undo
           </ActionButton>
         ) : null}
       </div>

@@ -4,7 +4,7 @@ import { useRouter } from "next/navigation";
 import { useState } from "react";
 import { waitWords } from "@/components/guard/approvals/approval-words";
 import { idempotencyKeys } from "@/components/redrive/idempotency-keys";
-import { refusalSummary } from "@/components/redrive/refusal-words";
+import { acceptedEvents, refusalSummary } from "@/components/redrive/refusal-words";
 import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
@@ -234,13 +234,14 @@ function startedWords(mode: RedriveOut["mode"], accepted: RedriveAccepted) {
   if (accepted.total === null)
     return { title: `${what} accepted`, tone: "success" as const, detail: "Its set is being frozen; sending follows." };
   const waits = waitWords(accepted.waitsFor);
+  const events = plural(acceptedEvents({ ...accepted, total: accepted.total }), "event");
   if (waits !== null)
     return {
-      title: `Redrive ${waits}: ${plural(accepted.total - accepted.refused, "event")}`,
+      title: `Redrive ${waits}: ${events}`,
       tone: "neutral" as const,
     };
   return {
-    title: `${what} started: ${plural(accepted.total - accepted.refused, "event")}`,
+    title: `${what} started: ${events}`,
     tone: "success" as const,
     ...(refused === "" ? {} : { detail: `Refused: ${refused}` }),
   };

@@ -72,7 +72,7 @@ export function RedriveForm(props: RedriveFormProps) {
               : "None of these can be sent now. Verify them to see each one's verdict."}
         </p>
       ) : null}
-      {preview.changedSince === null || preview.changedSince === 0 ? null : (
+      {!preview.changedSince || preview.refused["changed-since"] ? null : (
         <p className="text-warning">
           {preview.changedSince === 1 ? "1 of them has" : `${formatNumber(preview.changedSince)} of them have`} other
           bytes now than that redrive had: they were edited, mended or came back since. What is sent is what they are

@@ -2,7 +2,7 @@ import type { QueryClient } from "@tanstack/react-query";
 import { createElement } from "react";
 import { waitWords } from "@/components/guard/approvals/approval-words";
 import { outcomeState, outcomeWords } from "@/components/redrive/one-click/outcome-words";
-import { refusalSentence, refusalSummary } from "@/components/redrive/refusal-words";
+import { acceptedEvents, refusalSentence, refusalSummary } from "@/components/redrive/refusal-words";
 import { failureToast, showToast, type Toast } from "@/components/ui/toast";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import type { Earlier } from "@/lib/order/order-gate.pure";
@@ -203,7 +203,7 @@ export async function redriveAtOnce(
       void showToast({ title: `The redrive ${waits}`, detail: "Nothing is sent before.", action: view });
       return accepted;
     }
-    if (accepted.total !== null && accepted.refused >= accepted.total) {
+    if (accepted.total !== null && acceptedEvents({ ...accepted, total: accepted.total }) === 0) {
       void showToast({
         title: "Nothing is sent",
         detail: `Refused: ${refusalSummary(accepted.refusedByReason)}`,

@@ -2,7 +2,14 @@
 
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { leftAlone, operationTitle, paceWords, shareWords, undoneText } from "@/components/events/bulk/bulk-words";
+import {
+  isUndone,
+  leftAlone,
+  operationTitle,
+  paceWords,
+  shareWords,
+  undoneText,
+} from "@/components/events/bulk/bulk-words";
 import { OperationBar } from "@/components/events/bulk/operation-bar";
 import { takeBack } from "@/components/events/bulk/say-changed";
 import { mendableRefusals } from "@/components/redrive/page/cause-words";
@@ -110,17 +117,22 @@ function Next({ operation, verified, sent, onVerify, onAgain }: { operation: Bul
         {again}
       </>
     );
-  if (known !== null && known.changed >= changed && !known.running) return again;
+  if (isUndone(operation)) return again;
   return (
     <>
       {error ? <ErrorPanel error={error} inline title="The dry run was not started" /> : null}
       {known && !undoing ? <NotUndone id={known.id} /> : null}
       <div className="flex flex-wrap items-center gap-2">
-        {verified ? null : (
-          <ActionButton needs="redrive" variant="primary" busy={busy} disabled={undoing} onClick={() => void verify()}>
-            Verify {plural(changed - (known?.changed ?? 0), "mended event")}
-          </ActionButton>
-        )}
+        {/* It stays when it has done its work: Undo would move under the pointer of a second click. */}
+        <ActionButton
+          needs="redrive"
+          variant={verified ? "secondary" : "primary"}
+          busy={busy}
+          disabled={undoing || verified}
+          onClick={() => void verify()}
+        >
+          Verify {plural(changed - (known?.changed ?? 0), "mended event")}
+        </ActionButton>
         <ActionButton
           needs="edit"
           disabled={undoing}
@@ -167,6 +179,9 @@ export function VerifyProgress(props: {
   const read = useRedrive(id);
   const redrive = read.data;
   const over = redrive !== undefined && isFinal(redrive.state);
+  const mended = useBulkOperation(mend).data;
+  if (!sent && mended && isUndone(mended)) return <VoidDryRun id={id} />;
+  const undoing = mended?.undo?.running === true;
   const mendable = mendableRefusals(redrive?.refusedByReason ?? {});
   const mendableOnly = mendable.reduce((sum, [, count]) => sum + count, 0) === redrive?.refused;
   return (
@@ -174,7 +189,7 @@ export function VerifyProgress(props: {
       <ReadError read={read} stale={redrive !== undefined} />
       {redrive ? <ProgressOf redrive={redrive} /> : read.isError ? null : <Skeleton className="h-20 w-full" />}
       {over && !sent && mend !== null ? <MendHeld key={id} mend={mend} redrive={redrive} onVerify={onVerify} /> : null}
-      {over && !sent ? (
+      {over && !sent && !undoing ? (
         redrive.passed > 0 ? (
           <SendPassed redrive={redrive} onSent={onSent} onUndone={() => onSent(null)} />
         ) : (
@@ -211,6 +226,17 @@ export function VerifyProgress(props: {
         </div>
       ) : null}
     </div>
+  );
+}
+
+function VoidDryRun({ id }: { id: string }) {
+  return (
+    <p role="status" className="flex flex-wrap items-baseline gap-x-4 gap-y-1">
+      It checked the mended payloads, and the mend was undone: it does not count any more.
+      <TextLink href={`/redrives/${id}`} className="ml-auto">
+        Details
+      </TextLink>
+    </p>
   );
 }
 

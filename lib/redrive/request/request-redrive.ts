@@ -1,5 +1,12 @@
 import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
-import { type Candidate, countUpTo, cutoffOf, estimateCandidates } from "@/lib/events/selection/candidates.read";
+import {
+  type Candidate,
+  countChangedSince,
+  countUpTo,
+  cutoffOf,
+  estimateCandidates,
+  ofPassed,
+} from "@/lib/events/selection/candidates.read";
 import { selectEvents } from "@/lib/events/selection/select-events";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { inTransaction } from "@/lib/events/selection/walk-selection";
@@ -16,6 +23,7 @@ import type { Deps } from "@/lib/platform/low-rate-deps";
 import { plural } from "@/lib/platform/plain/format.pure";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import type { Refusal } from "@/lib/redrive/gate/refusal.pure";
 import { insertRedrive, type NewRedrive } from "@/lib/redrive/life/redrive.write";
 import { ringPlan, ringRedrive } from "@/lib/redrive/life/rings";
 import { startOrFinish } from "@/lib/redrive/life/start-redrive";
@@ -68,6 +76,8 @@ export async function requestRedrive(
     // Read once: the events that were counted are the events that are frozen.
     const { candidates, missing } = await selectEvents(tx, selected, FREEZE_INLINE_MAX);
     const named = candidates.length;
+    const passed = ofPassed(selection);
+    const changed = passed !== null && named <= FREEZE_INLINE_MAX ? await countChangedSince(tx, passed) : 0;
     const size = named + (await countTakenAlong(tx, input.request, selected, FREEZE_INLINE_MAX + 1 - named));
     // Earlier versions that are taken along are of the same aggregates, so of the same sources.
     const sources =
@@ -83,7 +93,7 @@ export async function requestRedrive(
     if (tell && tell.length > 0) await setOperationTells(tx, redrive.id, tell, { viewer, atMs: nowMs });
     // Last: what counts a bounce locks events before it locks the rule of their redrive, and so does this transaction.
     await input.claim?.(tx, redrive.id);
-    countMissing(frozen.answer, missing);
+    countLeftOut(frozen.answer, { "not-found": missing, "changed-since": changed });
     slices = frozen.slices;
     return frozen.answer;
   };
@@ -299,11 +309,11 @@ function brakeOf(asked: RedriveRequest["brake"], canary: Canary | null): Brake |
   return { ...initial, ratio: canary.stopAtFailureRatio, window: Math.max(canary.window, initial.minSample) };
 }
 
-/** Missing events are in the answer only: a manifest has no row for an event that does not exist. */
-function countMissing(answer: RedriveAnswer, missing: number): void {
-  if (missing === 0) return;
-  answer.refused += missing;
-  answer.refusedByReason = { ...answer.refusedByReason, "not-found": missing };
+/** What was not selected is in the answer only: the manifest has no row for it. */
+function countLeftOut(answer: RedriveAnswer, counts: Partial<Record<Refusal, number>>): void {
+  const leftOut = Object.entries(counts).filter(([, count]) => count > 0);
+  answer.refused += leftOut.reduce((sum, [, count]) => sum + count, 0);
+  answer.refusedByReason = { ...answer.refusedByReason, ...Object.fromEntries(leftOut) };
 }
 
 function leaveToWorker({ id, state, holdUntil }: StartedRedrive): Frozen {
