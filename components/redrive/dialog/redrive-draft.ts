@@ -1,8 +1,7 @@
 import { strandWords } from "@/components/redrive/dialog/earlier-words";
 import { etaBefore, rateWords, spanWords } from "@/components/redrive/eta-words";
 import { refusedTotal } from "@/components/redrive/refusal-words";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { resolveInstant } from "@/lib/events/filter/filter-params.shapes";
+import { pinSelection } from "@/lib/events/selection/pin-selection.shapes";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
@@ -316,28 +315,4 @@ export function isConfirmed(confirmation: Confirmation, typed: string): boolean 
 /** `12,300`, `12 300`, `12.300` and `12300` are one number; case does not matter. */
 function bare(text: string): string {
   return text.replaceAll(/[\s,.'’_]/g, "").toLowerCase();
-}
-
-/**
- * The selection with its window fixed at the preview's cutoff, so that the confirmed set is the counted set: later
- * arrivals are excluded, and a relative start does not move while the dialog is open. A selection by ids needs no
- * window.
- *
- * @param cutoff ISO 8601, from the preview
- */
-export function pinSelection(selection: Selection, cutoff: string): Selection {
-  if (!("filter" in selection)) return selection;
-  // `to` is exclusive, and the preview counted the millisecond of the cutoff.
-  const cutoffMs = Date.parse(cutoff) + 1;
-  const { from, to } = selection.filter;
-  const filter: EventFilter = { ...selection.filter, to: pinned(to ?? "now", cutoffMs, true) };
-  if (from !== undefined) filter.from = pinned(from, cutoffMs, false);
-  return { filter };
-}
-
-/** An end after the cutoff would include later arrivals. The server refuses a text that is no instant. */
-function pinned(instant: string, cutoffMs: number, isEnd: boolean): string {
-  const ms = resolveInstant(instant, cutoffMs);
-  if (ms === null) return instant;
-  return new Date(isEnd ? Math.min(ms, cutoffMs) : ms).toISOString();
 }

@@ -10,6 +10,7 @@ import { ErrorPanel } from "@/components/ui/error-panel";
 import { Checkbox, TextField } from "@/components/ui/input";
 import { ReasonField } from "@/components/ui/reason-field";
 import { followedOperations } from "@/lib/events/bulk/bulk-operations.browser";
+import { pinSelection } from "@/lib/events/selection/pin-selection.shapes";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
@@ -50,7 +51,8 @@ export function MendApply({
     setBusy(true);
     setError(null);
     try {
-      const body = { select: selection, recipe, reason: reason.trim(), breaking, ...(tell.length > 0 ? { tell } : {}) };
+      const select = pinSelection(selection, counts?.asOf ?? null);
+      const body = { select, recipe, reason: reason.trim(), breaking, ...(tell.length > 0 ? { tell } : {}) };
       const answer = await startMend(client, body, keyFor(body));
       if (answer.id === null) return;
       followedOperations.follow(answer.id);
