@@ -1,7 +1,7 @@
 "use client";
 
 import { useRouter } from "next/navigation";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { waitWords } from "@/components/guard/approvals/approval-words";
 import { idempotencyKeys } from "@/components/redrive/idempotency-keys";
 import { acceptedEvents, refusalSummary } from "@/components/redrive/refusal-words";
@@ -143,6 +143,7 @@ export function RedriveDialog(props: RedriveDialogProps) {
   const [vain, setVain] = useState(0);
   const [more, setMore] = useState(false);
   const form = useInvalidFocus<HTMLDivElement>(vain);
+  const button = useRef<HTMLButtonElement>(null);
   const { request, start } = useStart(props, () => setMore(true));
   const { held, current, other, preview, newest, shown } = usePreviews(selection, mode, draft);
   const targets = useTargets();
@@ -181,6 +182,7 @@ export function RedriveDialog(props: RedriveDialogProps) {
             variant="primary"
             disabled={!preview || nothing}
             busy={request.isPending}
+            ref={button}
             data-tip="Ctrl/Cmd + Enter"
             onClick={() => press(mode)}
           >
@@ -195,7 +197,8 @@ export function RedriveDialog(props: RedriveDialogProps) {
         onKeyDown={(event) => {
           if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
           event.preventDefault();
-          press(mode);
+          // As the pointer does: a button that is disabled or withheld is not pressed.
+          button.current?.click();
         }}
       >
         {request.isError ? <ErrorPanel error={request.error} inline title="This was not done" /> : null}

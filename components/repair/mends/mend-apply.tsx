@@ -87,7 +87,6 @@ export function MendApply({
         missing={pressed && missing}
         value={reason}
         onChange={setReason}
-        onSubmit={() => void apply()}
       />
       {wanted === null ? null : <TellField tell={tell} onTell={setTell} />}
       {wanted === null ? null : (
