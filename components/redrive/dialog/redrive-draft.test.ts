@@ -10,6 +10,7 @@ import {
   isFolded,
   type RedriveDraft,
   redriveRequest,
+  refusedProblems,
   sourcesOf,
   titleWords,
   warmUpWords,
@@ -192,16 +193,20 @@ describe("what keeps it from being sent", () => {
   });
 });
 
+it("shows what the server refuses at the field of the dialog", () => {
+  const fields = ["reason", "canary.steps.0", "select.filter.q"].map((field) => ({ field, detail: `${field}!` }));
+  expect(refusedProblems(fields)).toEqual({ reason: "reason!", canarySteps: "canary.steps.0!" });
+});
+
 describe("earlier versions that the selection leaves parked", () => {
   const earlier = { heldEvents: 7, heldAggregates: 3, earlierEvents: 6, takenAlong: 6, bounded: false, samples: [] };
 
-  it("are taken along unless somebody chooses otherwise, and only where there are any", () => {
-    const asked = (over: Partial<RedriveDraft>, found: Partial<PreviewOut>) =>
-      redriveRequest({ filter: {} }, "deliver", draft(over), preview(found)).earlier;
-    expect(asked({}, { earlier })).toBe("include");
-    expect(asked({}, {})).toBe("hold");
-    expect(asked({}, { earlier: null })).toBe("hold");
-    expect(asked({ earlier: "pass" }, { earlier })).toBe("pass");
+  it("stay parked unless somebody chooses otherwise: no preset makes the set larger", () => {
+    const asked = (over: Partial<RedriveDraft>) =>
+      redriveRequest({ filter: {} }, "deliver", draft(over), preview({ earlier })).earlier;
+    expect(asked({})).toBe("hold");
+    expect(asked({ earlier: "include" })).toBe("include");
+    expect(asked({ earlier: "pass" })).toBe("pass");
   });
 
   it("are stranded only by a typed word", () => {

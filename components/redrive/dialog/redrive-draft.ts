@@ -36,7 +36,7 @@ export type RedriveDraft = {
   tell: string[];
   reason: string;
   typed: string;
-  /** The choice about the earlier versions that the selection leaves parked; null = no choice, see `earlierOf`. */
+  /** The choice about the earlier versions that the selection leaves parked; null = none was made. */
   earlier: Earlier | null;
   /** The text typed to send ahead of the earlier versions. */
   typedStrand: string;
@@ -60,9 +60,9 @@ export function targetChoices(targets: readonly TargetOut[], sources: readonly s
   return own.filter(({ lane }) => lane === null).map(({ name }) => name);
 }
 
-/** The effective choice: without one, existing earlier versions are included. */
-export function earlierOf(draft: RedriveDraft, preview: Pick<PreviewOut, "earlier"> | undefined): Earlier {
-  return draft.earlier ?? ((preview?.earlier?.takenAlong ?? 0) > 0 ? "include" : "hold");
+/** The effective choice. Without one the redrive sends what was selected and may go: no preset makes the set larger. */
+export function earlierOf({ earlier }: Pick<RedriveDraft, "earlier">): Earlier {
+  return earlier ?? "hold";
 }
 
 /** A canary of a few events could only make them slower: the brake judges no fewer than ten outcomes. */
@@ -118,7 +118,7 @@ export function redriveRequest(
   selection: Selection,
   mode: RedriveOut["mode"],
   draft: RedriveDraft,
-  { cutoff, earlier, eligible }: Pick<PreviewOut, "cutoff" | "earlier" | "eligible">,
+  { cutoff, eligible }: Pick<PreviewOut, "cutoff" | "eligible">,
 ): RedriveRequest {
   const reason = draft.reason.trim();
   const sends = mode === "deliver";
@@ -129,7 +129,7 @@ export function redriveRequest(
     ...(draft.target === null ? {} : { target: draft.target }),
     ratePerSecond: draft.ratePerSecond,
     ...(sends ? paceOf(draft, eligible) : { canary: false }),
-    earlier: earlierOf(draft, { earlier }),
+    earlier: earlierOf(draft),
     ...(draft.despite.length > 0 ? { despite: draft.despite } : {}),
     ...(sends ? startOf(draft) : {}),
     ...(reason === "" ? {} : { reason }),
@@ -152,6 +152,22 @@ export function isFolded(problems: DraftProblems): boolean {
   return [problems.canarySteps, problems.brake, problems.startAt].some((problem) => problem !== undefined);
 }
 
+const FIELD_OF: Record<string, keyof DraftProblems> = {
+  reason: "reason",
+  canary: "canarySteps",
+  brake: "brake",
+  startAt: "startAt",
+};
+
+/** What the server refused, at the fields of the dialog. */
+export function refusedProblems(fields: readonly { field: string; detail: string }[]): DraftProblems {
+  const known = fields.flatMap(({ field, detail }) => {
+    const name = FIELD_OF[field.split(".")[0]!];
+    return name === undefined ? [] : [[name, detail] as const];
+  });
+  return Object.fromEntries(known);
+}
+
 export function draftProblems(mode: RedriveOut["mode"], draft: RedriveDraft, preview: PreviewOut): DraftProblems {
   if (mode === "verify") return {};
   const problems: DraftProblems = {};
@@ -166,7 +182,7 @@ export function draftProblems(mode: RedriveOut["mode"], draft: RedriveDraft, pre
   if (confirmation.kind === "typed" && !isConfirmed(confirmation, draft.typed))
     problems.typed = `Type ${confirmation.expected} to confirm.`;
   const { earlier } = preview;
-  if (earlier && earlier.heldEvents > 0 && earlierOf(draft, preview) === "pass") {
+  if (earlier && earlier.heldEvents > 0 && earlierOf(draft) === "pass") {
     const expected = strandWords(earlier);
     if (draft.typedStrand.trim().toLowerCase() !== expected) problems.strand = `Type ${expected} to confirm.`;
   }
