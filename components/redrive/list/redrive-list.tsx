@@ -3,7 +3,7 @@
 import Link from "next/link";
 import { paceWords, rateWords } from "@/components/redrive/eta-words";
 import { WorkItems, WorkList } from "@/components/redrive/list/work-list";
-import { outcomeWords, went } from "@/components/redrive/progress-segments";
+import { leftOutWords, outcomeWords, sizeOf, went } from "@/components/redrive/progress-segments";
 import { placeWords, redriveTitle, selectionWords } from "@/components/redrive/redrive-title";
 import { SegmentedBar } from "@/components/redrive/segmented-bar";
 import { StallLine, StallText } from "@/components/redrive/stall-line";
@@ -95,7 +95,7 @@ function Row({ redrive }: { redrive: RedriveOut }) {
         </div>
       </Td>
       <Td numeric className="font-mono">
-        {formatNumber(redrive.total)}
+        <span data-tip={leftOutWords(redrive) ?? undefined}>{formatNumber(sizeOf(redrive))}</span>
       </Td>
       <Td className="max-w-72 text-muted">
         <Pace redrive={redrive} />

@@ -15,6 +15,7 @@ import { takeBack } from "@/components/events/bulk/say-changed";
 import { mendableRefusals } from "@/components/redrive/page/cause-words";
 import { SendPassed } from "@/components/redrive/page/redrive-passed";
 import { ProgressOf } from "@/components/redrive/page/redrive-progress";
+import { sizeOf } from "@/components/redrive/progress-segments";
 import { refusalShort } from "@/components/redrive/refusal-words";
 import { ActionButton } from "@/components/ui/action-button";
 import { Button, buttonClass, LinkButton } from "@/components/ui/button";
@@ -258,7 +259,7 @@ export function SendProgress({ id, onAgain }: { id: string; onAgain: () => void 
             </p>
           ) : isFinal(redrive.state) ? (
             <p>
-              {plural(redrive.confirmed, "event")} of {formatNumber(redrive.total)} stayed processed
+              {plural(redrive.confirmed, "event")} of {formatNumber(sizeOf(redrive))} stayed processed
               {redrive.delivered > redrive.confirmed + redrive.bounced
                 ? "; the others are watched until their window ends."
                 : "."}
