@@ -20,8 +20,9 @@ export const STATE_LOOKS: Record<ShownState, Look> = {
   HELD: { shape: "pause", colour: "text-pending" },
 };
 
-/** `UNDONE`: a mend that was undone. */
-const REDRIVE_LOOKS: Record<RedriveState | "UNDONE", Look> = {
+/** `WAITING`: for an approval, a time or a breaker. `UNDONE`: a mend that was undone. */
+const REDRIVE_LOOKS: Record<RedriveState | "WAITING" | "UNDONE", Look> = {
+  WAITING: { shape: "clock", colour: "text-pending" },
   PLANNING: { shape: "ring", colour: "text-muted" },
   PLANNED: { shape: "half", colour: "text-queued" },
   RUNNING: { shape: "arrow", colour: "text-queued" },

@@ -210,7 +210,14 @@ function Write({ selection, onStarted }: { selection: Selection; onStarted: (ope
         />
       </div>
       {previewed === null ? null : (
-        <Previewed key={times} selection={selection} recipe={previewed} stale={!isCurrent} onStarted={onStarted} />
+        <Previewed
+          key={times}
+          selection={selection}
+          recipe={previewed}
+          sources={"filter" in selection ? (selection.filter.source ?? [...sources]) : [...sources]}
+          stale={!isCurrent}
+          onStarted={onStarted}
+        />
       )}
     </>
   );
@@ -303,6 +310,7 @@ function FirstPayload({ event, of }: { event: EventDetail; of: number }) {
 function Previewed(props: {
   selection: Selection;
   recipe: Recipe;
+  sources: readonly string[];
   /** The recipe was changed after its preview. */
   stale: boolean;
   onStarted: (operationId: string) => void;
@@ -318,7 +326,13 @@ function Previewed(props: {
         {stale ? (
           <p className="text-muted">The recipe was changed: preview it again before it is applied.</p>
         ) : (
-          <MendApply selection={selection} recipe={recipe} counting={counting} onStarted={onStarted} />
+          <MendApply
+            selection={selection}
+            recipe={recipe}
+            sources={props.sources}
+            counting={counting}
+            onStarted={onStarted}
+          />
         )}
       </Panel>
     </div>

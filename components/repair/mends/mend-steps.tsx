@@ -3,6 +3,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import {
+  awaitsApproval,
   isUndone,
   leftAlone,
   operationTitle,
@@ -19,12 +20,14 @@ import { sizeOf } from "@/components/redrive/progress-segments";
 import { refusalShort } from "@/components/redrive/refusal-words";
 import { ActionButton } from "@/components/ui/action-button";
 import { Button, buttonClass, LinkButton } from "@/components/ui/button";
+import { CopyButton } from "@/components/ui/copy-button";
 import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
 import { Skeleton } from "@/components/ui/skeleton";
 import { TextLink } from "@/components/ui/text-link";
 import { useSubmit } from "@/components/ui/use-submit";
 import { runs, useBulkOperation } from "@/lib/events/bulk/bulk-operations.browser";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
+import { type ApprovalCause, causeWords } from "@/lib/guard/approvals/approval.pure";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import { itemsExportHref, requestRedrive, useRedrive } from "@/lib/redrive/redrives.browser";
@@ -44,7 +47,7 @@ export function MendProgress({ id, ...next }: { id: string } & NextProps) {
         <>
           <div className="flex flex-wrap items-baseline gap-x-4 gap-y-1">
             <p className="text-lg font-semibold">{undoneText(operation) ?? operationTitle(operation)}</p>
-            {runs(operation) ? (
+            {runs(operation) && !awaitsApproval(operation) ? (
               <p className="text-muted">
                 {shareWords(operation)} · {operation.stalled ?? paceWords(operation)}
               </p>
@@ -59,7 +62,9 @@ export function MendProgress({ id, ...next }: { id: string } & NextProps) {
           ) : null}
           {operation.recipe ? <p className="text-muted wrap-anywhere">{recipeWords(operation.recipe)}</p> : null}
           <p className="text-muted wrap-anywhere">“{operation.reason}”</p>
-          {runs(operation) ? (
+          {awaitsApproval(operation) ? (
+            <Awaits id={id} causes={operation.approval!.causes} />
+          ) : runs(operation) ? (
             <p className="text-muted">You can leave this page: it goes on.</p>
           ) : (
             <Next operation={operation} {...next} />
@@ -69,6 +74,22 @@ export function MendProgress({ id, ...next }: { id: string } & NextProps) {
         <Skeleton className="h-16 w-full" />
       )}
     </div>
+  );
+}
+
+/** Whom to ask, by the link that shows what would change. */
+function Awaits({ id, causes }: { id: string; causes: readonly ApprovalCause[] }) {
+  const path = `/operations/${id}`;
+  return (
+    <p className="flex flex-wrap items-center gap-x-3 gap-y-1">
+      <span className="text-warning">
+        Nothing is changed before a second person approves it: {causes.map(causeWords).join(", ")}.
+      </span>
+      <CopyButton
+        text={typeof window === "undefined" ? path : `${window.location.origin}${path}`}
+        label="the link for them"
+      />
+    </p>
   );
 }
 
