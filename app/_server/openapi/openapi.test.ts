@@ -63,7 +63,8 @@ test("each POST takes an Idempotency-Key, but for those that store nothing, or n
   expect(names.sort()).toEqual([
     "acknowledgeAlerts",
     ...["checkSchema", "countMend", "inferSchema", "previewForget", "previewMapping", "previewMend", "previewRedrive"],
-    ...["previewRemoval", "probeConfiguration", "probeSource", "restoreArchivedEvents", "retrySource", "revealEvent"],
+    ...["previewRemoval", "previewRetentionChange", "probeConfiguration", "probeSource"],
+    ...["restoreArchivedEvents", "retrySource", "revealEvent"],
     ...[
       "tryAdmissionRule",
       "tryAlertRule",
