@@ -113,6 +113,7 @@ const FOLDER_RULES: Record<string, string[]> = {
     "type:shapes",
     "lib/platform/api/api-error.shapes",
     "lib/events/filter/filter-params.shapes",
+    "lib/events/selection/pin-selection.shapes",
     "lib/brokers/http/request-signature",
     "lib/platform/clock",
     "lib/platform/tls-suites",

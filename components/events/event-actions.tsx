@@ -165,7 +165,7 @@ export function EventActions(props: { event: EventDetail; keyboard?: boolean; si
         <RemoveDialog selection={{ ids: [event.id] }} total={1} onClose={() => setOpen(null)} />
       ) : null}
       {open === "cooldown" || open === "blacklist" || open === "whitelist" ? (
-        <ControlDialog kind={open} scope={scopeOf(event)} onClose={() => setOpen(null)} />
+        <ControlDialog kind={open} scope={scopeOf(event)} selected={1} onClose={() => setOpen(null)} />
       ) : null}
     </>
   );

@@ -1,10 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
+  leftOutWords,
   outcomeWords,
   type ProgressCounts,
   percentWords,
   progressSegments,
+  progressSentence,
 } from "@/components/redrive/progress-segments";
 
 const counts = (over: Partial<ProgressCounts>): ProgressCounts => ({
@@ -25,31 +27,38 @@ const counts = (over: Partial<ProgressCounts>): ProgressCounts => ({
 });
 
 describe("the bar of a redrive", () => {
-  it("puts every item in exactly one segment", () => {
-    const segments = progressSegments(
-      counts({
-        total: 100,
-        delivered: 60,
+  it.each([
+    // What is left out of a redrive is no progress; of a dry run it is a verdict.
+    [{}, {}],
+    [{ mode: "verify" }, { refused: 7, held: 5 }],
+  ] satisfies [Partial<ProgressCounts>, object][])(
+    "puts each of its events in exactly one segment: %j",
+    (over, also) => {
+      const segments = progressSegments(
+        counts({
+          total: 100,
+          delivered: 60,
+          confirmed: 41,
+          bounced: 4,
+          failed: 7,
+          refused: 12,
+          refusedByReason: { "held-by-head": 5, blacklisted: 7 },
+          cancelled: 3,
+          open: 18,
+          ...over,
+        }),
+      );
+      expect(Object.fromEntries(segments.map((segment) => [segment.kind, segment.count]))).toEqual({
         confirmed: 41,
+        unknown: 15,
         bounced: 4,
         failed: 7,
-        refused: 12,
-        refusedByReason: { "held-by-head": 5, blacklisted: 7 },
+        ...also,
         cancelled: 3,
         open: 18,
-      }),
-    );
-    expect(Object.fromEntries(segments.map((segment) => [segment.kind, segment.count]))).toEqual({
-      confirmed: 41,
-      unknown: 15,
-      bounced: 4,
-      failed: 7,
-      refused: 7,
-      held: 5,
-      cancelled: 3,
-      open: 18,
-    });
-  });
+      });
+    },
+  );
 
   it("shows one failure among a million and stays 100 % wide", () => {
     const segments = progressSegments(counts({ total: 1_000_000, open: 0, delivered: 999_999, failed: 1 }));
@@ -81,8 +90,9 @@ describe("the bar of a redrive", () => {
               refusedByReason: { "held-by-head": 3 },
             }),
           );
-          expect(segments.reduce((sum, segment) => sum + segment.count, 0)).toBe(total);
-          if (total > 0) expect(segments.reduce((sum, segment) => sum + segment.widthPercent, 0)).toBeCloseTo(100);
+          expect(segments.reduce((sum, segment) => sum + segment.count, 0)).toBe(total - refused);
+          if (total > refused)
+            expect(segments.reduce((sum, segment) => sum + segment.widthPercent, 0)).toBeCloseTo(100);
           expect(segments.every((segment) => segment.count > 0 && segment.widthPercent > 0)).toBe(true);
         },
       ),
@@ -93,9 +103,26 @@ describe("the bar of a redrive", () => {
     [{ mode: "verify", total: 453, refused: 453, open: 0 }, "0 of 453 would go"],
     [{ mode: "verify", total: 453, passed: 20, refused: 5, open: 428 }, "20 of 25 would go"],
     [{ total: 453, sent: 63, cancelled: 390, open: 0 }, "63 of 453 sent"],
+    [{ total: 1_419, sent: 1, refused: 1_186, open: 232 }, "1 of 233 sent"],
     [{ total: 1_200, sent: 1_180, deduplicated: 20, open: 0 }, "1,180 of 1,200 sent, 20 deduplicated"],
   ] satisfies [Partial<ProgressCounts>, string][])("leads with the outcome: %j reads %s", (over, words) => {
     expect(outcomeWords(counts(over))).toBe(words);
+  });
+
+  it("names what is left out beside its size", () => {
+    const partial = counts({
+      total: 1_419,
+      refused: 1_192,
+      refusedByReason: { "held-by-head": 1_186 },
+      open: 226,
+      sent: 1,
+    });
+    expect(leftOutWords(partial)).toBe("1,192 left out: 1,186 held, 6 refused");
+    expect(progressSentence({ ...partial, delivered: 1 })).toBe(
+      "1 of 227 decided: 1 not known yet, 226 open; 1,192 left out: 1,186 held, 6 refused.",
+    );
+    expect(leftOutWords(counts({}))).toBeNull();
+    expect(leftOutWords(counts({ mode: "verify", refused: 3 }))).toBeNull();
   });
 
   it.each([

@@ -67,12 +67,34 @@ export function segmentLabel(kind: SegmentKind, mode: RedriveOut["mode"]): strin
 const WIDTH_PERCENT_MIN = 0.6;
 
 /**
- * The bar of a redrive: every item is in exactly one segment; empty segments are left out. Delivered items are
- * confirmed, bounced or not yet known; refused items are held by an earlier event of the aggregate or refused for
- * another reason.
+ * How many events the redrive is of: those that it sends, or that a dry run checks. What is refused is left out of a redrive, and
+ * stands beside it: it is no progress.
+ */
+export function sizeOf(counts: Pick<RedriveOut, "mode" | "total" | "refused">): number {
+  return counts.mode === "verify" ? counts.total : Math.max(0, counts.total - counts.refused);
+}
+
+/** `1,192 left out: 1,186 held, 6 refused`; null = none, or a dry run, which says it of each. */
+export function leftOutWords(counts: Pick<ProgressCounts, "mode" | "refused" | "refusedByReason">): string | null {
+  if (counts.mode === "verify" || counts.refused === 0) return null;
+  const held = heldOf(counts);
+  const refused = counts.refused - held;
+  const parts = [...(held > 0 ? [`${number(held)} held`] : []), ...(refused > 0 ? [`${number(refused)} refused`] : [])];
+  return `${number(counts.refused)} left out: ${parts.join(", ")}`;
+}
+
+function heldOf({ refused, refusedByReason }: Pick<ProgressCounts, "refused" | "refusedByReason">): number {
+  return Math.min(refusedByReason["held-by-head"] ?? 0, refused);
+}
+
+/**
+ * The bar of a redrive: every event that it sends, and every one that a dry run checks, is in exactly one segment; empty segments are
+ * left out. Delivered items are confirmed, bounced or not yet known; of a dry run the refused ones are held by an earlier event of
+ * the aggregate or refused for another reason.
  */
 export function progressSegments(counts: ProgressCounts): Segment[] {
-  const held = Math.min(counts.refusedByReason["held-by-head"] ?? 0, counts.refused);
+  const verdict = counts.mode === "verify";
+  const held = verdict ? heldOf(counts) : 0;
   const confirmed = Math.min(counts.confirmed, counts.delivered);
   const bounced = Math.min(counts.bounced, counts.delivered - confirmed);
   const byKind: Record<SegmentKind, number> = {
@@ -81,7 +103,7 @@ export function progressSegments(counts: ProgressCounts): Segment[] {
     bounced,
     passed: counts.passed,
     failed: counts.failed,
-    refused: counts.refused - held,
+    refused: verdict ? counts.refused - held : 0,
     held,
     cancelled: counts.cancelled,
     open: counts.open,
@@ -111,9 +133,9 @@ function widened(segments: Segment[]): Segment[] {
   }));
 }
 
-/** The items with a decision. */
-export function decided(counts: Pick<RedriveOut, "total" | "open">): number {
-  return Math.max(0, counts.total - counts.open);
+/** How many of the events of the redrive have a decision. */
+export function decided(counts: Pick<RedriveOut, "mode" | "total" | "refused" | "open">): number {
+  return Math.max(0, sizeOf(counts) - counts.open);
 }
 
 /** The sent events, or the events that a dry run found sendable. */
@@ -123,13 +145,13 @@ export function went(counts: Pick<ProgressCounts, "mode" | "delivered" | "passed
 
 const number = (count: number) => count.toLocaleString("en-US");
 
-type Outcome = Pick<ProgressCounts, "mode" | "sent" | "deduplicated" | "passed" | "total" | "open">;
+type Outcome = Pick<ProgressCounts, "mode" | "sent" | "deduplicated" | "passed" | "total" | "refused" | "open">;
 
 /** The outcome in a few words: `63 of 453 sent, 4 deduplicated`, `0 of 453 would go`. */
 export function outcomeWords(counts: Outcome): string {
   if (counts.mode === "deliver") {
     const known = counts.deduplicated > 0 ? `, ${number(counts.deduplicated)} deduplicated` : "";
-    return `${number(counts.sent)} of ${number(counts.total)} sent${known}`;
+    return `${number(counts.sent)} of ${number(sizeOf(counts))} sent${known}`;
   }
   // Of the checked events only: the others may be sendable or not.
   return `${number(counts.passed)} of ${number(decided(counts))} would go`;
@@ -159,7 +181,9 @@ export function percentWords(part: number, total: number): string {
 /** The bar in one sentence, for `aria-label` and the live region. */
 export function progressSentence(counts: ProgressCounts): string {
   if (counts.total === 0) return "No items.";
-  const parts = progressSegments(counts).map((segment) => `${segment.count.toLocaleString("en-US")} ${segment.label}`);
-  const done = decided(counts).toLocaleString("en-US");
-  return `${done} of ${counts.total.toLocaleString("en-US")} decided: ${parts.join(", ")}.`;
+  const parts = progressSegments(counts).map((segment) => `${number(segment.count)} ${segment.label}`);
+  const done = `${number(decided(counts))} of ${number(sizeOf(counts))} decided`;
+  const said = parts.length === 0 ? done : `${done}: ${parts.join(", ")}`;
+  const leftOut = leftOutWords(counts);
+  return leftOut === null ? `${said}.` : `${said}; ${leftOut}.`;
 }

@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { refusalLines, refusalShort, refusalSummary, refusedTotal } from "@/components/redrive/refusal-words";
+import {
+  acceptedEvents,
+  refusalLines,
+  refusalShort,
+  refusalSummary,
+  refusedTotal,
+} from "@/components/redrive/refusal-words";
 import { DRY_RUN_REFUSALS, GATE_REFUSALS, REFUSAL_TEXT } from "@/lib/redrive/gate/refusal.pure";
 
 describe("why events are refused", () => {
@@ -16,6 +22,11 @@ describe("why events are refused", () => {
   it.each([...GATE_REFUSALS, ...DRY_RUN_REFUSALS])("names %s in words", (reason) => {
     expect(refusalShort(reason)).not.toBe("");
     expect(refusalLines({ [reason]: 1 })[0]?.sentence).toBe(REFUSAL_TEXT[reason]);
+  });
+
+  it("is no event of a redrive that does not exist, or has other bytes than passed", () => {
+    const refusedByReason = { "not-found": 1, "changed-since": 2, cooling: 1 };
+    expect(acceptedEvents({ total: 3, refused: 4, refusedByReason })).toBe(2);
   });
 
   it("shows a reason it does not know rather than hiding it", () => {

@@ -11,6 +11,7 @@ const SHORT: Record<Refusal, string> = {
   "parked-early": "parked early",
   "needs-confirmation": "need confirmation",
   "not-found": "gone",
+  "changed-since": "changed since the check",
   "payload-unparsable": "unparsable payload",
   "schema-mismatch": "schema mismatch",
   "schema-timeout": "schema too slow",
@@ -49,6 +50,15 @@ export function refusalLines(refused: Record<string, number>): RefusalLine[] {
 
 export function refusedTotal(refused: Record<string, number>): number {
   return Object.values(refused).reduce((sum, count) => sum + count, 0);
+}
+
+/** Refusals that are no items of the redrive and no part of its total. */
+const NO_ITEMS: readonly Refusal[] = ["not-found", "changed-since"];
+
+/** How many events a new redrive sends, or checks. */
+export function acceptedEvents(accepted: { total: number; refused: number; refusedByReason: Record<string, number> }) {
+  const { total, refused, refusedByReason } = accepted;
+  return NO_ITEMS.reduce((sum, reason) => sum + (refusedByReason[reason] ?? 0), total - refused);
 }
 
 /** `blacklisted 120 · cooling 41 · ignored 20`; reasons after the first `most` are added up. */

@@ -7,6 +7,7 @@ import {
   progressSegments,
   progressSentence,
   type SegmentKind,
+  sizeOf,
 } from "./progress-segments";
 
 /** The colour and the shape of each outcome; equal to the event's state where one exists. */
@@ -52,7 +53,7 @@ export function SegmentLegend({ counts }: { counts: ProgressCounts }) {
           <Shape name={LOOKS[segment.kind].shape} className={classNames("shrink-0", LOOKS[segment.kind].text)} />
           <span className="text-muted">{segment.label}</span>
           <span className="font-mono">{formatNumber(segment.count)}</span>
-          <span className="text-sm text-faint">{percentWords(segment.count, counts.total)}</span>
+          <span className="text-sm text-faint">{percentWords(segment.count, sizeOf(counts))}</span>
         </li>
       ))}
     </ul>

@@ -90,7 +90,6 @@ export function ReasonDialog({
             missing={presses > 0 && missing}
             value={text}
             onChange={setText}
-            onSubmit={() => ref.current?.requestSubmit()}
           />
         )}
       </form>

@@ -1,17 +1,22 @@
 import type { ReactNode, Ref } from "react";
 import { Field, Textarea } from "./input";
 
-/** The text field of a reason, which the audit keeps. `missing`: submitted without one. Ctrl Enter calls `onSubmit`. */
+/** Submits as the form's button does: while that is withheld, or there is none, nothing happens. */
+export function submitByKey(form: Pick<HTMLFormElement, "elements" | "requestSubmit"> | null): void {
+  const button = [...(form?.elements ?? [])].find((element) => (element as HTMLButtonElement).type === "submit");
+  if (button && button.getAttribute("aria-disabled") !== "true") form?.requestSubmit();
+}
+
+/** The text field of a reason, which the audit keeps. `missing`: submitted without one. Ctrl Enter submits its form. */
 export function ReasonField(props: {
   value: string;
   onChange: (value: string) => void;
-  onSubmit: () => void;
   missing?: boolean;
   hint?: ReactNode;
   optional?: boolean;
   ref?: Ref<HTMLTextAreaElement>;
 }) {
-  const { value, onChange, onSubmit, missing = false, hint, optional, ref } = props;
+  const { value, onChange, missing = false, hint, optional, ref } = props;
   return (
     <Field
       label="Reason"
@@ -30,7 +35,7 @@ export function ReasonField(props: {
           onKeyDown={(event) => {
             if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
             event.preventDefault();
-            onSubmit();
+            submitByKey(event.currentTarget.form);
           }}
         />
       )}

@@ -20,13 +20,16 @@ export const STATE_LOOKS: Record<ShownState, Look> = {
   HELD: { shape: "pause", colour: "text-pending" },
 };
 
-const REDRIVE_LOOKS: Record<RedriveState, Look> = {
+/** `WAITING`: for an approval, a time or a breaker. `UNDONE`: a mend that was undone. */
+const REDRIVE_LOOKS: Record<RedriveState | "WAITING" | "UNDONE", Look> = {
+  WAITING: { shape: "clock", colour: "text-pending" },
   PLANNING: { shape: "ring", colour: "text-muted" },
   PLANNED: { shape: "half", colour: "text-queued" },
   RUNNING: { shape: "arrow", colour: "text-queued" },
   PAUSED: { shape: "pause", colour: "text-pending" },
   DONE: { shape: "check", colour: "text-confirmed" },
   CANCELLED: { shape: "cross", colour: "text-ignored" },
+  UNDONE: { shape: "return", colour: "text-ignored" },
 };
 
 function Badge(props: { look: Look; word: string; detail?: ReactNode; className?: string }) {
@@ -59,7 +62,7 @@ export function StateBadge(props: {
 }
 
 /** Green only for a redrive that sent every event: DONE says only that each event is decided. */
-export function RedriveBadge({ state, allWent }: { state: RedriveState; allWent: boolean }) {
+export function RedriveBadge({ state, allWent }: { state: keyof typeof REDRIVE_LOOKS; allWent: boolean }) {
   const look = state === "DONE" && !allWent ? { ...REDRIVE_LOOKS.DONE, colour: "text-muted" } : REDRIVE_LOOKS[state];
   return <Badge look={look} word={state} />;
 }

@@ -4,7 +4,10 @@ import { useEffect, useRef } from "react";
 export function useInvalidFocus<Form extends HTMLElement>(presses: number) {
   const form = useRef<Form>(null);
   useEffect(() => {
-    if (presses > 0) form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
+    const wrong = presses > 0 ? form.current?.querySelector<HTMLElement>("[aria-invalid=true]") : null;
+    wrong?.focus({ preventScroll: true });
+    // Its label and its fault are in view, too.
+    wrong?.scrollIntoView({ block: "center" });
   }, [presses]);
   return form;
 }

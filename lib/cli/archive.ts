@@ -6,6 +6,7 @@ import { confirmed } from "@/lib/cli/confirm";
 import { followOperation } from "@/lib/cli/follow";
 import { factsText } from "@/lib/cli/table";
 import type { BulkAnswer } from "@/lib/events/events.shapes";
+import { pinSelection } from "@/lib/events/selection/pin-selection.shapes";
 import { RESTORED_MAX } from "@/lib/keep/archive/archive.pure";
 import type { ArchivedList, RestoreAnswer, VerifyAnswer } from "@/lib/keep/archive/archive.shapes";
 import type { RemovalPreview } from "@/lib/keep/removal/removal.shapes";
@@ -20,7 +21,7 @@ const NAMED_MAX = 20;
 /** `remove`: the number that a person confirms is that of the events that would go. */
 export async function removeEvents(call: Call): Promise<number> {
   const { line, api } = call;
-  const select = await selectOf(call);
+  let select = await selectOf(call);
   if (line.flag("preview") || !line.flag("yes")) {
     const preview = await api.change<RemovalPreview>("api/v1/events/remove/preview", {
       method: "POST",
@@ -33,6 +34,7 @@ export async function removeEvents(call: Call): Promise<number> {
     // Without an archive nobody is asked: the request below is refused, with what to set.
     const asks = preview.place !== null && preview.removable !== 0;
     if (asks && !(await confirmed(call, "Remove", preview.removable))) return EXIT.refused;
+    select = pinSelection(select, preview.cutoff);
   }
   const body = { select, reason: line.text("reason") };
   const key = line.text("idempotency-key") ?? randomUUID();

@@ -5,7 +5,8 @@ import { confirmed } from "@/lib/cli/confirm";
 import { followOperation } from "@/lib/cli/follow";
 import { factsText } from "@/lib/cli/table";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
-import type { BulkAnswer, EventCounts } from "@/lib/events/events.shapes";
+import type { BulkAnswer, CountOut, EventCounts } from "@/lib/events/events.shapes";
+import { pinSelection } from "@/lib/events/selection/pin-selection.shapes";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 
 const ASKED = { ignore: "Ignore", release: "Release", confirm: "Confirm" } as const;
@@ -14,9 +15,10 @@ const ASKED = { ignore: "Ignore", release: "Release", confirm: "Confirm" } as co
 export async function changeEvents(call: Call, kind: keyof typeof ASKED): Promise<number> {
   const { line, api, terminal } = call;
   const select = await selectOf(call);
-  if (!line.flag("yes") && !(await confirmed(call, ASKED[kind], await size(call, select)))) return EXIT.refused;
+  const counted = line.flag("yes") ? null : await size(call, select);
+  if (counted !== null && !(await confirmed(call, ASKED[kind], counted.value))) return EXIT.refused;
   const body = {
-    select,
+    select: pinSelection(select, counted?.asOf ?? null),
     reason: line.text("reason"),
     ...(kind === "release" ? { keepLimits: line.flag("keep-limits") } : {}),
   };
@@ -39,9 +41,13 @@ export async function changeEvents(call: Call, kind: keyof typeof ASKED): Promis
   return refused === 0 ? EXIT.done : EXIT.partly;
 }
 
+type Size = Pick<CountOut, "value"> & Partial<Pick<CountOut, "asOf">>;
+
 /** How many events are named; null = unknown. */
-async function size({ line, api }: Call, select: Awaited<ReturnType<typeof selectOf>>): Promise<number | null> {
-  if ("ids" in select) return select.ids.length;
-  if ("operation" in select) return (await api.get<BulkOperationOut>(`api/v1/operations/${select.operation}`)).changed;
-  return (await api.get<EventCounts>("api/v1/events/count", line.filter)).total.value;
+async function size({ line, api }: Call, select: Awaited<ReturnType<typeof selectOf>>): Promise<Size> {
+  if ("ids" in select) return { value: select.ids.length };
+  if ("operation" in select) {
+    return { value: (await api.get<BulkOperationOut>(`api/v1/operations/${select.operation}`)).changed };
+  }
+  return (await api.get<EventCounts>("api/v1/events/count", line.filter)).total;
 }

@@ -4,6 +4,7 @@ import { EXIT } from "@/lib/cli/command";
 import { confirmed } from "@/lib/cli/confirm";
 import { followRedrive } from "@/lib/cli/follow";
 import { factsText } from "@/lib/cli/table";
+import { pinSelection } from "@/lib/events/selection/pin-selection.shapes";
 import { causeWords } from "@/lib/guard/approvals/approval.pure";
 import { controlCause } from "@/lib/order/controls/control.pure";
 import { formatDuration, formatNumber, formatRate, plural } from "@/lib/platform/plain/format.pure";
@@ -38,6 +39,7 @@ export async function redrive(call: Call, mode: "deliver" | "verify"): Promise<n
     const asked = preview.eligible ?? preview.total;
     if (asked === null || asked > 0) terminal.say(previewText(preview, line.text("earlier")).trimEnd());
     if (!(await confirmed(call, "Redrive", asked))) return EXIT.refused;
+    request.select = pinSelection(request.select, preview.cutoff);
   }
   const key = line.text("idempotency-key") ?? randomUUID();
   const at = mode === "deliver" ? line.text("at") : null;

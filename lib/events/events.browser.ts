@@ -42,7 +42,11 @@ export function useEventList(list: ListOf, initial: InitialList = null) {
     getNextPageParam: (page) => page.nextCursor,
     staleTime: Number.POSITIVE_INFINITY,
     ...(initial
-      ? { initialData: { pages: [initial.list], pageParams: [null] }, initialDataUpdatedAt: initial.readAtMs }
+      ? {
+          initialData: { pages: [initial.list], pageParams: [null] },
+          // The server's clock may be ahead of the browser's: each poll would then count as older than the list.
+          initialDataUpdatedAt: () => Math.min(initial.readAtMs, Date.now()),
+        }
       : {}),
   });
 }

@@ -62,7 +62,7 @@ test("each write takes an Idempotency-Key, but for those that store nothing, or 
   const names = without.map(({ operationId }) => operationId).filter((name) => !ofAccounts.includes(name));
   expect(names.sort()).toEqual([
     ...["checkSchema", "countMend", "inferSchema", "previewForget", "previewMapping", "previewMend", "previewRedrive"],
-    ...["previewRemoval", "probeConfiguration", "probeSource", "revealEvent"],
+    ...["previewRemoval", "previewRetentionChange", "probeConfiguration", "probeSource", "revealEvent"],
     ...["tryAdmissionRule", "tryAlertRule", "tryMasking", "tryRedriveRule", "trySchema"],
   ]);
 });

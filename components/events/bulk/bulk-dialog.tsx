@@ -8,6 +8,7 @@ import { TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { BULK_ACTION, type BulkKind, type Removal } from "@/lib/events/bulk/bulk-operation.pure";
 import { changeEvents } from "@/lib/events/bulk/bulk-operations.browser";
+import { pinSelection } from "@/lib/events/selection/pin-selection.shapes";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
@@ -23,10 +24,13 @@ export function BulkDialog(props: {
   selection: Selection;
   /** The number of selected events; null = unknown. */
   total: number | null;
+  /** The moment of a count; null = the events are named, or not counted. */
+  asOf?: string | null;
   onClose: () => void;
   onDone?: () => void;
 }) {
-  const { kind, selection, total, onClose, onDone } = props;
+  const { kind, selection, onClose, onDone } = props;
+  const { total, asOf } = useFirstCount(props.total, props.asOf ?? null);
   const client = useQueryClient();
   const [keyFor] = useState(() => idempotencyKeys(randomKey));
   const [typed, setTyped] = useState("");
@@ -44,7 +48,8 @@ export function BulkDialog(props: {
       ready={(reason) => reason !== "" && (wanted === null || typed.replaceAll(/[\s,.]/g, "") === wanted)}
       onClose={onClose}
       onSubmit={async (reason) => {
-        const change = { kind, select: selection, reason, ...(tell.length > 0 ? { tell } : {}) };
+        const select = pinSelection(selection, asOf);
+        const change = { kind, select, reason, ...(tell.length > 0 ? { tell } : {}) };
         const answer = await changeEvents(client, change, keyFor(change));
         onDone?.();
         return answerToast(client, kind, answer);
@@ -62,6 +67,13 @@ export function BulkDialog(props: {
       )}
     </ReasonDialog>
   );
+}
+
+/** The first count stays: what is confirmed is the number that was read, not the one of the list behind the dialog. */
+function useFirstCount(total: number | null, asOf: string | null) {
+  const [first, setFirst] = useState({ total, asOf });
+  if (first.total === null && total !== null) setFirst({ total, asOf });
+  return first;
 }
 
 /** A confirmation by hand is short, and tells nobody. */

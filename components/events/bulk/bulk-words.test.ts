@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
 import { changedText, leftAlone, mustType, operationTitle, paceWords, shareWords } from "./bulk-words";
 
 it("has a large or unknown number typed, and a small one not", () => {
@@ -42,11 +43,14 @@ const running = {
   expected: { value: 12_000, kind: "exact" as const },
   ratePerSecond: 1_239.7,
   etaMs: 8_200,
+  approval: null,
 };
 
 it("says how far an operation is, and how fast", () => {
   expect(operationTitle(running)).toBe("Ignoring 12,000 events");
   expect(shareWords(running)).toBe("62.5 %");
+  const asked = { state: "asked" } as NonNullable<BulkOperationOut["approval"]>;
+  expect(operationTitle({ ...running, kind: "mend", approval: asked })).toBe("Mend 12,000 events: waits for approval");
   expect(paceWords(running)).toBe("1,240/s · about 8 s left");
   expect(paceWords({ ...running, ratePerSecond: null, etaMs: null })).toBe("starting");
 });

@@ -116,8 +116,13 @@ export function changedText(
 
 type Progress = Pick<
   BulkOperationOut,
-  "kind" | "state" | "changed" | "refused" | "expected" | "ratePerSecond" | "etaMs"
+  "kind" | "state" | "changed" | "refused" | "expected" | "ratePerSecond" | "etaMs" | "approval"
 >;
+
+/** Whether a second person must answer first: nothing is changed before. */
+export function awaitsApproval({ state, approval }: Pick<BulkOperationOut, "state" | "approval">): boolean {
+  return state === "RUNNING" && approval?.state === "asked";
+}
 
 /** `Undone: 238 events are as before the mend`; null = no event's mend was undone, or that still runs. */
 export function undoneText({ undo, changed }: Pick<BulkOperationOut, "undo" | "changed">): string | null {
@@ -129,9 +134,16 @@ export function undoneText({ undo, changed }: Pick<BulkOperationOut, "undo" | "c
     : `Undone: ${formatNumber(undone)} of ${plural(changed, "event")} ${are} as before the mend`;
 }
 
+/** Whether the mend of every event was undone: a dry run of what it made says nothing about the bytes of now. */
+export function isUndone({ undo, changed }: Pick<BulkOperationOut, "undo" | "changed">): boolean {
+  return undo !== null && !undo.running && changed > 0 && undo.changed >= changed;
+}
+
 /** `Ignoring 12,481 events`, `Ignored 12,300 events`, `Ignored 4,000 of 12,481 events`. */
-export function operationTitle({ kind, state, changed, expected }: Progress): string {
-  const { doing, done, whither = "" } = VERBS[kind];
+export function operationTitle(operation: Progress): string {
+  const { kind, state, changed, expected } = operation;
+  const { verb, doing, done, whither = "" } = VERBS[kind];
+  if (awaitsApproval(operation)) return `${verb} ${countText(expected)} events${whither}: waits for approval`;
   if (state === "RUNNING") return `${doing} ${countText(expected)} events${whither}`;
   if (state === "DONE") return `${done} ${plural(changed, "event")}${whither}`;
   return `${done} ${formatNumber(changed)} of ${countText(expected)} events${whither}`;
@@ -143,6 +155,6 @@ export function shareWords(operation: Progress): string {
 }
 
 /** `1,240/s · about 8 s left` */
-export function paceWords({ ratePerSecond, etaMs }: Progress): string {
+export function paceWords({ ratePerSecond, etaMs }: Pick<Progress, "ratePerSecond" | "etaMs">): string {
   return ratePerSecond === null ? "starting" : `${rateWords(Math.round(ratePerSecond))} · ${etaLeft(etaMs)}`;
 }

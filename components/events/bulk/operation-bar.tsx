@@ -3,7 +3,7 @@ import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes"
 import { leftAlone, shareWords } from "./bulk-words";
 
 type Counts = Pick<BulkOperationOut, "kind" | "state" | "changed" | "refused" | "refusedByReason" | "expected"> &
-  Pick<BulkOperationOut, "ratePerSecond" | "etaMs">;
+  Pick<BulkOperationOut, "ratePerSecond" | "etaMs" | "approval">;
 
 export function OperationBar({ operation, className }: { operation: Counts; className?: string }) {
   const whole = Math.max(operation.expected.value, operation.changed + operation.refused, 1);

@@ -11,21 +11,34 @@ import { ActionButton } from "@/components/ui/action-button";
 import { Button, LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ErrorPanel } from "@/components/ui/error-panel";
-import { lazily } from "@/components/ui/lazily";
+import { lazily, whenOpened } from "@/components/ui/lazily";
 import { PageHeader } from "@/components/ui/page-header";
 import { Panel } from "@/components/ui/panel";
-import { SkeletonRows } from "@/components/ui/skeleton";
+import { Skeleton, SkeletonRows } from "@/components/ui/skeleton";
 import { BULK_ACTION, INVERSE, isRemoval } from "@/lib/events/bulk/bulk-operation.pure";
 import { runs, useBulkOperation, useChangeBulkOperation } from "@/lib/events/bulk/bulk-operations.browser";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
 import { useRefusal } from "@/lib/guard/viewer/me.browser";
 import { archiveHref } from "@/lib/keep/archive/archive.browser";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
-import { leftAlone, operationTitle, paceWords, shareWords, undoneText, VERBS } from "./bulk-words";
+import {
+  awaitsApproval,
+  isUndone,
+  leftAlone,
+  operationTitle,
+  paceWords,
+  shareWords,
+  undoneText,
+  VERBS,
+} from "./bulk-words";
 import { OperationBar } from "./operation-bar";
 import { OperationBadge } from "./operations-page";
 import { takeBack } from "./say-changed";
 
+const MendAwaited = whenOpened(
+  () => import("@/components/repair/mends/mend-awaited").then(({ MendAwaited }) => MendAwaited),
+  <Skeleton className="h-24 w-full" />,
+);
 const CancelDialog = lazily(() => import("./cancel-operation-dialog"), "CancelOperationDialog");
 
 /** One operation over many events: live while it runs, and a record afterwards. */
@@ -66,7 +79,11 @@ function Loaded({ operation }: { operation: BulkOperationOut }) {
       ) : null}
       <div className="flex flex-col gap-3 px-3 pb-4 lg:grid lg:grid-cols-[minmax(0,1fr)_20rem] lg:items-start">
         <div className="flex flex-col gap-3">
-          {operation.approval ? <ApprovalPanel approval={operation.approval} /> : null}
+          {operation.approval ? (
+            <ApprovalPanel approval={operation.approval}>
+              <MendAwaited operation={operation} />
+            </ApprovalPanel>
+          ) : null}
           <Progress operation={operation} />
         </div>
         <WorkFacts
@@ -117,7 +134,7 @@ function Header({ operation }: { operation: BulkOperationOut }) {
         <span aria-hidden> /</span>
       </nav>
       <h1 className="line-clamp-2 min-w-0 text-xl font-semibold tracking-tight wrap-anywhere">
-        {operationTitle(operation)}
+        {isUndone(operation) ? undoneText(operation) : operationTitle(operation)}
       </h1>
       <OperationBadge operation={operation} />
       <div className="ml-auto flex gap-2">
@@ -142,7 +159,7 @@ function Header({ operation }: { operation: BulkOperationOut }) {
             onClick={() => void undo()}
             data-tip={`${VERBS[inverse].verb} what this has changed and is still so`}
           >
-            <Undo2 size={13} aria-hidden /> Take it back
+            <Undo2 size={13} aria-hidden /> Undo
           </ActionButton>
         ) : null}
       </div>
@@ -154,16 +171,21 @@ function Header({ operation }: { operation: BulkOperationOut }) {
 function Progress({ operation }: { operation: BulkOperationOut }) {
   const { changed, refused, refusedByReason, kind } = operation;
   const running = runs(operation);
+  const awaits = awaitsApproval(operation);
   return (
     <Panel bodyClassName="grid gap-3 p-3">
       <div className="flex flex-wrap items-baseline gap-x-4 gap-y-1">
-        <p className="text-2xl font-semibold">{running ? shareWords(operation) : formatNumber(changed)}</p>
-        <p className="text-muted">
-          {running
-            ? `${formatNumber(changed + refused)} decided`
-            : `${VERBS[kind].done.toLowerCase()}, ${formatNumber(refused)} left alone`}
+        <p className="text-2xl font-semibold">
+          {awaits ? "Waits for approval" : running ? shareWords(operation) : formatNumber(changed)}
         </p>
-        <p className="ml-auto text-muted">{running ? paceWords(operation) : null}</p>
+        <p className="text-muted">
+          {awaits
+            ? "nothing is changed before"
+            : running
+              ? `${formatNumber(changed + refused)} decided`
+              : `${VERBS[kind].done.toLowerCase()}, ${formatNumber(refused)} left alone`}
+        </p>
+        <p className="ml-auto text-muted">{running && !awaits ? paceWords(operation) : null}</p>
       </div>
       <OperationBar operation={operation} className="h-3!" />
       {refused > 0 ? <p className="text-muted">Not changed: {leftAlone(refusedByReason)}.</p> : null}

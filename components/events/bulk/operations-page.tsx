@@ -12,7 +12,7 @@ import { BULK_STATES } from "@/lib/events/bulk/bulk-operation.pure";
 import { useBulkOperations } from "@/lib/events/bulk/bulk-operations.browser";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
 import { usePageParam } from "@/lib/events/filter/filter-url.browser";
-import { leftAlone, operationTitle, paceWords } from "./bulk-words";
+import { awaitsApproval, isUndone, leftAlone, operationTitle, paceWords } from "./bulk-words";
 import { OperationBar } from "./operation-bar";
 
 const STATES = [{ value: "all", label: "any state" }, ...BULK_STATES.map((state) => ({ value: state, label: state }))];
@@ -82,9 +82,10 @@ export function OperationsPage() {
   );
 }
 
-/** Green only for an operation that changed all its events. */
+/** Green only for an operation that changed all its events, and whose changes stand. */
 export function OperationBadge({ operation }: { operation: BulkOperationOut }) {
-  return <RedriveBadge state={operation.state} allWent={operation.refused === 0} />;
+  const state = isUndone(operation) ? "UNDONE" : awaitsApproval(operation) ? "WAITING" : operation.state;
+  return <RedriveBadge state={state} allWent={operation.refused === 0} />;
 }
 
 function What({ operation }: { operation: BulkOperationOut }) {
@@ -102,6 +103,7 @@ function What({ operation }: { operation: BulkOperationOut }) {
 
 function pace(operation: BulkOperationOut): string {
   if (operation.state !== "RUNNING") return "";
+  if (awaitsApproval(operation)) return "waits for approval";
   return operation.stalled ?? paceWords(operation);
 }
 

@@ -22,7 +22,7 @@ import { invalidateAfter } from "@/lib/platform/browser/keys.browser";
 import { notify, useNotices } from "@/lib/platform/browser/notices.browser";
 import { useVisible } from "@/lib/platform/browser/visible.browser";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
-import { changedText, operationTitle, paceWords, shareWords } from "./bulk-words";
+import { awaitsApproval, changedText, operationTitle, paceWords, shareWords } from "./bulk-words";
 import { OperationBar } from "./operation-bar";
 import { changedToast } from "./say-changed";
 
@@ -71,7 +71,7 @@ function Running(props: { operation: BulkOperationOut; onCancel: () => void; chi
         <span className="text-muted"> · {shareWords(operation)}</span>
       </span>
       <span className={`text-sm ${operation.stalled ? "text-warning" : "text-muted"}`}>
-        {operation.stalled ?? paceWords(operation)}
+        {operation.stalled ?? (awaitsApproval(operation) ? "nothing is changed before" : paceWords(operation))}
       </span>
       <span className="ml-auto flex items-center gap-2">
         {children}

@@ -9,9 +9,11 @@ import { TextField, Tick } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { SelectField } from "@/components/ui/select";
 import { changeEvents } from "@/lib/events/bulk/bulk-operations.browser";
-import type { GroupOut } from "@/lib/events/events.shapes";
+import type { CountOut, GroupOut } from "@/lib/events/events.shapes";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { useMuteGroups } from "@/lib/events/groups/groups.browser";
+import { pinSelection } from "@/lib/events/selection/pin-selection.shapes";
+import { useCaught } from "@/lib/order/controls/controls.browser";
 import { useNow } from "@/lib/platform/browser/clock-zone.browser";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { formatNumber, plural, visible } from "@/lib/platform/plain/format.pure";
@@ -43,7 +45,12 @@ export function IgnoreGroupDialog(props: {
   const mute = useMuteGroups();
   const now = useNow();
   const [keyFor] = useState(() => idempotencyKeys(randomKey));
-  const pending = groups.reduce((sum, { counts }) => sum + counts.PENDING, 0);
+  const ignored = groupFilter(filter, groups, "PENDING");
+  // Counted once: the list behind the dialog goes on counting.
+  const [counted, setCounted] = useState<CountOut | null>(null);
+  const { data } = useCaught(ignored, counted === null);
+  if (counted === null && data && data.total.value !== null) setCounted(data.total);
+  const pending = counted?.value ?? groups.reduce((sum, { counts }) => sum + counts.PENDING, 0);
   const queued = groups.reduce((sum, { counts }) => sum + counts.QUEUED, 0);
   const [events, setEvents] = useState(false);
   const [draft, setDraft] = useState<MuteDraft>({ time: "8h", at: "", more: "" });
@@ -78,7 +85,8 @@ export function IgnoreGroupDialog(props: {
           onDone?.();
           return { title: `Nobody is told of ${name} until then`, tone: "success" };
         }
-        const change = { kind: "ignore", select: { filter: groupFilter(filter, groups, "PENDING") }, reason } as const;
+        const select = pinSelection({ filter: ignored }, counted?.asOf ?? null);
+        const change = { kind: "ignore", select, reason } as const;
         const answer = await changeEvents(client, change, keyFor(change));
         onDone?.();
         return answerToast(client, "ignore", answer);

@@ -153,6 +153,7 @@ function EventsList(props: {
         filter={filter}
         events={events}
         total={matching?.value ?? null}
+        asOf={matching?.asOf ?? null}
       />
     </>
   );

@@ -14,7 +14,14 @@ const RedriveConfirm = lazily(() => import("@/components/events/redrive-confirm"
 const BulkDialog = lazily(() => import("@/components/events/bulk/bulk-dialog"), "BulkDialog");
 const RemoveDialog = lazily(() => import("@/components/keep/removal/remove-dialog"), "RemoveDialog");
 
-type Selected = { picked: Picked; filter: EventFilter; events: ListedEvent[]; total: number | null };
+type Selected = {
+  picked: Picked;
+  filter: EventFilter;
+  events: ListedEvent[];
+  /** How many match, and when that was counted. */
+  total: number | null;
+  asOf: string | null;
+};
 
 /** The dialog of the action that is asked for; none when none is. */
 export function ListDialogs(props: Selected & { actions: ListActions; setPicked: (picked: Picked) => void }) {
@@ -50,9 +57,10 @@ export function ListDialogs(props: Selected & { actions: ListActions; setPicked:
 function ActionDialog(
   props: Selected & { action: BulkAction; onClose: () => void; onDone: () => void; onUndone: () => void },
 ) {
-  const { action, picked, filter, events, total, onUndone, ...dialog } = props;
+  const { action, picked, filter, events, total, asOf, onUndone, ...dialog } = props;
   if (action === "cooldown" || action === "blacklist") {
-    return <ControlDialog {...dialog} kind={action} scope={commonScope(picked, filter, events) ?? undefined} />;
+    const scope = commonScope(picked, filter, events) ?? undefined;
+    return <ControlDialog {...dialog} kind={action} scope={scope} selected={pickedCount(picked, total)} />;
   }
   const selection = selectionOf(picked, filter);
   if (!selection) return null;
@@ -61,6 +69,6 @@ function ActionDialog(
   return action === "redrive" || action === "verify" ? (
     <RedriveDialog {...selected} onUndone={onUndone} initialMode={action === "verify" ? "verify" : "deliver"} />
   ) : (
-    <BulkDialog {...selected} kind={action} />
+    <BulkDialog {...selected} asOf={asOf} kind={action} />
   );
 }

@@ -3,7 +3,7 @@
 import type { ReactNode } from "react";
 import { AdmissionLines } from "@/components/events/admission-note";
 import { EventLinks } from "@/components/events/event-links";
-import { scopeLimits } from "@/components/order/controls/scope-words";
+import { SCOPE_LABEL, scopeLimits } from "@/components/order/controls/scope-words";
 import { Shape } from "@/components/ui/shape";
 import { ShortId } from "@/components/ui/short-id";
 import { TextLink } from "@/components/ui/text-link";
@@ -70,7 +70,8 @@ function ControlLine({ control }: { control: AppliedControl }) {
         <Shape {...CONTROL_LOOKS[control.kind]} />
         <TextLink href="/controls">{control.kind}</TextLink>
         <span className="wrap-anywhere">
-          on {control.scope} <span className="font-mono text-sm">{control.value}</span> {scopeLimits(scopeOut(control))}
+          on {SCOPE_LABEL[control.scope]} <span className="font-mono text-sm">{control.value}</span>{" "}
+          {scopeLimits(scopeOut(control))}
         </span>
       </p>
       <p className="wrap-anywhere text-muted">

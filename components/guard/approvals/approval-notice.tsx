@@ -2,7 +2,13 @@ import { causeWords } from "@/lib/guard/approvals/approval.pure";
 import type { PreviewOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 
 /** Says before the request that a second person must approve it, and why. */
-export function ApprovalNotice({ causes }: { causes: PreviewOut["approvalCauses"] }) {
+export function ApprovalNotice({
+  causes,
+  done = "sent",
+}: {
+  causes: PreviewOut["approvalCauses"];
+  done?: "sent" | "changed";
+}) {
   if (causes === null)
     return (
       <p className="text-muted">
@@ -12,7 +18,7 @@ export function ApprovalNotice({ causes }: { causes: PreviewOut["approvalCauses"
   if (causes.length === 0) return null;
   return (
     <p className="rounded-md border border-l-2 border-warning px-3 py-2 wrap-anywhere">
-      A second person must approve it before anything is sent: {causes.map(causeWords).join(", ")}.
+      A second person must approve it before anything is {done}: {causes.map(causeWords).join(", ")}.
     </p>
   );
 }

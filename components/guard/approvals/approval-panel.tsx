@@ -54,6 +54,15 @@ export function ApprovalPanel(props: {
         <summary>Details</summary>
         The approval is for exactly this set and these terms, digest{" "}
         <code className="font-mono break-all select-all">{approval.digest}</code>
+        {approval.terms.recipe ? (
+          <>
+            , and this recipe:
+            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by the keyboard */}
+            <pre tabIndex={0} className="mt-1 max-h-64 overflow-auto rounded-md bg-canvas p-2 font-mono text-sm">
+              {JSON.stringify(approval.terms.recipe, null, 2)}
+            </pre>
+          </>
+        ) : null}
       </details>
       {obstacle === null ? null : <p className="text-warning wrap-anywhere first-letter:uppercase">{obstacle}.</p>}
       {open && obstacle === null ? (
@@ -102,17 +111,6 @@ function Terms({ approval }: { approval: ApprovalOut }) {
           <dd className="min-w-0 wrap-anywhere">{words}</dd>
         </div>
       ))}
-      {approval.terms.recipe ? (
-        <>
-          <dt className="text-muted">Recipe</dt>
-          <dd className="min-w-0">
-            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by the keyboard */}
-            <pre tabIndex={0} className="max-h-64 overflow-auto rounded-md bg-canvas p-2 font-mono text-sm">
-              {JSON.stringify(approval.terms.recipe, null, 2)}
-            </pre>
-          </dd>
-        </>
-      ) : null}
     </dl>
   );
 }

@@ -1,6 +1,8 @@
+import { recipeWords } from "@/components/repair/mends/recipe-draft";
 import type { ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
 import { formatNumber, formatRate, formatShare } from "@/lib/platform/plain/format.pure";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
+import type { RecordedRecipe } from "@/lib/repair/recipes/recipes.shapes";
 
 /** `waits for approval`; null = it waits for nothing. An approval comes first: a person must answer it. */
 export function waitWords(waitsFor: RedriveOut["waitsFor"]): string | null {
@@ -21,8 +23,11 @@ export const APPROVAL_WORDS: Record<ApprovalOut["state"], string> = {
 /** What is approved, as rows of a name and its words. */
 export function termRows({ terms }: Pick<ApprovalOut, "terms">): { name: string; words: string }[] {
   const { events, lane } = terms;
+  const mend = terms.recipe as { recipe: RecordedRecipe; breaking: boolean } | null;
   return [
     { name: "Events", words: formatNumber(events) },
+    ...(mend ? [{ name: "Recipe", words: recipeWords(mend.recipe) }] : []),
+    ...(mend?.breaking ? [{ name: "Schema", words: "changes also the events that would then break theirs" }] : []),
     // A mend sends nothing.
     ...(lane === null ? [] : sendRows({ ...terms, lane })),
   ];

@@ -2,6 +2,7 @@
 
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { ShownOnce } from "@/components/guard/account/shown-once";
 import { ReadError } from "@/components/ui/error-panel";
 import { TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
@@ -19,6 +20,7 @@ export function ForgetDialog({ onClose }: { onClose: () => void }) {
   const client = useQueryClient();
   const [draft, setDraft] = useState<ForgetDraft>({ kind: "tag", name: "", value: "", source: "" });
   const [typed, setTyped] = useState("");
+  const [receipt, setReceipt] = useState<string | null>(null);
   const result = forgetWhat(draft);
   const now = result.ok ? JSON.stringify(result.what) : "";
   const settled = useSettled(now);
@@ -27,6 +29,14 @@ export function ForgetDialog({ onClose }: { onClose: () => void }) {
   const wanted = counted === undefined ? null : counted.events === null ? "all" : String(counted.events);
   const agreed = wanted !== null && typed.replaceAll(/[\s,.]/g, "") === wanted;
   const set = (part: Partial<ForgetDraft>) => setDraft({ ...draft, ...part });
+  if (receipt !== null) {
+    return (
+      <ShownOnce title="A worker forgets it" label="the receipt" text={receipt} done="Done" onClose={onClose}>
+        Keep this receipt with the request: it proves what was forgotten. It is not stored and not shown again. The
+        report is on this page.
+      </ShownOnce>
+    );
+  }
   return (
     <ReasonDialog
       needs="forget"
@@ -40,9 +50,8 @@ export function ForgetDialog({ onClose }: { onClose: () => void }) {
       onClose={onClose}
       onSubmit={async (reason) => {
         if (!result.ok) return "stay";
-        const { receipt } = await forgetData(client, { ...result.what, reason });
-        const detail = `Its report is on this page. Keep the receipt with the request: ${receipt}`;
-        return { title: "A worker forgets it", detail, tone: "success" };
+        setReceipt((await forgetData(client, { ...result.what, reason })).receipt);
+        return "stay";
       }}
     >
       {(pressed) => {

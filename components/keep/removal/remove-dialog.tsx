@@ -12,6 +12,7 @@ import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { Skeleton } from "@/components/ui/skeleton";
 import { StateBadge } from "@/components/ui/state-badge";
 import { changeEvents } from "@/lib/events/bulk/bulk-operations.browser";
+import { pinSelection } from "@/lib/events/selection/pin-selection.shapes";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { useRemovalPreview } from "@/lib/keep/removal/removal.browser";
 import type { RemovalPreview } from "@/lib/keep/removal/removal.shapes";
@@ -54,7 +55,7 @@ export function RemoveDialog(props: {
       ready={(reason) => data !== undefined && reason !== "" && agreed}
       onClose={onClose}
       onSubmit={async (reason) => {
-        const change = { kind: "remove" as const, select: selection, reason };
+        const change = { kind: "remove" as const, select: pinSelection(selection, data?.cutoff ?? null), reason };
         const answer = await changeEvents(client, change, keyFor(change));
         onDone?.();
         return answerToast(client, "remove", answer);

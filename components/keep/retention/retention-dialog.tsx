@@ -6,10 +6,12 @@ import { Button } from "@/components/ui/button";
 import { TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { SelectField } from "@/components/ui/select";
-import { useChangeRetention } from "@/lib/keep/retention/retention.browser";
+import { useSettled } from "@/components/ui/use-settled";
+import { useChangeRetention, useRetentionOf } from "@/lib/keep/retention/retention.browser";
 import type { RetentionOut } from "@/lib/keep/retention/retention.shapes";
 import { useSources } from "@/lib/sources/sources.browser";
-import { changeOf, DAYS_WORDS, daysOf, ruleFault, type TypedRule } from "./retention-words";
+import { DueDays } from "./due-days";
+import { changeOf, DAYS_WORDS, daysOf, dueText, ruleFault, saveWords, type TypedRule } from "./retention-words";
 
 /** All periods are saved together. */
 export function RetentionDialog({ retention, onClose }: { retention: RetentionOut; onClose: () => void }) {
@@ -33,6 +35,12 @@ export function RetentionDialog({ retention, onClose }: { retention: RetentionOu
     { value: "", label: "every source" },
     ...[...names].sort().map((name) => ({ value: name, label: name })),
   ];
+  const change = changeOf(days, rules);
+  const now = change === null ? "" : JSON.stringify(change);
+  const settled = useSettled(now);
+  const preview = useRetentionOf(settled === "" ? null : JSON.parse(settled));
+  const counted = settled === now ? preview.data : undefined;
+  const expires = saveWords(counted?.days);
   const set = (key: number, change: Partial<TypedRule>) =>
     setRules(rules.map((rule) => (rule.key === key ? { ...rule, ...change } : rule)));
   const add = () =>
@@ -43,12 +51,14 @@ export function RetentionDialog({ retention, onClose }: { retention: RetentionOu
       everySource
       title="How long events are kept"
       description="A shorter time makes older events expire within ten minutes: they go into the archive, from which they can be restored."
-      verb="Save"
+      verb={expires}
+      variant={expires === "Save" ? "primary" : "danger"}
+      // What is wrong is said at a press; what is right is counted first.
+      ready={() => change === null || counted !== undefined || preview.isError}
       keep="Close"
       onClose={onClose}
       onSubmit={async (reason) => {
         setTried(true);
-        const change = changeOf(days, rules);
         if (change === null) return "stay";
         await save.mutateAsync({ ...change, changedAt, reason });
         return { title: "Retention changed", tone: "success" };
@@ -113,6 +123,20 @@ export function RetentionDialog({ retention, onClose }: { retention: RetentionOu
             <Plus size={13} aria-hidden /> Period for a source or an error code
           </Button>
         </div>
+        {change === null ? null : (
+          <section aria-label="What expires by these periods" className="grid gap-1">
+            <p aria-live="polite" className={counted?.days && expires !== "Save" ? "text-warning" : "text-muted"}>
+              {counted === undefined
+                ? preview.isError
+                  ? "How many events expire is not known."
+                  : "counting…"
+                : counted.days === null
+                  ? "Counting took too long: how many events expire is not known."
+                  : `${dueText(counted.days)}${expires === "Save" ? "" : ", within ten minutes"}.`}
+            </p>
+            {counted?.days && counted.days.length > 0 ? <DueDays days={counted.days} /> : null}
+          </section>
+        )}
       </div>
     </ReasonDialog>
   );

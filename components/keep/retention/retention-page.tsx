@@ -11,9 +11,10 @@ import { SkeletonRows } from "@/components/ui/skeleton";
 import { Table, Td, Th, Tr } from "@/components/ui/table";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { useRetention, useRetentionPreview } from "@/lib/keep/retention/retention.browser";
-import type { RetentionOut, RetentionPreview } from "@/lib/keep/retention/retention.shapes";
-import { formatBytes, formatNumber, plural } from "@/lib/platform/plain/format.pure";
-import { dueText, keptText } from "./retention-words";
+import type { RetentionOut } from "@/lib/keep/retention/retention.shapes";
+import { plural } from "@/lib/platform/plain/format.pure";
+import { DueDays } from "./due-days";
+import { dueText } from "./retention-words";
 
 const RetentionDialog = lazily(() => import("./retention-dialog"), "RetentionDialog");
 
@@ -138,38 +139,7 @@ function NextToExpire() {
           day after midnight, UTC.
         </p>
       ) : null}
-      {days && days.length > 0 ? <Days days={days} /> : null}
+      {days && days.length > 0 ? <DueDays days={days} /> : null}
     </Panel>
-  );
-}
-
-function Days({ days }: { days: NonNullable<RetentionPreview["days"]> }) {
-  return (
-    <Table focusable>
-      <thead>
-        <tr>
-          <Th>Parked on</Th>
-          <Th numeric>Expire</Th>
-          <Th numeric className="max-sm:hidden">
-            Payloads
-          </Th>
-          <Th>Stay</Th>
-        </tr>
-      </thead>
-      <tbody>
-        {days.map(({ day, expires, bytes, keptByReason }) => (
-          <Tr key={day}>
-            <Td className="whitespace-nowrap tabular-nums">{day}</Td>
-            <Td numeric>{formatNumber(expires)}</Td>
-            <Td numeric className="whitespace-nowrap max-sm:hidden">
-              {formatBytes(bytes)}
-            </Td>
-            <Td className="text-muted sm:min-w-64">
-              {keptText(keptByReason) || <span className="text-faint">none</span>}
-            </Td>
-          </Tr>
-        ))}
-      </tbody>
-    </Table>
   );
 }

@@ -50,6 +50,12 @@ export function dueText(days: NonNullable<RetentionPreview["days"]>): string {
   return `${plural(events, "event")} of ${plural(going.length, "day")} ${expire}, ${formatBytes(bytes)} of payloads`;
 }
 
+/** The label of the button: a change that makes events leave says how many. null = not counted. */
+export function saveWords(days: RetentionPreview["days"] | undefined): string {
+  const events = (days ?? []).reduce((sum, { expires }) => sum + expires, 0);
+  return events === 0 ? "Save" : `Save: ${plural(events, "event")} ${events === 1 ? "expires" : "expire"}`;
+}
+
 /** Why events of a day stay; empty = none does. */
 export function keptText(keptByReason: Record<string, number>): string {
   return leftAlone(keptByReason);

@@ -2,14 +2,26 @@
 
 import Link from "next/link";
 import { ControlBadge, ControlUntil } from "@/components/order/controls/control-badge";
-import { scopeOf } from "@/components/order/controls/scope-words";
+import { SCOPE_LABEL, scopeLimits, scopeOf } from "@/components/order/controls/scope-words";
 import { ReadError } from "@/components/ui/error-panel";
 import { Panel } from "@/components/ui/panel";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { useControls } from "@/lib/order/controls/controls.browser";
+import type { ControlOut } from "@/lib/order/controls/controls.shapes";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 
 const SHOWN = 5;
+
+function Scope({ scope }: Pick<ControlOut, "scope">) {
+  const named = scopeOf(scope);
+  if (!named) return null;
+  return (
+    <span className="min-w-0 flex-1 truncate text-sm">
+      <span className="text-muted">{SCOPE_LABEL[named.name]}</span> <span className="font-mono">{named.value}</span>{" "}
+      <span className="text-muted">{scopeLimits(scope)}</span>
+    </span>
+  );
+}
 
 export function ControlsInForce() {
   const controls = useControls("live");
@@ -35,7 +47,7 @@ export function ControlsInForce() {
               data-tip={`${control.reason.slice(0, 200)}\nby ${control.createdBy}`}
             >
               <ControlBadge kind={control.kind} />
-              <span className="min-w-0 flex-1 truncate font-mono text-sm">{scopeOf(control.scope)?.value}</span>
+              <Scope scope={control.scope} />
               <span className="text-sm whitespace-nowrap text-muted">
                 {control.catches === null ? "" : `${formatNumber(control.catches)} · `}
                 <ControlUntil expiresAt={control.expiresAt} />

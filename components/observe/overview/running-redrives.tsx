@@ -2,13 +2,13 @@
 
 import Link from "next/link";
 import { paceWords } from "@/components/redrive/eta-words";
-import { outcomeWords, went } from "@/components/redrive/progress-segments";
+import { outcomeWords } from "@/components/redrive/progress-segments";
 import { redriveTitle } from "@/components/redrive/redrive-title";
 import { SegmentedBar } from "@/components/redrive/segmented-bar";
+import { StateOfRedrive } from "@/components/redrive/state-of-redrive";
 import { ReadError } from "@/components/ui/error-panel";
 import { Panel } from "@/components/ui/panel";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { RedriveBadge } from "@/components/ui/state-badge";
 import { useStatus } from "@/lib/observe/health/status.browser";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 import { useRunningRedrives } from "@/lib/redrive/redrives.browser";
@@ -56,7 +56,7 @@ function Running({ redrive }: { redrive: RedriveOut }) {
     <li>
       <Link href={`/redrives/${redrive.id}`} className="grid gap-1 px-3 py-1.5 hover:bg-hover">
         <span className="flex items-center gap-2">
-          <RedriveBadge state={redrive.state} allWent={went(redrive) === redrive.total} />
+          <StateOfRedrive redrive={redrive} />
           <span className="min-w-0 flex-1 truncate font-medium">{redriveTitle(redrive)}</span>
         </span>
         <span className="flex items-center gap-2">

@@ -10,14 +10,16 @@ import { underWayWords } from "@/components/ui/under-way-words";
 import { liftControl, useImposeControl } from "@/lib/order/controls/controls.browser";
 import type { ControlOut, ControlRequest } from "@/lib/order/controls/controls.shapes";
 import { formatDuration } from "@/lib/platform/plain/format.pure";
-import { type ControlDraft, controlRequest, draftScope, UNTIL_MINUTES } from "./control-draft";
+import { type ControlDraft, controlRequest, draftScope, startingDraft, UNTIL_MINUTES } from "./control-draft";
 import { ScopePicker } from "./scope-picker";
-import { isOfEverySource, KIND_EFFECT, scopeOf } from "./scope-words";
+import { isOfEverySource, KIND_EFFECT } from "./scope-words";
 
 type ControlDialogProps = {
   kind: ControlRequest["kind"];
   /** The scope that the dialog proposes. */
   scope?: ControlRequest["scope"];
+  /** The number of events that were selected; null = unknown, undefined = none were. */
+  selected?: number | null;
   onClose: () => void;
   /** Called when the control is in force. */
   onDone?: () => void;
@@ -36,7 +38,7 @@ async function liftAgain(client: QueryClient, { id, kind }: ControlOut): Promise
   }
 }
 
-export function ControlDialog({ kind, scope, onClose, onDone }: ControlDialogProps) {
+export function ControlDialog({ kind, scope, selected, onClose, onDone }: ControlDialogProps) {
   const [draft, setDraft] = useState<ControlDraft>(() => startingDraft(kind, scope));
   const client = useQueryClient();
   const impose = useImposeControl();
@@ -77,7 +79,7 @@ export function ControlDialog({ kind, scope, onClose, onDone }: ControlDialogPro
               value={draft.kind}
               onChange={(kind) => set({ kind, ...untilFor(kind, draft.until) })}
             />
-            <ScopePicker scope={draft} error={errors.scopeValue} onChange={set} />
+            <ScopePicker scope={draft} selected={selected ?? null} error={errors.scopeValue} onChange={set} />
             <Until draft={draft} set={set} error={errors.until} />
           </>
         );
@@ -97,19 +99,6 @@ const KIND_DONE: Record<ControlRequest["kind"], string> = {
   cooldown: "Cooling down",
   whitelist: "Whitelisted",
 };
-
-function startingDraft(kind: ControlRequest["kind"], scope: ControlRequest["scope"] | undefined): ControlDraft {
-  const { name, value } = scopeOf(scope ?? {}) ?? { name: "aggregateId", value: "" };
-  return {
-    kind,
-    scopeName: name,
-    scopeValue: value,
-    source: name === "source" ? "" : (scope?.source ?? ""),
-    aggregateType: (scope && "aggregateType" in scope && scope.aggregateType) || "",
-    untilAt: "",
-    until: kind === "cooldown" ? "60" : "never",
-  };
-}
 
 /** A cooldown must end; a blacklist and a whitelist keep the chosen end. */
 function untilFor(kind: ControlRequest["kind"], until: string): Pick<ControlDraft, "until"> {

@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { type ControlDraft, controlRequest as requestFor } from "@/components/order/controls/control-draft";
-import { controlEnd, scopeFilter } from "@/components/order/controls/scope-words";
+import {
+  type ControlDraft,
+  draftScope,
+  controlRequest as requestFor,
+  startingDraft,
+} from "@/components/order/controls/control-draft";
+import { beyondSelected, controlEnd, scopeFilter, scopeOf } from "@/components/order/controls/scope-words";
 import { controlRequestSchema } from "@/lib/order/controls/controls.shapes";
 
 const nowMs = Date.UTC(2026, 10, 20, 14, 2, 11);
@@ -55,6 +60,27 @@ describe("imposing a control", () => {
 });
 
 describe("a control's scope", () => {
+  it.each([
+    [{ eventId: "t-40", source: "trial" }, "eventId"],
+    [{ aggregateId: "42", aggregateType: "order", source: "orders" }, "aggregateId"],
+    [{ errorCode: "TIMEOUT", source: "orders" }, "errorCode"],
+    [{ errorCode: "TIMEOUT" }, "errorCode"],
+    [{ source: "orders" }, "source"],
+  ] as const)("is called by its narrowest name, and proposed as it is: %j", (scope, name) => {
+    expect(scopeOf(scope)?.name).toBe(name);
+    expect(draftScope(startingDraft("blacklist", scope))).toEqual(scope);
+  });
+
+  it.each([
+    [48, 1, "This is more than the 1 event that you selected."],
+    [48, 48, null],
+    [3, 48, null],
+    [null, 1, null],
+    [48, null, null],
+  ])("that matches %s events, of %s selected, says %s", (matched, selected, words) => {
+    expect(beyondSelected(matched, selected)).toBe(words);
+  });
+
   it("counts and lists parked events alike", () => {
     const status = ["PENDING", "QUEUED"];
     expect(scopeFilter({ source: "orders" })).toEqual({ source: ["orders"], status });

@@ -1,4 +1,5 @@
 import type { ControlRequest, ControlScopeName } from "@/lib/order/controls/controls.shapes";
+import { scopeOf } from "./scope-words";
 
 export type ControlDraft = {
   kind: ControlRequest["kind"];
@@ -15,6 +16,20 @@ export type ControlDraft = {
 
 /** The offered ends of a control, in minutes. */
 export const UNTIL_MINUTES = [15, 60, 240, 1_440, 4_320] as const;
+
+/** The draft that proposes a scope; without one an empty aggregate. */
+export function startingDraft(kind: ControlRequest["kind"], scope: ControlRequest["scope"] | undefined): ControlDraft {
+  const { name, value } = scopeOf(scope ?? {}) ?? { name: "aggregateId", value: "" };
+  return {
+    kind,
+    scopeName: name,
+    scopeValue: value,
+    source: name === "source" ? "" : (scope?.source ?? ""),
+    aggregateType: (scope && "aggregateType" in scope && scope.aggregateType) || "",
+    untilAt: "",
+    until: kind === "cooldown" ? "60" : "never",
+  };
+}
 
 type DraftResult =
   | { ok: true; request: ControlRequest }

@@ -10,7 +10,7 @@ import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { useCaught } from "@/lib/order/controls/controls.browser";
 import type { ControlScopeName } from "@/lib/order/controls/controls.shapes";
 import { type ControlDraft, draftScope } from "./control-draft";
-import { SCOPE_LABEL, SCOPE_NAMES, scopeFilter, scopeOf } from "./scope-words";
+import { beyondSelected, SCOPE_LABEL, SCOPE_NAMES, scopeFilter, scopeOf } from "./scope-words";
 
 const OPTIONS = SCOPE_NAMES.map((name) => ({ value: name, label: SCOPE_LABEL[name] }));
 
@@ -26,6 +26,8 @@ type Scope = Pick<ControlDraft, "scopeName" | "scopeValue" | "source" | "aggrega
 /** The scope of a control, and the number of parked events in it. */
 export function ScopePicker(props: {
   scope: Scope;
+  /** The number of events that were selected; null = unknown, or none were. */
+  selected: number | null;
   error?: string | undefined;
   onChange: (part: Partial<Scope>) => void;
 }) {
@@ -73,7 +75,7 @@ export function ScopePicker(props: {
       {name !== "source" && scope.source.trim() === "" ? (
         <p className="text-muted">Without a source it holds in all of them.</p>
       ) : null}
-      <Caught scope={useSettled(JSON.stringify(draftScope(scope)))} />
+      <Caught scope={useSettled(JSON.stringify(draftScope(scope)))} selected={props.selected} />
     </div>
   );
 }
@@ -83,11 +85,12 @@ function Narrowing(props: Pick<ComponentProps<typeof TextField>, "label" | "plac
 }
 
 /** @param scope as JSON, so that an equal scope is an equal value */
-function Caught({ scope }: { scope: string }) {
+function Caught({ scope, selected }: { scope: string; selected: number | null }) {
   const filter = scopeFilter(JSON.parse(scope));
   const value = scopeOf(JSON.parse(scope))?.value ?? "";
   const caught = useCaught(filter, value !== "");
   const total = caught.data?.total;
+  const beyond = total ? beyondSelected(total.value, selected) : null;
   return (
     <p aria-live="polite" className="min-h-5 text-muted">
       {value === "" ? null : caught.isError ? (
@@ -99,6 +102,7 @@ function Caught({ scope }: { scope: string }) {
       ) : (
         <>
           Catches <NumberWithKind count={total} className="font-medium text-ink" /> parked now, and what comes.{" "}
+          {beyond === null ? null : <span className="text-warning">{beyond} </span>}
           <Link href={eventsHref(filter)} target="_blank" className="text-accent underline">
             Show them
           </Link>

@@ -1,8 +1,10 @@
 import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import type { ControlOut, ControlScopeName } from "@/lib/order/controls/controls.shapes";
+import { plural } from "@/lib/platform/plain/format.pure";
 
-export const SCOPE_NAMES: readonly ControlScopeName[] = ["aggregateId", "errorCode", "source", "eventId"];
+/** The narrowest first: a scope may name a source beside one of the others, and is called by the other. */
+export const SCOPE_NAMES: readonly ControlScopeName[] = ["eventId", "aggregateId", "errorCode", "source"];
 
 export const SCOPE_LABEL: Record<ControlScopeName, string> = {
   eventId: "event",
@@ -17,7 +19,7 @@ export const KIND_EFFECT: Record<ControlOut["kind"], string> = {
   cooldown: "What it catches waits until the time set, then may be redriven again.",
 };
 
-/** The scope of a control. Every control has one; null keeps the page working if a stored control has none. */
+/** The narrowest name of a control's scope. Every control has one; null keeps the page working if a stored control has none. */
 export function scopeOf(scope: ControlOut["scope"]): { name: ControlScopeName; value: string } | null {
   for (const name of SCOPE_NAMES) {
     const value = scope[name];
@@ -37,6 +39,12 @@ export function scopeLimits(scope: ControlOut["scope"]): string {
 /** Whoever sees some sources alone may neither impose nor lift such a control. */
 export function isOfEverySource(scope: ControlOut["scope"]): boolean {
   return scope.source === undefined;
+}
+
+/** The warning that a scope matches more parked events than were selected; null = it does not, or a number is unknown. */
+export function beyondSelected(matched: number | null, selected: number | null): string | null {
+  if (matched === null || selected === null || matched <= selected) return null;
+  return `This is more than the ${plural(selected, "event")} that you selected.`;
 }
 
 /** The parked events of a scope, as a filter for the list and the count. */

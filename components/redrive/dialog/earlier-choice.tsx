@@ -11,6 +11,8 @@ const SAMPLES_SHOWN = 3;
 type EarlierChoiceProps = {
   earlier: EarlierOut;
   choice: Earlier;
+  /** How many go without the earlier versions; null = not known. */
+  eligible: number | null;
   onChoice: (choice: Earlier) => void;
   /** The text that the person typed to leave the earlier versions behind. */
   typed: string;
@@ -21,7 +23,16 @@ type EarlierChoiceProps = {
 };
 
 /** The earlier versions that the selection leaves parked, and the choices about them. */
-export function EarlierChoice({ earlier, choice, onChoice, typed, onTyped, error, sends }: EarlierChoiceProps) {
+export function EarlierChoice({
+  earlier,
+  choice,
+  eligible,
+  onChoice,
+  typed,
+  onTyped,
+  error,
+  sends,
+}: EarlierChoiceProps) {
   const name = useId();
   return (
     <section aria-label="Earlier versions" className="grid gap-2 rounded-md border border-l-2 border-warning px-3 py-2">
@@ -34,7 +45,7 @@ export function EarlierChoice({ earlier, choice, onChoice, typed, onTyped, error
         ))}
       </ul>
       <div role="radiogroup" aria-label="What becomes of the earlier versions" className="grid gap-1.5">
-        {earlierOptions(earlier, sends).map((option) => (
+        {earlierOptions(earlier, sends, eligible).map((option) => (
           <label key={option.choice} htmlFor={`${name}-${option.choice}`} className="flex items-baseline gap-2">
             <Radio
               id={`${name}-${option.choice}`}
@@ -45,7 +56,6 @@ export function EarlierChoice({ earlier, choice, onChoice, typed, onTyped, error
             />
             <span className="min-w-0">
               {option.label}
-              {option.choice === "include" ? <span className="text-muted"> (advised)</span> : null}
               <span className="block text-sm text-muted">{option.detail}</span>
             </span>
           </label>

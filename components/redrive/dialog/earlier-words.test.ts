@@ -22,9 +22,11 @@ describe("what is said of earlier versions", () => {
     );
   });
 
-  it("offers to take them along first, and says what passing strands", () => {
-    const options = earlierOptions(earlier(), true);
-    expect(options.map(({ choice }) => choice)).toEqual(["include", "hold", "pass"]);
+  it("offers first what goes without them, and says what passing strands", () => {
+    const options = earlierOptions(earlier(), true, 233);
+    expect(options.map(({ choice }) => choice)).toEqual(["hold", "include", "pass"]);
+    expect(options[0]!.label).toBe("Send only the 233 that can go now");
+    expect(earlierOptions(earlier(), true, 0)[0]!.label).toBe("Send only what can go now");
     expect(options[2]!.detail).toContain("strands 6 earlier versions");
     expect(strandWords(earlier())).toBe("strand 6");
   });

@@ -15,8 +15,15 @@ export function earlierSentence(counts: EarlierOut): string {
   return `${capital(selected)} behind ${versions} that ${parked}, in ${plural(heldAggregates, "aggregate")}.`;
 }
 
-/** The choices about the earlier versions, the recommended one first. `sends` false: those of a dry run. */
-export function earlierOptions({ heldEvents, earlierEvents, takenAlong }: EarlierOut, sends: boolean): EarlierOption[] {
+/**
+ * The choices about the earlier versions, the one that was pressed first. `sends` false: those of a dry run. `eligible`: how many go without
+ * them; null = not known.
+ */
+export function earlierOptions(
+  { heldEvents, earlierEvents, takenAlong }: EarlierOut,
+  sends: boolean,
+  eligible: number | null,
+): EarlierOption[] {
   const versions = plural(earlierEvents, "earlier version");
   const include: EarlierOption[] = [
     {
@@ -26,13 +33,15 @@ export function earlierOptions({ heldEvents, earlierEvents, takenAlong }: Earlie
     },
   ];
   return [
-    // Versions that are selected themselves and refused cannot be taken along.
-    ...(takenAlong > 0 ? include : []),
     {
       choice: "hold",
-      label: sends ? "Send only what may go now" : "Check them as they are selected",
+      label: sends
+        ? `Send only ${eligible ? `the ${formatNumber(eligible)} that can go now` : "what can go now"}`
+        : "Check them as they are selected",
       detail: `${plural(heldEvents, "event")} ${heldEvents === 1 ? "stays" : "stay"} parked behind ${earlierEvents === 1 ? "it" : "them"}.`,
     },
+    // Versions that are selected themselves and refused cannot be taken along.
+    ...(takenAlong > 0 ? include : []),
     {
       choice: "pass",
       label: sends ? "Send all the same, ahead of them" : "Check them as if sent ahead of the earlier versions",

@@ -1,10 +1,10 @@
 "use client";
 
 import { useRouter } from "next/navigation";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { waitWords } from "@/components/guard/approvals/approval-words";
 import { idempotencyKeys } from "@/components/redrive/idempotency-keys";
-import { refusalSummary } from "@/components/redrive/refusal-words";
+import { acceptedEvents, refusalSummary } from "@/components/redrive/refusal-words";
 import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
@@ -33,6 +33,7 @@ import {
   isFolded,
   type RedriveDraft,
   redriveRequest,
+  refusedProblems,
   sourcesOf,
   targetChoices,
   titleWords,
@@ -70,9 +71,6 @@ const DRAFT: RedriveDraft = {
   despite: [],
 };
 
-/** Fields of the request that the dialog folds. */
-const FOLDED_FIELD = /^(target|ratePerSecond|canary|brake|startAt|startWhen|tell)\b/;
-
 /** The previews of what is chosen. `shown`: the last one of a choice, also while another choice is counted. */
 function usePreviews(selection: Selection, mode: RedriveOut["mode"], draft: RedriveDraft) {
   const { target } = draft;
@@ -83,8 +81,7 @@ function usePreviews(selection: Selection, mode: RedriveOut["mode"], draft: Redr
     ...(target === null ? {} : { target }),
   });
   const held = useRedrivePreview(previewOf(draft.lane));
-  // The first preview finds the earlier versions. The choice about them changes the set, so it is counted again.
-  const earlier = earlierOf(draft, held.data);
+  const earlier = earlierOf(draft);
   const { despite } = draft;
   const plain = earlier === "hold" && despite.length === 0;
   const chosen = useRedrivePreview({ ...previewOf(draft.lane), earlier, despite }, !plain && held.isSuccess);
@@ -95,8 +92,7 @@ function usePreviews(selection: Selection, mode: RedriveOut["mode"], draft: Redr
     current.isSuccess && target === null,
   );
   const preview = current.data;
-  // The first preview is of another choice than the one that stands where earlier versions are taken along: it would say "none
-  // of these can be sent" for as long as the second is counted. It is shown only where the second cannot be had.
+  // The first preview is of what may go without a further choice: it is shown for another choice only where that cannot be had.
   const newest = preview ?? (current.isError ? held.data : undefined);
   const [before, setBefore] = useState<PreviewOut | undefined>();
   if (newest !== undefined && newest !== before) setBefore(newest);
@@ -105,8 +101,8 @@ function usePreviews(selection: Selection, mode: RedriveOut["mode"], draft: Redr
   return { held, current, other, preview, newest, shown };
 }
 
-/** Requests the redrive of a draft, and closes the dialog. `onFolded`: a field that the dialog folds was refused. */
-function useStart({ selection, onClose, onDone, onUndone }: RedriveDialogProps, onFolded: () => void) {
+/** Requests the redrive of a draft, and closes the dialog. `onRefused`: the server refused a field, which may be folded. */
+function useStart({ selection, onClose, onDone, onUndone }: RedriveDialogProps, onRefused: () => void) {
   const router = useRouter();
   const [keyFor] = useState(() => idempotencyKeys(randomKey));
   const request = useRequestRedrive();
@@ -116,7 +112,7 @@ function useStart({ selection, onClose, onDone, onUndone }: RedriveDialogProps, 
     try {
       accepted = await request.mutateAsync({ request: body, idempotencyKey: keyFor(body) });
     } catch (error) {
-      if (error instanceof ApiError && error.fields.some(({ field }) => FOLDED_FIELD.test(field))) onFolded();
+      if (error instanceof ApiError && error.fields.length > 0) onRefused();
       return; // shown from request.error; the dialog stays, with everything that was typed
     }
     followedRedrives.follow(accepted.id);
@@ -136,14 +132,18 @@ function useStart({ selection, onClose, onDone, onUndone }: RedriveDialogProps, 
  * double click starts one redrive (see idempotency-keys).
  */
 export function RedriveDialog(props: RedriveDialogProps) {
-  const { selection, total, onClose } = props;
+  const { selection, onClose } = props;
   const [mode, setMode] = useState(props.initialMode ?? "deliver");
   const [draft, setDraft] = useState(DRAFT);
   /** How often the button was pressed in vain; above 0 the problems are shown. */
   const [vain, setVain] = useState(0);
   const [more, setMore] = useState(false);
   const form = useInvalidFocus<HTMLDivElement>(vain);
-  const { request, start } = useStart(props, () => setMore(true));
+  const button = useRef<HTMLButtonElement>(null);
+  const { request, start } = useStart(props, () => {
+    setMore(true);
+    setVain((presses) => presses + 1);
+  });
   const { held, current, other, preview, newest, shown } = usePreviews(selection, mode, draft);
   const targets = useTargets();
 
@@ -156,10 +156,11 @@ export function RedriveDialog(props: RedriveDialogProps) {
   };
 
   const nothing = preview !== undefined && (mode === "verify" ? preview.total === 0 : preview.eligible === 0);
-  const problems = vain > 0 && preview ? draftProblems(mode, draft, preview) : {};
+  const refused = request.error instanceof ApiError ? refusedProblems(request.error.fields) : {};
+  const problems = vain > 0 && preview ? { ...refused, ...draftProblems(mode, draft, preview) } : {};
   return (
     <Dialog
-      title={shown ? titleWords(mode, shown) : headline(mode, total)}
+      title={shown ? titleWords(mode, shown) : headline(mode, props.total)}
       description={mode === "verify" ? "Runs every check and sends nothing." : undefined}
       onClose={onClose}
       footer={
@@ -181,6 +182,7 @@ export function RedriveDialog(props: RedriveDialogProps) {
             variant="primary"
             disabled={!preview || nothing}
             busy={request.isPending}
+            ref={button}
             data-tip="Ctrl/Cmd + Enter"
             onClick={() => press(mode)}
           >
@@ -195,7 +197,8 @@ export function RedriveDialog(props: RedriveDialogProps) {
         onKeyDown={(event) => {
           if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
           event.preventDefault();
-          press(mode);
+          // As the pointer does: a button that is disabled or withheld is not pressed.
+          button.current?.click();
         }}
       >
         {request.isError ? <ErrorPanel error={request.error} inline title="This was not done" /> : null}
@@ -223,9 +226,10 @@ export function RedriveDialog(props: RedriveDialogProps) {
   );
 }
 
+/** Before the preview has counted: the number of what was selected is not the number of what is sent. */
 function headline(mode: RedriveOut["mode"], total: number | null): string {
-  const verb = mode === "verify" ? "Verify" : "Redrive";
-  return total === null ? `${verb} all matching events` : `${verb} ${plural(total, "event")}`;
+  if (mode === "verify") return total === null ? "Verify all matching events" : `Verify ${plural(total, "event")}`;
+  return total === null ? "Redrive of all matching events" : `Redrive of ${plural(total, "selected event")}`;
 }
 
 function startedWords(mode: RedriveOut["mode"], accepted: RedriveAccepted) {
@@ -234,13 +238,14 @@ function startedWords(mode: RedriveOut["mode"], accepted: RedriveAccepted) {
   if (accepted.total === null)
     return { title: `${what} accepted`, tone: "success" as const, detail: "Its set is being frozen; sending follows." };
   const waits = waitWords(accepted.waitsFor);
+  const events = plural(acceptedEvents({ ...accepted, total: accepted.total }), "event");
   if (waits !== null)
     return {
-      title: `Redrive ${waits}: ${plural(accepted.total - accepted.refused, "event")}`,
+      title: `Redrive ${waits}: ${events}`,
       tone: "neutral" as const,
     };
   return {
-    title: `${what} started: ${plural(accepted.total - accepted.refused, "event")}`,
+    title: `${what} started: ${events}`,
     tone: "success" as const,
     ...(refused === "" ? {} : { detail: `Refused: ${refused}` }),
   };

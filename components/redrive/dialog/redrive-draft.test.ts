@@ -8,15 +8,14 @@ import {
   foldedWords,
   isConfirmed,
   isFolded,
-  pinSelection,
   type RedriveDraft,
   redriveRequest,
+  refusedProblems,
   sourcesOf,
   titleWords,
   warmUpWords,
 } from "@/components/redrive/dialog/redrive-draft";
 import { idempotencyKeys } from "@/components/redrive/idempotency-keys";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import type { PreviewOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 import { redriveRequestSchema } from "@/lib/redrive/request/redrive-request.shapes";
 
@@ -194,16 +193,20 @@ describe("what keeps it from being sent", () => {
   });
 });
 
+it("shows what the server refuses at the field of the dialog", () => {
+  const fields = ["reason", "canary.steps.0", "select.filter.q"].map((field) => ({ field, detail: `${field}!` }));
+  expect(refusedProblems(fields)).toEqual({ reason: "reason!", canarySteps: "canary.steps.0!" });
+});
+
 describe("earlier versions that the selection leaves parked", () => {
   const earlier = { heldEvents: 7, heldAggregates: 3, earlierEvents: 6, takenAlong: 6, bounded: false, samples: [] };
 
-  it("are taken along unless somebody chooses otherwise, and only where there are any", () => {
-    const asked = (over: Partial<RedriveDraft>, found: Partial<PreviewOut>) =>
-      redriveRequest({ filter: {} }, "deliver", draft(over), preview(found)).earlier;
-    expect(asked({}, { earlier })).toBe("include");
-    expect(asked({}, {})).toBe("hold");
-    expect(asked({}, { earlier: null })).toBe("hold");
-    expect(asked({ earlier: "pass" }, { earlier })).toBe("pass");
+  it("stay parked unless somebody chooses otherwise: no preset makes the set larger", () => {
+    const asked = (over: Partial<RedriveDraft>) =>
+      redriveRequest({ filter: {} }, "deliver", draft(over), preview({ earlier })).earlier;
+    expect(asked({})).toBe("hold");
+    expect(asked({ earlier: "include" })).toBe("include");
+    expect(asked({ earlier: "pass" })).toBe("pass");
   });
 
   it("are stranded only by a typed word", () => {
@@ -278,39 +281,5 @@ describe("confirming a batch", () => {
   });
   it("takes the phrase in any case", () => {
     expect(isConfirmed(confirmationFor(null, "exact", 1_000), "All matching")).toBe(true);
-  });
-});
-
-const pinned = "2026-11-20T14:02:11.249Z";
-/** The first moment that is left out. */
-const end = "2026-11-20T14:02:11.250Z";
-const pin = (filter: EventFilter) => pinSelection({ filter }, pinned);
-
-describe("freezing what the preview counted", () => {
-  it("leaves named events alone", () => {
-    const selection = { ids: ["019aa1c4-0000-7000-8000-000000000001"] };
-    expect(pinSelection(selection, pinned)).toBe(selection);
-  });
-
-  it("keeps later arrivals out when the filter is open at its end", () => {
-    expect(pin({ errorCode: ["TIMEOUT"] })).toEqual({ filter: { errorCode: ["TIMEOUT"], to: end } });
-    expect(pin({ to: "now" })).toEqual({ filter: { to: end } });
-    expect(pin({ to: "2031-01-01T00:00:00Z" })).toEqual({ filter: { to: end } });
-    expect(pin({ to: "1924991999000" })).toEqual({ filter: { to: end } });
-  });
-
-  it("keeps an end before the cutoff", () => {
-    expect(pin({ to: "2026-11-19T00:00:00Z" })).toEqual({ filter: { to: "2026-11-19T00:00:00.000Z" } });
-    expect(pin({ to: "-1h" })).toEqual({ filter: { to: "2026-11-20T13:02:11.250Z" } });
-  });
-
-  it("stops a relative start from sliding", () => {
-    expect(pin({ from: "-24h" })).toEqual({ filter: { from: "2026-11-19T14:02:11.250Z", to: end } });
-    expect(pin({ from: "-15m" })).toEqual({ filter: { from: "2026-11-20T13:47:11.250Z", to: end } });
-    expect(pin({ from: "2026-11-01" })).toEqual({ filter: { from: "2026-11-01T00:00:00.000Z", to: end } });
-  });
-
-  it("leaves what it cannot read to the server", () => {
-    expect(pin({ to: "yesterday-ish" })).toEqual({ filter: { to: "yesterday-ish" } });
   });
 });

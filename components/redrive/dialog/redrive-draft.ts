@@ -1,8 +1,7 @@
 import { strandWords } from "@/components/redrive/dialog/earlier-words";
 import { etaBefore, rateWords, spanWords } from "@/components/redrive/eta-words";
 import { refusedTotal } from "@/components/redrive/refusal-words";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { resolveInstant } from "@/lib/events/filter/filter-params.shapes";
+import { pinSelection } from "@/lib/events/selection/pin-selection.shapes";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
@@ -37,7 +36,7 @@ export type RedriveDraft = {
   tell: string[];
   reason: string;
   typed: string;
-  /** The choice about the earlier versions that the selection leaves parked; null = no choice, see `earlierOf`. */
+  /** The choice about the earlier versions that the selection leaves parked; null = none was made. */
   earlier: Earlier | null;
   /** The text typed to send ahead of the earlier versions. */
   typedStrand: string;
@@ -61,9 +60,9 @@ export function targetChoices(targets: readonly TargetOut[], sources: readonly s
   return own.filter(({ lane }) => lane === null).map(({ name }) => name);
 }
 
-/** The effective choice: without one, existing earlier versions are included. */
-export function earlierOf(draft: RedriveDraft, preview: Pick<PreviewOut, "earlier"> | undefined): Earlier {
-  return draft.earlier ?? ((preview?.earlier?.takenAlong ?? 0) > 0 ? "include" : "hold");
+/** The effective choice. Without one the redrive sends what was selected and may go: no preset makes the set larger. */
+export function earlierOf({ earlier }: Pick<RedriveDraft, "earlier">): Earlier {
+  return earlier ?? "hold";
 }
 
 /** A canary of a few events could only make them slower: the brake judges no fewer than ten outcomes. */
@@ -119,7 +118,7 @@ export function redriveRequest(
   selection: Selection,
   mode: RedriveOut["mode"],
   draft: RedriveDraft,
-  { cutoff, earlier, eligible }: Pick<PreviewOut, "cutoff" | "earlier" | "eligible">,
+  { cutoff, eligible }: Pick<PreviewOut, "cutoff" | "eligible">,
 ): RedriveRequest {
   const reason = draft.reason.trim();
   const sends = mode === "deliver";
@@ -130,7 +129,7 @@ export function redriveRequest(
     ...(draft.target === null ? {} : { target: draft.target }),
     ratePerSecond: draft.ratePerSecond,
     ...(sends ? paceOf(draft, eligible) : { canary: false }),
-    earlier: earlierOf(draft, { earlier }),
+    earlier: earlierOf(draft),
     ...(draft.despite.length > 0 ? { despite: draft.despite } : {}),
     ...(sends ? startOf(draft) : {}),
     ...(reason === "" ? {} : { reason }),
@@ -153,6 +152,22 @@ export function isFolded(problems: DraftProblems): boolean {
   return [problems.canarySteps, problems.brake, problems.startAt].some((problem) => problem !== undefined);
 }
 
+const FIELD_OF: Record<string, keyof DraftProblems> = {
+  reason: "reason",
+  canary: "canarySteps",
+  brake: "brake",
+  startAt: "startAt",
+};
+
+/** What the server refused, at the fields of the dialog. */
+export function refusedProblems(fields: readonly { field: string; detail: string }[]): DraftProblems {
+  const known = fields.flatMap(({ field, detail }) => {
+    const name = FIELD_OF[field.split(".")[0]!];
+    return name === undefined ? [] : [[name, detail] as const];
+  });
+  return Object.fromEntries(known);
+}
+
 export function draftProblems(mode: RedriveOut["mode"], draft: RedriveDraft, preview: PreviewOut): DraftProblems {
   if (mode === "verify") return {};
   const problems: DraftProblems = {};
@@ -167,7 +182,7 @@ export function draftProblems(mode: RedriveOut["mode"], draft: RedriveDraft, pre
   if (confirmation.kind === "typed" && !isConfirmed(confirmation, draft.typed))
     problems.typed = `Type ${confirmation.expected} to confirm.`;
   const { earlier } = preview;
-  if (earlier && earlier.heldEvents > 0 && earlierOf(draft, preview) === "pass") {
+  if (earlier && earlier.heldEvents > 0 && earlierOf(draft) === "pass") {
     const expected = strandWords(earlier);
     if (draft.typedStrand.trim().toLowerCase() !== expected) problems.strand = `Type ${expected} to confirm.`;
   }
@@ -316,28 +331,4 @@ export function isConfirmed(confirmation: Confirmation, typed: string): boolean 
 /** `12,300`, `12 300`, `12.300` and `12300` are one number; case does not matter. */
 function bare(text: string): string {
   return text.replaceAll(/[\s,.'’_]/g, "").toLowerCase();
-}
-
-/**
- * The selection with its window fixed at the preview's cutoff, so that the confirmed set is the counted set: later
- * arrivals are excluded, and a relative start does not move while the dialog is open. A selection by ids needs no
- * window.
- *
- * @param cutoff ISO 8601, from the preview
- */
-export function pinSelection(selection: Selection, cutoff: string): Selection {
-  if (!("filter" in selection)) return selection;
-  // `to` is exclusive, and the preview counted the millisecond of the cutoff.
-  const cutoffMs = Date.parse(cutoff) + 1;
-  const { from, to } = selection.filter;
-  const filter: EventFilter = { ...selection.filter, to: pinned(to ?? "now", cutoffMs, true) };
-  if (from !== undefined) filter.from = pinned(from, cutoffMs, false);
-  return { filter };
-}
-
-/** An end after the cutoff would include later arrivals. The server refuses a text that is no instant. */
-function pinned(instant: string, cutoffMs: number, isEnd: boolean): string {
-  const ms = resolveInstant(instant, cutoffMs);
-  if (ms === null) return instant;
-  return new Date(isEnd ? Math.min(ms, cutoffMs) : ms).toISOString();
 }

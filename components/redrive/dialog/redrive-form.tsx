@@ -38,19 +38,14 @@ export function RedriveForm(props: RedriveFormProps) {
   const section = { mode, draft, preview, set, problems: props.problems };
   const sends = mode === "deliver" && !nothing;
   const optional = !sends || !isReasonRequired(preview);
+  const choice = earlierOf(draft);
   return (
     <div className="flex flex-col gap-4" aria-busy={props.counting}>
-      <RefusalBar preview={preview} />
-      {sends ? <ApprovalNotice causes={preview.approvalCauses} /> : null}
-      <DespiteChoice
-        preview={props.askedAbout}
-        despite={draft.despite}
-        onDespite={(despite) => set({ despite, typed: "", typedStrand: "" })}
-      />
       {preview.earlier && preview.earlier.heldEvents > 0 ? (
         <EarlierChoice
           earlier={preview.earlier}
-          choice={earlierOf(draft, preview)}
+          choice={choice}
+          eligible={props.askedAbout?.eligible ?? null}
           onChoice={(earlier) => set({ earlier, typed: "", typedStrand: "" })}
           typed={draft.typedStrand}
           onTyped={(typedStrand) => set({ typedStrand })}
@@ -58,6 +53,13 @@ export function RedriveForm(props: RedriveFormProps) {
           sends={mode === "deliver"}
         />
       ) : null}
+      <RefusalBar preview={preview} />
+      {sends ? <ApprovalNotice causes={preview.approvalCauses} /> : null}
+      <DespiteChoice
+        preview={props.askedAbout}
+        despite={draft.despite}
+        onDespite={(despite) => set({ despite, typed: "", typedStrand: "" })}
+      />
       {preview.unknown.map(({ part, detail }) => (
         <p key={part} className="text-warning">
           {detail}.
@@ -69,10 +71,12 @@ export function RedriveForm(props: RedriveFormProps) {
             ? "Nothing matches any more: another redrive or operator was first."
             : CONFIRMABLE_REFUSALS.some((reason) => preview.refused[reason])
               ? "None of these is sent unless it is confirmed above."
-              : "None of these can be sent now. Verify them to see each one's verdict."}
+              : choice === "hold" && (preview.earlier?.heldEvents ?? 0) > 0
+                ? "None of these can be sent before the earlier versions: choose above what becomes of those."
+                : "None of these can be sent now. Verify them to see each one's verdict."}
         </p>
       ) : null}
-      {preview.changedSince === null || preview.changedSince === 0 ? null : (
+      {!preview.changedSince || preview.refused["changed-since"] ? null : (
         <p className="text-warning">
           {preview.changedSince === 1 ? "1 of them has" : `${formatNumber(preview.changedSince)} of them have`} other
           bytes now than that redrive had: they were edited, mended or came back since. What is sent is what they are
@@ -82,7 +86,7 @@ export function RedriveForm(props: RedriveFormProps) {
       <SetSection
         preview={preview}
         filtered={props.filtered}
-        along={earlierOf(draft, preview) === "include" ? (preview.earlier?.takenAlong ?? 0) : 0}
+        along={choice === "include" ? (preview.earlier?.takenAlong ?? 0) : 0}
       />
       {/* A redrive that can send nothing has no lane, rate or canary. */}
       {mode === "deliver" && nothing ? null : (

@@ -51,6 +51,13 @@ describe("what a preview says of its checks", () => {
     });
   });
 
+  it("names each of several causes by its event", () => {
+    const cause = { id: "id-3", eventId: "order-3", version: 3, refusal: "schema-mismatch", findings: [] };
+    const samples = [cause, { ...cause, id: "id-7", eventId: "order-7" }];
+    const view = sampleView({ sample: sample({ refused: { "schema-mismatch": 2 }, samples }), eligible: 90 });
+    expect(view.causes.map(({ label }) => label)).toEqual(["order-3", "order-7"]);
+  });
+
   it("does not call safe what was not checked", () => {
     expect(sampleView({ sample: null, eligible: 9 })).toMatchObject({
       bad: true,

@@ -41,7 +41,7 @@ export function sampleView({ sample, eligible }: Pick<PreviewOut, "sample" | "el
         : faultWords(sample, scope, whole),
     bad: bad > 0,
     unchecked: `Not checked: ${rest}what the target answers.`,
-    causes: own.slice(0, CAUSES_SHOWN).map((cause) => ({ id: cause.id, label: labelOf(cause) })),
+    causes: own.slice(0, CAUSES_SHOWN).map((cause) => ({ id: cause.id, label: labelOf(cause, own.length) })),
   };
 }
 
@@ -54,7 +54,7 @@ function faultWords({ checked, refused, samples }: SampleOut, scope: string, who
   const causes = samples.filter(({ refusal }) => refusal !== "held-by-head");
   const fewCauses = whole && causes.length === refusedTotal(own) && causes.length <= CAUSES_SHOWN;
   if (!fewCauses) return `${scope}: ${formatNumber(bad)} would be refused: ${refusalSummary(refused)}.`;
-  const named = causes.map((cause) => `${labelOf(cause)} ${refusalSentence(cause.refusal)}`).join(", ");
+  const named = causes.map((cause) => `${labelOf(cause, causes.length)} ${refusalSentence(cause.refusal)}`).join(", ");
   const behind =
     held === 0
       ? ""
@@ -62,8 +62,9 @@ function faultWords({ checked, refused, samples }: SampleOut, scope: string, who
   return `${formatNumber(bad)} of ${formatNumber(checked)} cannot go: ${named}${behind}.`;
 }
 
-function labelOf({ version, eventId }: Pick<SampleOut["samples"][number], "version" | "eventId">): string {
-  return version === null ? shortenId(eventId) : `v${version}`;
+/** A version names an event of one aggregate alone, and several causes may be of several aggregates. */
+function labelOf({ version, eventId }: SampleOut["samples"][number], causes: number): string {
+  return version === null || causes > 1 ? shortenId(eventId) : `v${version}`;
 }
 
 function checkedAll(checked: number): string {

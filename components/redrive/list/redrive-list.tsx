@@ -3,13 +3,13 @@
 import Link from "next/link";
 import { paceWords, rateWords } from "@/components/redrive/eta-words";
 import { WorkItems, WorkList } from "@/components/redrive/list/work-list";
-import { outcomeWords, went } from "@/components/redrive/progress-segments";
+import { leftOutWords, outcomeWords, sizeOf } from "@/components/redrive/progress-segments";
 import { placeWords, redriveTitle, selectionWords } from "@/components/redrive/redrive-title";
 import { SegmentedBar } from "@/components/redrive/segmented-bar";
 import { StallLine, StallText } from "@/components/redrive/stall-line";
+import { StateOfRedrive } from "@/components/redrive/state-of-redrive";
 import { Button, LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
-import { RedriveBadge } from "@/components/ui/state-badge";
 import { Td, Th, Tr } from "@/components/ui/table";
 import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
@@ -79,7 +79,7 @@ function Row({ redrive }: { redrive: RedriveOut }) {
   return (
     <Tr className="relative">
       <Td>
-        <RedriveBadge state={redrive.state} allWent={went(redrive) === redrive.total} />
+        <StateOfRedrive redrive={redrive} />
       </Td>
       <Td className="max-w-96">
         {/* The link covers the row, so a click anywhere opens the redrive, and the keyboard stops at one link. */}
@@ -95,7 +95,7 @@ function Row({ redrive }: { redrive: RedriveOut }) {
         </div>
       </Td>
       <Td numeric className="font-mono">
-        {formatNumber(redrive.total)}
+        <span data-tip={leftOutWords(redrive) ?? undefined}>{formatNumber(sizeOf(redrive))}</span>
       </Td>
       <Td className="max-w-72 text-muted">
         <Pace redrive={redrive} />
@@ -112,7 +112,7 @@ function Card({ redrive }: { redrive: RedriveOut }) {
   return (
     <li className="relative grid gap-1.5 rounded-lg border border-line bg-surface p-3">
       <div className="flex items-center justify-between gap-2">
-        <RedriveBadge state={redrive.state} allWent={went(redrive) === redrive.total} />
+        <StateOfRedrive redrive={redrive} />
         <TimeAgo at={redrive.createdAt} className="text-sm whitespace-nowrap text-muted" />
       </div>
       <Link href={`/redrives/${redrive.id}`} className="line-clamp-2 font-medium after:absolute after:inset-0">

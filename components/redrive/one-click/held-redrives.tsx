@@ -5,7 +5,7 @@ import Link from "next/link";
 import { useEffect, useState } from "react";
 import { redriveTitle } from "@/components/redrive/redrive-title";
 import { refusalSummary } from "@/components/redrive/refusal-words";
-import { ActionButton } from "@/components/ui/action-button";
+import { Button } from "@/components/ui/button";
 import { useStatus } from "@/lib/observe/health/status.browser";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import { useRunningRedrives } from "@/lib/redrive/redrives.browser";
@@ -77,9 +77,10 @@ function Held({ redrive, untilMs }: { redrive: RedriveOut; untilMs: number }) {
           </span>
         </>
       )}
-      <ActionButton needs="redrive" size="sm" className="ml-auto" busy={busy} onClick={() => void undo()}>
+      {/* Not an ActionButton: what stops a send works on old data, too. */}
+      <Button needs="redrive" size="sm" className="ml-auto" busy={busy} onClick={() => void undo()}>
         Undo
-      </ActionButton>
+      </Button>
     </li>
   );
 }

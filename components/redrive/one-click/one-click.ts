@@ -2,8 +2,9 @@ import type { QueryClient } from "@tanstack/react-query";
 import { createElement } from "react";
 import { waitWords } from "@/components/guard/approvals/approval-words";
 import { outcomeState, outcomeWords } from "@/components/redrive/one-click/outcome-words";
-import { refusalSentence, refusalSummary } from "@/components/redrive/refusal-words";
+import { acceptedEvents, refusalSentence, refusalSummary } from "@/components/redrive/refusal-words";
 import { failureToast, showToast, type Toast } from "@/components/ui/toast";
+import { pinSelection } from "@/lib/events/selection/pin-selection.shapes";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
@@ -165,10 +166,13 @@ export async function redriveOne(
   }
 }
 
-/** Whether as many of the selection go as its button says, and none is held by an earlier version. */
-async function goesAsShown(select: Selection, count: number): Promise<boolean> {
-  const { eligible, refused } = await previewRedrive({ select, mode: "deliver", lane: "slow" });
-  return eligible === count && (refused["held-by-head"] ?? 0) === 0;
+/**
+ * The selection as it was counted; null = another number goes than its button says, or some are held by earlier versions.
+ * Events that arrive after the count are left out.
+ */
+export async function countedAsShown(select: Selection, count: number): Promise<Selection | null> {
+  const { eligible, refused, cutoff } = await previewRedrive({ select, mode: "deliver", lane: "slow" });
+  return eligible === count && (refused["held-by-head"] ?? 0) === 0 ? pinSelection(select, cutoff) : null;
 }
 
 /**
@@ -189,13 +193,14 @@ export async function redriveAtOnce(
     return null;
   }
   try {
-    if (count !== null && !(await goesAsShown(selection, count))) {
+    const select = count === null ? selection : await countedAsShown(selection, count);
+    if (select === null) {
       on.onAsk();
       return null;
     }
     const accepted = await requestRedrive(client, {
       idempotencyKey: randomKey(),
-      request: { select: selection, mode: "deliver", lane: "slow", canary: "auto", holdMs: HOLD_MS, ...choice },
+      request: { select, mode: "deliver", lane: "slow", canary: "auto", holdMs: HOLD_MS, ...choice },
     });
     const waits = waitWords(accepted.waitsFor);
     if (waits !== null) {
@@ -203,7 +208,7 @@ export async function redriveAtOnce(
       void showToast({ title: `The redrive ${waits}`, detail: "Nothing is sent before.", action: view });
       return accepted;
     }
-    if (accepted.total !== null && accepted.refused >= accepted.total) {
+    if (accepted.total !== null && acceptedEvents({ ...accepted, total: accepted.total }) === 0) {
       void showToast({
         title: "Nothing is sent",
         detail: `Refused: ${refusalSummary(accepted.refusedByReason)}`,

@@ -4,7 +4,7 @@ import { useId, useState } from "react";
 import { RateField } from "@/components/redrive/rate-field";
 import { mendHref } from "@/components/repair/mends/mend-address";
 import { ActionButton } from "@/components/ui/action-button";
-import { LinkButton } from "@/components/ui/button";
+import { Button, LinkButton } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { Checkbox } from "@/components/ui/input";
 import { Panel } from "@/components/ui/panel";
@@ -65,9 +65,9 @@ export function RedriveBraked({ redrive, onCancel }: { redrive: Braked; onCancel
             Mend the failing…
           </LinkButton>
         ) : null}
-        <ActionButton needs="redrive" variant="danger" onClick={onCancel}>
+        <Button needs="redrive" variant="danger" onClick={onCancel}>
           Cancel: give back {plural(redrive.open, "event")}…
-        </ActionButton>
+        </Button>
       </div>
     </Panel>
   );

@@ -2,13 +2,12 @@
 
 import { Ban, Pause, Play } from "lucide-react";
 import Link from "next/link";
-import { went } from "@/components/redrive/progress-segments";
 import { placeWords, redriveTitle } from "@/components/redrive/redrive-title";
 import { StallLine } from "@/components/redrive/stall-line";
+import { StateOfRedrive } from "@/components/redrive/state-of-redrive";
 import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
-import { RedriveBadge } from "@/components/ui/state-badge";
 import { showToast } from "@/components/ui/toast";
 import { underWayWords } from "@/components/ui/under-way-words";
 import { useChangeRedrive } from "@/lib/redrive/redrives.browser";
@@ -42,7 +41,7 @@ export function RedriveHeader({ redrive, onCancel }: { redrive: RedriveOut; onCa
         <h1 className="line-clamp-2 min-w-0 text-xl font-semibold tracking-tight wrap-anywhere" title={redrive.reason}>
           {redriveTitle(redrive)}
         </h1>
-        <RedriveBadge state={redrive.state} allWent={went(redrive) === redrive.total} />
+        <StateOfRedrive redrive={redrive} />
         <span className="text-muted">{redrive.mode === "verify" ? "dry run, sends nothing" : placeWords(redrive)}</span>
         <div className="ml-auto flex gap-2">
           {waitsForTime ? (

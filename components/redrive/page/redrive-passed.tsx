@@ -11,7 +11,7 @@ import { ActionButton } from "@/components/ui/action-button";
 import { ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { Panel } from "@/components/ui/panel";
-import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
+import { plural } from "@/lib/platform/plain/format.pure";
 import { useRedrivePreview } from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 
@@ -48,7 +48,6 @@ export function SendPassed(props: {
     setBusy(false);
     if (sent) onSent?.(sent.id);
   };
-  const changed = preview.data?.changedSince ?? 0;
   const refused = preview.data ? refusalSummary(preview.data.refused) : "";
   return (
     <>
@@ -57,12 +56,6 @@ export function SendPassed(props: {
         {plural(redrive.passed, "event")} passed every check
         {refused === "" ? "." : `; refused now: ${refused}.`}
       </p>
-      {changed > 0 ? (
-        <p className="text-warning">
-          {changed === 1 ? "1 of them has" : `${formatNumber(changed)} of them have`} other bytes now than this dry run
-          checked.
-        </p>
-      ) : null}
       {preview.data && eligible !== 0 ? <ApprovalNotice causes={preview.data.approvalCauses} /> : null}
       <div className="flex flex-wrap gap-2">
         <ActionButton

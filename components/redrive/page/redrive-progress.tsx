@@ -3,7 +3,14 @@
 import { useMemo } from "react";
 import { waitWords } from "@/components/guard/approvals/approval-words";
 import { paceWords, stallWords } from "@/components/redrive/eta-words";
-import { decided, outcomeWords, progressSentence, stayedWords } from "@/components/redrive/progress-segments";
+import {
+  decided,
+  leftOutWords,
+  outcomeWords,
+  progressSentence,
+  sizeOf,
+  stayedWords,
+} from "@/components/redrive/progress-segments";
 import { SegmentedBar, SegmentLegend } from "@/components/redrive/segmented-bar";
 import { Panel } from "@/components/ui/panel";
 import { TimeAbsolute } from "@/components/ui/time-ago";
@@ -23,13 +30,15 @@ export function RedriveProgress({ redrive }: { redrive: RedriveOut }) {
 /** The same within another panel. */
 export function ProgressOf({ redrive }: { redrive: RedriveOut }) {
   const now = useNow();
+  const leftOut = leftOutWords(redrive);
   return (
     <div className="grid gap-3">
       <div className="flex flex-wrap items-baseline gap-x-4 gap-y-1">
         <p className="text-2xl font-semibold">{outcomeWords(redrive)}</p>
         <p className="text-muted">
-          {formatNumber(decided(redrive))} of {formatNumber(redrive.total)} decided
+          {formatNumber(decided(redrive))} of {formatNumber(sizeOf(redrive))} decided
         </p>
+        {leftOut === null ? null : <p className="text-muted">{leftOut}</p>}
         <p className="ml-auto text-muted">{stateWords(redrive, now)}</p>
       </div>
       <Stayed redrive={redrive} />
@@ -37,7 +46,7 @@ export function ProgressOf({ redrive }: { redrive: RedriveOut }) {
       <SegmentLegend counts={redrive} />
       {redrive.canary && redrive.canary.released !== null && redrive.startedAt !== null && !isFinal(redrive.state) ? (
         <p className="text-muted">
-          Canary: {formatNumber(redrive.canary.released)} released of {formatNumber(redrive.total)}
+          Canary: {formatNumber(redrive.canary.released)} released of {formatNumber(sizeOf(redrive))}
           {redrive.canary.waitingUntil && redrive.state === "RUNNING" ? (
             <>
               ; waits until <TimeAbsolute at={redrive.canary.waitingUntil} /> for what comes back
@@ -105,7 +114,7 @@ function stateWords(redrive: RedriveOut, nowMs: number): string {
  * becomes known is read at long intervals, so each change of it is said.
  */
 function Announcement({ redrive }: { redrive: RedriveOut }) {
-  const tenth = redrive.total === 0 ? 0 : Math.floor((decided(redrive) / redrive.total) * 10);
+  const tenth = Math.floor((decided(redrive) / Math.max(1, sizeOf(redrive))) * 10);
   const known = isFinal(redrive.state) ? redrive.confirmed + redrive.bounced : 0;
   // biome-ignore lint/correctness/useExhaustiveDependencies: changes only by tenth, state and what is known at the end
   const text = useMemo(() => `${redrive.state}. ${progressSentence(redrive)}`, [tenth, redrive.state, known]);

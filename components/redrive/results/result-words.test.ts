@@ -8,11 +8,12 @@ const redrive = (change: Partial<Parameters<typeof resultOf>[0]>) => ({
 
 test.each([
   [{ open: 1_000 }, "running", "250 of 1,250 events"],
+  [{ open: 1_000, refused: 240 }, "running", "10 of 1,010 events"],
   [{ state: "DONE" as const, open: 0, delivered: 1_250 }, "ended", "Ended: 1,250 delivered"],
   [
     { state: "DONE" as const, delivered: 40, failed: 3, refused: 2 },
     "failed",
-    "Ended: 40 delivered, 3 failed, 2 refused",
+    "Ended: 40 delivered, 3 failed, 2 left out",
   ],
   [{ state: "CANCELLED" as const, delivered: 4, cancelled: 6 }, "ended", "Cancelled: 4 delivered, 6 cancelled"],
   [
@@ -49,6 +50,6 @@ test("one that was cancelled has ended when its items were given back", () => {
 });
 
 test("one that was taken back in time needs no end", () => {
-  expect(isUndone(redrive({ state: "CANCELLED", cancelled: 3 }))).toBe(true);
+  expect(isUndone(redrive({ state: "CANCELLED", cancelled: 3, refused: 9 }))).toBe(true);
   expect(isUndone(redrive({ state: "CANCELLED", delivered: 1 }))).toBe(false);
 });

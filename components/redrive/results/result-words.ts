@@ -1,3 +1,4 @@
+import { decided, sizeOf } from "@/components/redrive/progress-segments";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import { isStandstill } from "@/lib/redrive/life/stalled.pure";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
@@ -22,11 +23,11 @@ type Counted = Pick<
 
 /** What a followed redrive does, or how it ended: `Ended: 120 delivered, 3 failed`. */
 export function resultOf(redrive: Counted): Result {
-  const { state, total, open, stalled } = redrive;
+  const { state, open, stalled } = redrive;
   if (isFinal(state) && open > 0) return { tone: "running", words: `Cancelling: ${plural(open, "event")} left` };
   if (!isFinal(state)) {
     if (stalled !== null) return { tone: isStandstill(redrive) ? "still" : "running", words: stalled.text };
-    return { tone: "running", words: `${formatNumber(total - open)} of ${plural(total, "event")}` };
+    return { tone: "running", words: `${formatNumber(decided(redrive))} of ${plural(sizeOf(redrive), "event")}` };
   }
   const ended = state === "CANCELLED" ? "Cancelled" : "Ended";
   return { tone: redrive.failed > 0 ? "failed" : "ended", words: `${ended}: ${countWords(redrive)}` };
@@ -36,7 +37,7 @@ function countWords({ mode, delivered, passed, failed, refused, cancelled }: Cou
   const counts: [number, string][] = [
     mode === "verify" ? [passed, "would be sent"] : [delivered, "delivered"],
     [failed, "failed"],
-    [refused, mode === "verify" ? "would be refused" : "refused"],
+    [refused, mode === "verify" ? "would be refused" : "left out"],
     [cancelled, "cancelled"],
   ];
   const said = counts.filter(([count]) => count > 0).map(([count, word]) => `${formatNumber(count)} ${word}`);
@@ -57,6 +58,6 @@ export function groupWords(results: readonly Result[]): string {
 }
 
 /** It was taken back before anything was sent: the person knows. */
-export function isUndone({ state, delivered, failed, refused }: Counted): boolean {
-  return state === "CANCELLED" && delivered + failed + refused === 0;
+export function isUndone({ state, delivered, failed }: Counted): boolean {
+  return state === "CANCELLED" && delivered + failed === 0;
 }

@@ -59,7 +59,6 @@ export function EditReview(props: {
           missing={pressed && missing}
           value={reason}
           onChange={setReason}
-          onSubmit={() => void save()}
         />
         {problems.length > 0 ? (
           <Problems problems={problems} accepted={accepted} onAccept={setAccepted} choice={choice} />

@@ -3,6 +3,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { mustType } from "@/components/events/bulk/bulk-words";
+import { ApprovalNotice } from "@/components/guard/approvals/approval-notice";
 import { idempotencyKeys } from "@/components/redrive/idempotency-keys";
 import { TellField } from "@/components/redrive/tell-choice";
 import { ActionButton } from "@/components/ui/action-button";
@@ -10,20 +11,35 @@ import { ErrorPanel } from "@/components/ui/error-panel";
 import { Checkbox, TextField } from "@/components/ui/input";
 import { ReasonField } from "@/components/ui/reason-field";
 import { followedOperations } from "@/lib/events/bulk/bulk-operations.browser";
+import { pinSelection } from "@/lib/events/selection/pin-selection.shapes";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
+import { type ApprovalCause, approvalCauses } from "@/lib/guard/approvals/approval.pure";
+import { useSettings } from "@/lib/guard/settings/settings.browser";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import { type Counting, startMend } from "@/lib/repair/mends/mends.browser";
 import type { Recipe } from "@/lib/repair/recipes/recipes.shapes";
+import { useSources } from "@/lib/sources/sources.browser";
+
+/** Why a second person must approve the mend, as the server decides it of the same settings. */
+function useApprovalCauses(events: number, names: readonly string[]): ApprovalCause[] {
+  const above = Number(useSettings().data?.items.find(({ name }) => name === "approvalAbove")?.value ?? 0);
+  const marked =
+    useSources().data?.items.filter(({ name, needsApproval }) => needsApproval && names.includes(name)) ?? [];
+  return approvalCauses({ events, above, sources: marked.map(({ name }) => name), targets: [] });
+}
 
 /** The start of the mend: what it would do, the reason, and the typed count of a large one. */
 export function MendApply({
   selection,
   recipe,
+  sources,
   counting: { counts },
   onStarted,
 }: {
   selection: Selection;
+  /** The sources of the events, as far as they are known. */
+  sources: readonly string[];
   recipe: Recipe;
   counting: Counting;
   onStarted: (operationId: string) => void;
@@ -40,6 +56,7 @@ export function MendApply({
   const field = useRef<HTMLTextAreaElement>(null);
   const exact = counts?.kind === "exact";
   const would = counts === null ? null : counts.changed + (breaking ? counts.breaksSchema : 0);
+  const causes = useApprovalCauses(counts?.looked ?? 0, sources);
   const wanted = mustType(exact ? would : null);
   const confirmed = wanted === null || typed.replaceAll(/[\s,.]/g, "").toLowerCase() === wanted;
   const missing = reason.trim() === "";
@@ -50,7 +67,8 @@ export function MendApply({
     setBusy(true);
     setError(null);
     try {
-      const body = { select: selection, recipe, reason: reason.trim(), breaking, ...(tell.length > 0 ? { tell } : {}) };
+      const select = pinSelection(selection, counts?.asOf ?? null);
+      const body = { select, recipe, reason: reason.trim(), breaking, ...(tell.length > 0 ? { tell } : {}) };
       const answer = await startMend(client, body, keyFor(body));
       if (answer.id === null) return;
       followedOperations.follow(answer.id);
@@ -85,7 +103,6 @@ export function MendApply({
         missing={pressed && missing}
         value={reason}
         onChange={setReason}
-        onSubmit={() => void apply()}
       />
       {wanted === null ? null : <TellField tell={tell} onTell={setTell} />}
       {wanted === null ? null : (
@@ -98,11 +115,12 @@ export function MendApply({
           onValue={setTyped}
         />
       )}
+      {would === 0 ? null : <ApprovalNotice causes={causes} done="changed" />}
       <ActionButton needs="edit" variant="primary" type="submit" busy={busy} disabled={exact && would === 0}>
         {exact
           ? would === 0
             ? "It would change nothing"
-            : `Mend ${plural(would ?? 0, "event")}`
+            : `${causes.length > 0 ? "Ask for approval to mend" : "Mend"} ${plural(would ?? 0, "event")}`
           : "Mend all that change"}
       </ActionButton>
     </form>

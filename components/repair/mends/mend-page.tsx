@@ -3,6 +3,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useSearchParams } from "next/navigation";
 import { useDeferredValue, useEffect, useMemo, useState } from "react";
+import { isUndone } from "@/components/events/bulk/bulk-words";
 import { PayloadView } from "@/components/events/payload/payload-view";
 import { Revealable } from "@/components/guard/masking/reveal";
 import { selectionWords } from "@/components/redrive/redrive-title";
@@ -18,6 +19,7 @@ import { Shape } from "@/components/ui/shape";
 import { Skeleton } from "@/components/ui/skeleton";
 import { TextLink } from "@/components/ui/text-link";
 import { useSettled } from "@/components/ui/use-settled";
+import { useBulkOperation } from "@/lib/events/bulk/bulk-operations.browser";
 import type { CountOut, EventDetail } from "@/lib/events/events.shapes";
 import { pushAddress } from "@/lib/events/filter/filter-url.browser";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
@@ -48,6 +50,7 @@ export function MendPage() {
   const [ready, setReady] = useState(false);
   useEffect(() => setReady(true), []);
   const address = useMemo(() => (ready ? readMendAddress(new URLSearchParams(params)) : null), [params, ready]);
+  const mended = useBulkOperation(address?.mend ?? null).data;
   if (address === null) return <PageHeader title="Mend" />;
   const { selection, mend, verify, send } = address;
   const started = (name: "mend" | "verify" | "send") => (id: string | null) =>
@@ -64,7 +67,8 @@ export function MendPage() {
       </>
     );
   }
-  const step = send !== null ? 3 : verify !== null ? 2 : mend !== null ? 1 : 0;
+  const undone = mended !== undefined && isUndone(mended);
+  const step = send !== null ? 3 : undone ? 0 : verify !== null ? 2 : mend !== null ? 1 : 0;
   return (
     <>
       <PageHeader title="Mend" meta={selection === null ? undefined : selectionWords(selection)} />
@@ -72,7 +76,7 @@ export function MendPage() {
       <div className="grid grid-cols-[minmax(0,1fr)] gap-3 px-3 pb-6">
         {mend === null && selection !== null ? <Write selection={selection} onStarted={started("mend")} /> : null}
         {mend === null ? null : (
-          <Panel title="Mended" bodyClassName="p-3">
+          <Panel title={undone ? "Undone" : "Mended"} bodyClassName="p-3">
             <MendProgress
               id={mend}
               verified={verify !== null}
@@ -206,7 +210,14 @@ function Write({ selection, onStarted }: { selection: Selection; onStarted: (ope
         />
       </div>
       {previewed === null ? null : (
-        <Previewed key={times} selection={selection} recipe={previewed} stale={!isCurrent} onStarted={onStarted} />
+        <Previewed
+          key={times}
+          selection={selection}
+          recipe={previewed}
+          sources={"filter" in selection ? (selection.filter.source ?? [...sources]) : [...sources]}
+          stale={!isCurrent}
+          onStarted={onStarted}
+        />
       )}
     </>
   );
@@ -299,6 +310,7 @@ function FirstPayload({ event, of }: { event: EventDetail; of: number }) {
 function Previewed(props: {
   selection: Selection;
   recipe: Recipe;
+  sources: readonly string[];
   /** The recipe was changed after its preview. */
   stale: boolean;
   onStarted: (operationId: string) => void;
@@ -314,7 +326,13 @@ function Previewed(props: {
         {stale ? (
           <p className="text-muted">The recipe was changed: preview it again before it is applied.</p>
         ) : (
-          <MendApply selection={selection} recipe={recipe} counting={counting} onStarted={onStarted} />
+          <MendApply
+            selection={selection}
+            recipe={recipe}
+            sources={props.sources}
+            counting={counting}
+            onStarted={onStarted}
+          />
         )}
       </Panel>
     </div>

@@ -2,21 +2,32 @@
 
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { leftAlone, operationTitle, paceWords, shareWords, undoneText } from "@/components/events/bulk/bulk-words";
+import {
+  awaitsApproval,
+  isUndone,
+  leftAlone,
+  operationTitle,
+  paceWords,
+  shareWords,
+  undoneText,
+} from "@/components/events/bulk/bulk-words";
 import { OperationBar } from "@/components/events/bulk/operation-bar";
 import { takeBack } from "@/components/events/bulk/say-changed";
 import { mendableRefusals } from "@/components/redrive/page/cause-words";
 import { SendPassed } from "@/components/redrive/page/redrive-passed";
 import { ProgressOf } from "@/components/redrive/page/redrive-progress";
+import { sizeOf } from "@/components/redrive/progress-segments";
 import { refusalShort } from "@/components/redrive/refusal-words";
 import { ActionButton } from "@/components/ui/action-button";
 import { Button, buttonClass, LinkButton } from "@/components/ui/button";
+import { CopyButton } from "@/components/ui/copy-button";
 import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
 import { Skeleton } from "@/components/ui/skeleton";
 import { TextLink } from "@/components/ui/text-link";
 import { useSubmit } from "@/components/ui/use-submit";
 import { runs, useBulkOperation } from "@/lib/events/bulk/bulk-operations.browser";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
+import { type ApprovalCause, causeWords } from "@/lib/guard/approvals/approval.pure";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import { itemsExportHref, requestRedrive, useRedrive } from "@/lib/redrive/redrives.browser";
@@ -36,7 +47,7 @@ export function MendProgress({ id, ...next }: { id: string } & NextProps) {
         <>
           <div className="flex flex-wrap items-baseline gap-x-4 gap-y-1">
             <p className="text-lg font-semibold">{undoneText(operation) ?? operationTitle(operation)}</p>
-            {runs(operation) ? (
+            {runs(operation) && !awaitsApproval(operation) ? (
               <p className="text-muted">
                 {shareWords(operation)} · {operation.stalled ?? paceWords(operation)}
               </p>
@@ -51,7 +62,9 @@ export function MendProgress({ id, ...next }: { id: string } & NextProps) {
           ) : null}
           {operation.recipe ? <p className="text-muted wrap-anywhere">{recipeWords(operation.recipe)}</p> : null}
           <p className="text-muted wrap-anywhere">“{operation.reason}”</p>
-          {runs(operation) ? (
+          {awaitsApproval(operation) ? (
+            <Awaits id={id} causes={operation.approval!.causes} />
+          ) : runs(operation) ? (
             <p className="text-muted">You can leave this page: it goes on.</p>
           ) : (
             <Next operation={operation} {...next} />
@@ -61,6 +74,22 @@ export function MendProgress({ id, ...next }: { id: string } & NextProps) {
         <Skeleton className="h-16 w-full" />
       )}
     </div>
+  );
+}
+
+/** Whom to ask, by the link that shows what would change. */
+function Awaits({ id, causes }: { id: string; causes: readonly ApprovalCause[] }) {
+  const path = `/operations/${id}`;
+  return (
+    <p className="flex flex-wrap items-center gap-x-3 gap-y-1">
+      <span className="text-warning">
+        Nothing is changed before a second person approves it: {causes.map(causeWords).join(", ")}.
+      </span>
+      <CopyButton
+        text={typeof window === "undefined" ? path : `${window.location.origin}${path}`}
+        label="the link for them"
+      />
+    </p>
   );
 }
 
@@ -110,17 +139,22 @@ function Next({ operation, verified, sent, onVerify, onAgain }: { operation: Bul
         {again}
       </>
     );
-  if (known !== null && known.changed >= changed && !known.running) return again;
+  if (isUndone(operation)) return again;
   return (
     <>
       {error ? <ErrorPanel error={error} inline title="The dry run was not started" /> : null}
       {known && !undoing ? <NotUndone id={known.id} /> : null}
       <div className="flex flex-wrap items-center gap-2">
-        {verified ? null : (
-          <ActionButton needs="redrive" variant="primary" busy={busy} disabled={undoing} onClick={() => void verify()}>
-            Verify {plural(changed - (known?.changed ?? 0), "mended event")}
-          </ActionButton>
-        )}
+        {/* It stays when it has done its work: Undo would move under the pointer of a second click. */}
+        <ActionButton
+          needs="redrive"
+          variant={verified ? "secondary" : "primary"}
+          busy={busy}
+          disabled={undoing || verified}
+          onClick={() => void verify()}
+        >
+          Verify {plural(changed - (known?.changed ?? 0), "mended event")}
+        </ActionButton>
         <ActionButton
           needs="edit"
           disabled={undoing}
@@ -167,6 +201,9 @@ export function VerifyProgress(props: {
   const read = useRedrive(id);
   const redrive = read.data;
   const over = redrive !== undefined && isFinal(redrive.state);
+  const mended = useBulkOperation(mend).data;
+  if (!sent && mended && isUndone(mended)) return <VoidDryRun id={id} />;
+  const undoing = mended?.undo?.running === true;
   const mendable = mendableRefusals(redrive?.refusedByReason ?? {});
   const mendableOnly = mendable.reduce((sum, [, count]) => sum + count, 0) === redrive?.refused;
   return (
@@ -174,7 +211,7 @@ export function VerifyProgress(props: {
       <ReadError read={read} stale={redrive !== undefined} />
       {redrive ? <ProgressOf redrive={redrive} /> : read.isError ? null : <Skeleton className="h-20 w-full" />}
       {over && !sent && mend !== null ? <MendHeld key={id} mend={mend} redrive={redrive} onVerify={onVerify} /> : null}
-      {over && !sent ? (
+      {over && !sent && !undoing ? (
         redrive.passed > 0 ? (
           <SendPassed redrive={redrive} onSent={onSent} onUndone={() => onSent(null)} />
         ) : (
@@ -214,6 +251,17 @@ export function VerifyProgress(props: {
   );
 }
 
+function VoidDryRun({ id }: { id: string }) {
+  return (
+    <p role="status" className="flex flex-wrap items-baseline gap-x-4 gap-y-1">
+      It checked the mended payloads, and the mend was undone: it does not count any more.
+      <TextLink href={`/redrives/${id}`} className="ml-auto">
+        Details
+      </TextLink>
+    </p>
+  );
+}
+
 /** The redrive of what passed, until its last event is confirmed. */
 export function SendProgress({ id, onAgain }: { id: string; onAgain: () => void }) {
   const read = useRedrive(id);
@@ -232,7 +280,7 @@ export function SendProgress({ id, onAgain }: { id: string; onAgain: () => void 
             </p>
           ) : isFinal(redrive.state) ? (
             <p>
-              {plural(redrive.confirmed, "event")} of {formatNumber(redrive.total)} stayed processed
+              {plural(redrive.confirmed, "event")} of {formatNumber(sizeOf(redrive))} stayed processed
               {redrive.delivered > redrive.confirmed + redrive.bounced
                 ? "; the others are watched until their window ends."
                 : "."}

@@ -1,4 +1,4 @@
-import { type QueryClient, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type QueryClient, skipToken, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { BULK_BEGINS, type BulkKind, type BulkState } from "@/lib/events/bulk/bulk-operation.pure";
 import type {
   BulkOperationChange,
@@ -68,10 +68,13 @@ export function useRunningOperations(some: boolean) {
 }
 
 /** `inBackground`: also while the person looks at another tab. */
-export function useBulkOperation(id: string, { inBackground = false } = {}) {
+export function useBulkOperation(id: string | null, { inBackground = false } = {}) {
   return useQuery<BulkOperationOut, ApiError>({
-    queryKey: keys.operations.detail(id),
-    queryFn: ({ signal }) => fetchJson<BulkOperationOut>(`/api/v1/operations/${encodeURIComponent(id)}`, { signal }),
+    queryKey: keys.operations.detail(id ?? ""),
+    queryFn:
+      id === null
+        ? skipToken
+        : ({ signal }) => fetchJson<BulkOperationOut>(`/api/v1/operations/${encodeURIComponent(id)}`, { signal }),
     refetchInterval: ({ state: { data } }) => (data && !runs(data) && !data.undo?.running ? false : LIVE_MS),
     refetchIntervalInBackground: inBackground,
   });

@@ -7,7 +7,7 @@ import type { Control } from "@/lib/order/controls/control.pure";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { UUID_MAX, UUID_MIN, uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";
 import type { GateFacts } from "@/lib/redrive/gate/gate.pure";
-import { type ItemsOfRedrive, itemsOfRedrive } from "@/lib/redrive/list/item-outcome.sql";
+import { type ItemsOfRedrive, itemsOfRedrive, selectedItems } from "@/lib/redrive/list/item-outcome.sql";
 import { stateOfOutcome } from "@/lib/redrive/states/item-state.pure";
 import { EVENT } from "@/lib/redrive/states/state.sql";
 
@@ -63,11 +63,16 @@ function namedEvents(
 ): [where: string, value: unknown] {
   if ("ids" in selection) return [`e.id = any($${param}::uuid[])`, selection.ids];
   if ("operation" in selection) return [`e.id in (${changedBy(`$${param}`)})`, selection.operation];
-  return [`e.id in (select i.id from ${itemsOfRedrive(`$${param}`)})`, redriveParam(selection)];
+  return [`e.id in (select i.id from ${selectedItems(`$${param}`)})`, redriveParam(selection)];
 }
 
 function redriveParam({ redrive, outcome, result }: ItemsOfRedrive): string {
   return JSON.stringify({ redrive, outcome, result, states: outcome.map(stateOfOutcome) });
+}
+
+/** The selection of what passed a dry run, which takes those events alone that have the checked bytes; null = it is another. */
+export function ofPassed(selection: ScopedSelection): ItemsOfRedrive | null {
+  return "redrive" in selection && selection.outcome.every((outcome) => outcome === "passed") ? selection : null;
 }
 
 /** How many of the selected events of a redrive have other bytes now than it froze. */
@@ -205,7 +210,7 @@ function pageWhere(selection: ScopedSelection): string | null {
   const before = (id: string) => `and ($2::uuid is null or ${id} < $2) order by ${id} desc limit $3`;
   if ("operation" in selection) return `e.id = any(array(${changedBy("$4")} ${before("c.event_id")}))`;
   if (!("redrive" in selection) || selection.sources) return null;
-  return `e.id = any(array(select i.id from ${itemsOfRedrive("$4")} ${before("i.id")}))`;
+  return `e.id = any(array(select i.id from ${selectedItems("$4")} ${before("i.id")}))`;
 }
 
 /** The matching ones of the next events: as many events are read as probably hold a page of matches. */

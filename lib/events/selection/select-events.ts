@@ -1,6 +1,6 @@
 import { unknownOperation } from "@/lib/events/bulk/bulk-operations.read";
 import { readBulkOperationRow } from "@/lib/events/bulk/bulk-operations.write";
-import { type Candidate, countUpTo, readCandidates } from "@/lib/events/selection/candidates.read";
+import { type Candidate, countUpTo, ofPassed, readCandidates } from "@/lib/events/selection/candidates.read";
 import type { ScopedSelection } from "@/lib/guard/viewer/scope.shapes";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
@@ -60,7 +60,10 @@ function nothingSelected(select: ScopedSelection): DomainError {
     });
   }
   if ("redrive" in select) {
-    return new DomainError("empty-selection", `The redrive has no event that is ${select.outcome.join(" or ")} now`, {
+    const now = ofPassed(select)
+      ? "that passed and has no other bytes since"
+      : `that is ${select.outcome.join(" or ")}`;
+    return new DomainError("empty-selection", `The redrive has no event ${now}`, {
       fields: [{ field: "select.outcome", detail: "see its counts with GET /api/v1/redrives/{id}" }],
     });
   }

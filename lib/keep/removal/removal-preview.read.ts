@@ -8,6 +8,7 @@ import { type KeptReason, whyKept } from "@/lib/keep/removal/removal.pure";
 import type { RemovalPreview } from "@/lib/keep/removal/removal.shapes";
 import type { Db } from "@/lib/platform/database/db";
 import { isReadTimeout } from "@/lib/platform/database/retrying";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { EVENT } from "@/lib/redrive/states/state.sql";
 
 /** Time limit of the count: beyond it the preview says that it does not know. */
@@ -21,6 +22,7 @@ export async function previewRemoval(
 ): Promise<RemovalPreview> {
   const selection = await readScopedSelection(db, viewer, "remove", select);
   const { where, values } = compileSelection(selection, nowMs, 2);
+  const cutoff = iso(nowMs);
   try {
     const { rows, holding } = await db.transaction(
       async (tx) => {
@@ -50,7 +52,7 @@ export async function previewRemoval(
       { statementTimeoutMs: COUNT_MS_MAX, readOnly: true },
     );
     const preview: RemovalPreview = {
-      ...{ removable: 0, kept: 0, keptByReason: {}, byStatus: {}, bytes: 0, place },
+      ...{ removable: 0, kept: 0, keptByReason: {}, byStatus: {}, bytes: 0, place, cutoff },
     };
     for (const row of rows) {
       const reason = whyKept(row);
@@ -73,6 +75,6 @@ export async function previewRemoval(
     return preview;
   } catch (error) {
     if (!isReadTimeout(error)) throw error;
-    return { removable: null, kept: null, keptByReason: {}, byStatus: {}, bytes: null, place };
+    return { removable: null, kept: null, keptByReason: {}, byStatus: {}, bytes: null, place, cutoff };
   }
 }

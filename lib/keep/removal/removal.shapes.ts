@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { selectionSchema } from "@/lib/events/selection/selection.shapes";
-import { countsOut, named, nullableNumber, nullableText } from "@/lib/platform/api/schemas.shapes";
+import { countsOut, named, nullableNumber, nullableText, timeOut } from "@/lib/platform/api/schemas.shapes";
 
 export const removalPreviewRequestSchema = named("RemovalPreviewRequest", z.strictObject({ select: selectionSchema }), {
   select: { filter: { source: ["orders"], status: ["IGNORED"] } },
@@ -20,6 +20,8 @@ export const removalPreviewSchema = named(
     bytes: nullableNumber,
     /** Where the archive lies; null = none is configured, and nothing can be removed. */
     place: nullableText,
+    /** Later arrivals are not counted. */
+    cutoff: timeOut,
   }),
   {
     removable: 120,
@@ -28,6 +30,7 @@ export const removalPreviewSchema = named(
     byStatus: { IGNORED: 120, PENDING: 3 },
     bytes: 48_000,
     place: "/var/lib/parkade/archive",
+    cutoff: "2026-11-22T02:45:00.000Z",
   },
 );
 export type RemovalPreview = z.infer<typeof removalPreviewSchema>;

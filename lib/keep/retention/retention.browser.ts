@@ -1,5 +1,10 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { RetentionChange, RetentionOut, RetentionPreview } from "@/lib/keep/retention/retention.shapes";
+import { skipToken, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import type {
+  RetentionChange,
+  RetentionOut,
+  RetentionPeriods,
+  RetentionPreview,
+} from "@/lib/keep/retention/retention.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { keys } from "@/lib/platform/browser/keys.browser";
@@ -19,6 +24,23 @@ export function useRetentionPreview() {
     queryKey: keys.retention.preview,
     queryFn: ({ signal }) => fetchJson<RetentionPreview>("/api/v1/retention/preview", { signal }),
     refetchInterval: POLL_MS,
+  });
+}
+
+/** What would expire by these periods; null = none are asked about. The answer before stays while other periods are counted. */
+export function useRetentionOf(periods: RetentionPeriods | null) {
+  return useQuery<RetentionPreview, ApiError>({
+    queryKey: [...keys.retention.preview, periods],
+    queryFn:
+      periods === null
+        ? skipToken
+        : ({ signal }) =>
+            fetchJson<RetentionPreview>("/api/v1/retention/preview", {
+              method: "POST",
+              body: periods,
+              signal,
+              reads: true,
+            }),
   });
 }
 

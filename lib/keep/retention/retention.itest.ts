@@ -16,6 +16,7 @@ import { restoreArchived } from "@/lib/keep/archive/restore-archived";
 import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import { changeRetention } from "@/lib/keep/retention/change-retention";
 import { runRetention } from "@/lib/keep/retention/expire-events";
+import type { Retention } from "@/lib/keep/retention/retention.pure";
 import { previewRetention, showRetention } from "@/lib/keep/retention/show-retention.read";
 import { readStatus } from "@/lib/observe/health/status.read";
 import { systemClock } from "@/lib/platform/clock";
@@ -86,7 +87,8 @@ const retain = (days: number, rules: { source?: string; errorCode?: string; days
   }));
   return changeRetention(world.deps, { days, rules: named }, viewer);
 };
-const preview = (viewer: Viewer = ADA) => previewRetention(world.db, viewer, Date.now());
+const preview = (viewer: Viewer = ADA, periods: Retention | null = null) =>
+  previewRetention(world.db, viewer, { periods, nowMs: Date.now() });
 
 const ignore = async (eventId: string) =>
   ignoreEvents(world.deps, { select: { ids: await world.idsOf([eventId]) }, reason: "not needed" }, ADA);
@@ -122,6 +124,15 @@ describe("events of a day that is older than they are kept", () => {
     await round(archive, -1);
     await work();
     expect(await stored()).toEqual(["old-ignored", "old-pending", "young"]);
+  });
+
+  test("are counted by other periods before these are in force", async () => {
+    await park("old", 20);
+    expect((await preview()).days).toEqual([]);
+    const rule = (errorCode: string | null) => ({ source: "orders", errorCode, days: 7 });
+    expect((await preview(ADA, { days: 30, rules: [rule(null)] })).days).toMatchObject([{ expires: 1 }]);
+    expect((await preview(ADA, { days: 30, rules: [rule("OTHER")] })).days).toEqual([]);
+    expect((await preview()).days).toEqual([]);
   });
 
   test("are looked at once a day, by whichever worker is first", async () => {

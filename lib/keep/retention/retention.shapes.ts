@@ -21,6 +21,13 @@ const periods = {
   rules: z.array(ruleSchema).check(z.maxLength(RULES_MAX, `at most ${RULES_MAX} rules`)),
 };
 
+/** POST /api/v1/retention/preview: periods that are not in force yet. */
+export const retentionPeriodsSchema = named("RetentionPeriods", z.strictObject(periods), {
+  days: 30,
+  rules: [{ source: "orders", errorCode: null, days: 7 }],
+});
+export type RetentionPeriods = z.infer<typeof retentionPeriodsSchema>;
+
 /** PUT /api/v1/retention: all periods. */
 export const retentionChangeSchema = named(
   "RetentionChange",

@@ -1,6 +1,6 @@
 import { assertMay, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { countDue, countHolding } from "@/lib/keep/retention/due-events.read";
-import { dueBeforeMs } from "@/lib/keep/retention/retention.pure";
+import { dueBeforeMs, type Retention } from "@/lib/keep/retention/retention.pure";
 import { RETENTION_KEY, readRetention } from "@/lib/keep/retention/retention.read";
 import type { RetentionOut, RetentionPreview } from "@/lib/keep/retention/retention.shapes";
 import type { Db, Queryable } from "@/lib/platform/database/db";
@@ -24,13 +24,18 @@ export async function showRetention(db: Queryable, viewer: Viewer, place: string
 /** Time limit of the count: beyond it the preview says that it does not know. */
 const COUNT_MS_MAX = 4_000;
 
-/** What would expire now, of what the viewer sees. */
-export async function previewRetention(db: Db, viewer: Viewer, nowMs: number): Promise<RetentionPreview> {
-  assertMay(viewer, "view");
+/** What would expire now, of what the viewer sees. `periods`: by these, for who may set them; null = by those in force. */
+export async function previewRetention(
+  db: Db,
+  viewer: Viewer,
+  { periods, nowMs }: { periods: Retention | null; nowMs: number },
+): Promise<RetentionPreview> {
+  if (periods === null) assertMay(viewer, "view");
+  else assertMay(viewer, "change-settings", "all");
   try {
     const days = await db.transaction(
       async (tx) => {
-        const retention = await readRetention(tx);
+        const retention = periods ?? (await readRetention(tx));
         const shortest = Math.min(retention.days, ...retention.rules.map((rule) => rule.days));
         const beforeMs = dueBeforeMs(nowMs, shortest);
         const due = await countDue(tx, viewer, { retention, nowMs, beforeMs, source: null, errorCode: null });

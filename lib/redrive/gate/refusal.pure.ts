@@ -12,6 +12,7 @@ export const GATE_REFUSALS = [
   "parked-early",
   "needs-confirmation",
   "not-found",
+  "changed-since",
 ] as const;
 export type GateRefusal = (typeof GATE_REFUSALS)[number];
 
@@ -51,6 +52,7 @@ export const REFUSAL_TEXT: Record<Refusal, string> = {
   "parked-early": "was parked early: its failure is permanent. Repair it, or confirm that this redrive sends it",
   "needs-confirmation": "needs a confirmation, as a rule of admission asks: confirm that this redrive sends it",
   "not-found": "no longer exists",
+  "changed-since": "has other bytes now than the dry run checked: verify it again",
   "payload-unparsable":
     "has a payload that does not parse as its content type. Repair it, or confirm that this redrive sends it as it is",
   "schema-mismatch": "has a payload that does not match the source's JSON Schema",
@@ -76,6 +78,7 @@ export const REFUSAL_FIX: Record<Refusal, string> = {
   "parked-early": "repair it, or confirm in the redrive that it is sent as it is",
   "needs-confirmation": "confirm in the redrive that it is sent",
   "not-found": "leave it out of the selection",
+  "changed-since": "verify it again, and redrive what passes",
   "payload-unparsable":
     "edit the payload so that it is valid JSON in UTF-8, correct its content type, or confirm in the redrive that it is sent as it is",
   "schema-mismatch": "mend the payload, or correct the schema where it is stricter than the consumer",

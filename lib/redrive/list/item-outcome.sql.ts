@@ -23,3 +23,11 @@ export function itemsOfRedrive(param: string): string {
       and ${ITEM_OUTCOME} = any(array(select jsonb_array_elements_text(${param}::jsonb -> 'outcome')))
       and (${param}::jsonb ->> 'result' is null or ${ITEM_CAUSE} = ${param}::jsonb ->> 'result')`;
 }
+
+/**
+ * SQL: those whose events a selection takes. What passed a dry run passed with the bytes that it checked: an event that was
+ * edited, mended or undone since is left out.
+ */
+export function selectedItems(param: string): string {
+  return `${itemsOfRedrive(param)} and not (i.state = ${ITEM.passed} and e.revision <> i.revision)`;
+}

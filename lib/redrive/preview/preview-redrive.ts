@@ -1,8 +1,9 @@
-import { countChangedSince, cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
+import { countChangedSince, cutoffOf, ofPassed, readCandidates } from "@/lib/events/selection/candidates.read";
 import { type ApprovalCause, approvalCauses } from "@/lib/guard/approvals/approval.pure";
 import { markedPlacesOfSources } from "@/lib/guard/approvals/approvals.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { readScopedSelection } from "@/lib/guard/viewer/scope.read";
+import type { ScopedSelection } from "@/lib/guard/viewer/scope.shapes";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import { isReadTimeout } from "@/lib/platform/database/retrying";
@@ -68,7 +69,10 @@ export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest,
   const unknown: UnknownPart[] = [];
   const inTime = <Part>(part: UnknownPart["part"], read: () => Promise<Part>) => knownInTime(unknown, part, read);
   const counts = await countAndSample(deps, { ...request, target }, selected, inTime);
-  const { counted, frozen, sample, earlier, plan } = counts;
+  const { frozen, sample, earlier, plan } = counts;
+  const changedSince =
+    "redrive" in selection ? await inTime("changedSince", () => countChangedSince(deps.db, selection)) : null;
+  const counted = withUnchecked(counts.counted, selection, changedSince);
   if (target !== null) await assertSameKind(deps.db, target, Object.keys(frozen.bySource));
   const sources =
     target === null ? pacesBySource(counted.bySource, paces[request.lane]) : sharesOf(counted.bySource, target);
@@ -93,8 +97,7 @@ export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest,
     kind: total === null ? "estimated" : "exact",
     ratePerSecond: effectiveRate(asked, eligible === null ? all : Object.values(sources)),
     etaMs: times ? null : previewTimeMs(request, eligible, sources, canaryQuietMs),
-    changedSince:
-      "redrive" in selection ? await inTime("changedSince", () => countChangedSince(deps.db, selection)) : null,
+    changedSince,
     approvalCauses: await causesOf(deps, request, { ...frozen, above: approvalAbove, targetId: target?.id ?? null }),
     unknown,
     cutoff: iso(nowMs),
@@ -312,6 +315,17 @@ function holdBack(counted: Tally, held: readonly HeldGroup[]): Tally {
     takeOff(counted.bySource, source, count);
   }
   return counted;
+}
+
+/** What passed a dry run and has other bytes now is not selected: it is counted as refused. */
+function withUnchecked(counted: Counted, selection: ScopedSelection, changedSince: number | null): Counted {
+  if (ofPassed(selection) === null || changedSince === null || changedSince === 0) return counted;
+  const { total, refused } = counted;
+  return {
+    ...counted,
+    total: total === null ? null : total + changedSince,
+    refused: { ...refused, "changed-since": changedSince },
+  };
 }
 
 function takeOff(counts: Record<string, number>, name: string, count: number): void {

@@ -32,6 +32,27 @@ describe("named events", () => {
   });
 });
 
+test.each([5, 2_005])("a reason is asked by what is sent, not by what is selected: 2 of %i", async (selected) => {
+  await world.park(selected);
+  await world.db.run("insert into settings (key, value, updated_by) values ('reasonRequiredAbove', '2', 'ada')");
+  const cool = (sent: number) =>
+    world.db.run(
+      `update dlq_events set cooldown_until = case when id in (select id from dlq_events order by id limit $1)
+         then null else now() + interval '1 hour' end`,
+      [sent],
+    );
+  const request = () =>
+    requestRedrive(
+      world.deps,
+      { request: redriveRequestSchema.parse({ select: { filter: {} }, lane: "main" }), idempotency: null },
+      localViewer("ada"),
+    );
+  await cool(3);
+  await expect(request()).rejects.toMatchObject({ code: "invalid-request", fields: [{ field: "reason" }] });
+  await cool(2);
+  expect(await request()).toMatchObject({ total: selected > 2_000 ? null : selected });
+});
+
 test("a set that grows while it is requested is counted and frozen in one look, so that nothing is cut off", async () => {
   await world.park(1_999);
   const { db } = world.deps;

@@ -1,5 +1,12 @@
 import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
-import { type Candidate, countUpTo, cutoffOf, estimateCandidates } from "@/lib/events/selection/candidates.read";
+import {
+  type Candidate,
+  countChangedSince,
+  countUpTo,
+  cutoffOf,
+  estimateCandidates,
+  ofPassed,
+} from "@/lib/events/selection/candidates.read";
 import { selectEvents } from "@/lib/events/selection/select-events";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { inTransaction } from "@/lib/events/selection/walk-selection";
@@ -16,6 +23,7 @@ import type { Deps } from "@/lib/platform/low-rate-deps";
 import { plural } from "@/lib/platform/plain/format.pure";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import type { Refusal } from "@/lib/redrive/gate/refusal.pure";
 import { insertRedrive, type NewRedrive } from "@/lib/redrive/life/redrive.write";
 import { ringPlan, ringRedrive } from "@/lib/redrive/life/rings";
 import { startOrFinish } from "@/lib/redrive/life/start-redrive";
@@ -25,6 +33,7 @@ import { FREEZE_INLINE_MAX, freezeChunk } from "@/lib/redrive/plan/freeze-chunk"
 import { findEarlier, judgeSelection, type SelectedForRedrive } from "@/lib/redrive/plan/judge-selection";
 import { sliceCount } from "@/lib/redrive/plan/redrive-plan.pure";
 import { countEarlierUpTo } from "@/lib/redrive/preview/earlier-summary.read";
+import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
 import {
   type Brake,
   brakeSchema,
@@ -60,6 +69,7 @@ export async function requestRedrive(
   const nowMs = deps.clock.wallMs();
   const despite = input.request.despite ?? [];
   const selected = { selection, asOfMs: nowMs, cutoff: cutoffOf(selection, nowMs), despite };
+  const sendsOfLarge = await countSendsOfLarge(deps, input.request, selected, viewer);
   const stranded = input.request.earlier === "pass" ? await countStranded(deps, selected) : undefined;
   let slices: number[] | "plan" | null = null;
   let canaried = false;
@@ -68,6 +78,8 @@ export async function requestRedrive(
     // Read once: the events that were counted are the events that are frozen.
     const { candidates, missing } = await selectEvents(tx, selected, FREEZE_INLINE_MAX);
     const named = candidates.length;
+    const passed = ofPassed(selection);
+    const changed = passed !== null && named <= FREEZE_INLINE_MAX ? await countChangedSince(tx, passed) : 0;
     const size = named + (await countTakenAlong(tx, input.request, selected, FREEZE_INLINE_MAX + 1 - named));
     // Earlier versions that are taken along are of the same aggregates, so of the same sources.
     const sources =
@@ -78,12 +90,16 @@ export async function requestRedrive(
     canaried = redrive.canary !== null;
     const frozen =
       size > FREEZE_INLINE_MAX ? leaveToWorker(redrive) : await freezeNow(tx, redrive, { selected, candidates, nowMs });
-    if (input.request.mode === "deliver") await assertRate(tx, redrive.id, input.request.ratePerSecond);
+    if (input.request.mode === "deliver") {
+      const { total, refused } = frozen.answer;
+      await assertReason(tx, input.request, total === null ? (sendsOfLarge ?? size) : total - refused);
+      await assertRate(tx, redrive.id, input.request.ratePerSecond);
+    }
     const { tell } = input.request;
     if (tell && tell.length > 0) await setOperationTells(tx, redrive.id, tell, { viewer, atMs: nowMs });
     // Last: what counts a bounce locks events before it locks the rule of their redrive, and so does this transaction.
     await input.claim?.(tx, redrive.id);
-    countMissing(frozen.answer, missing);
+    countLeftOut(frozen.answer, { "not-found": missing, "changed-since": changed });
     slices = frozen.slices;
     return frozen.answer;
   };
@@ -168,7 +184,6 @@ async function newRedrive(
 ): Promise<StartedRedrive> {
   const expected = size > FREEZE_INLINE_MAX ? await estimateCandidates(tx, selected, size) : size;
   const deliver = request.mode === "deliver";
-  if (deliver) await assertReason(tx, request, selected, size);
   const asked = request.canary === "auto" ? expected > CANARY_ABOVE : request.canary;
   const canary = deliver ? await canaryOf(tx, asked) : null;
   const brake = deliver ? brakeOf(request.brake, canary) : null;
@@ -258,12 +273,28 @@ async function auditRequest(tx: Tx, redrive: NewRedrive, stranded: Stranded | nu
   });
 }
 
-/** Throws DomainError `invalid-request` for a redrive without a reason that is larger than the setting allows. */
-async function assertReason(tx: Tx, request: RedriveRequest, selected: SelectedForRedrive, size: number) {
+/**
+ * How many events a redrive without a reason would send that is too large to be frozen by the request: as its preview counts them.
+ * null = that is not known, or the request freezes it.
+ */
+async function countSendsOfLarge(
+  deps: Deps,
+  request: RedriveRequest,
+  selected: SelectedForRedrive,
+  viewer: Viewer,
+): Promise<number | null> {
+  if (request.reason !== undefined || request.mode === "verify") return null;
+  if ((await countUpTo(deps.db, selected, FREEZE_INLINE_MAX + 1)) <= FREEZE_INLINE_MAX) return null;
+  const { select, mode, lane, target, earlier, despite } = request;
+  const preview = await previewRedrive(deps, { select, mode, lane, target, earlier, despite, sample: false }, viewer);
+  return preview.eligible;
+}
+
+/** Throws DomainError `invalid-request` for a redrive without a reason that sends more than the setting allows. */
+async function assertReason(tx: Tx, request: RedriveRequest, sends: number) {
   if (request.reason !== undefined) return;
   const { reasonRequiredAbove: most } = await readSettings(tx);
-  const count = size > FREEZE_INLINE_MAX && most >= size ? await countUpTo(tx, selected, most + 1) : size;
-  if (count <= most) return;
+  if (sends <= most) return;
   const detail = `say why: a redrive of more than ${most} events needs a reason`;
   throw new DomainError("invalid-request", `reason: ${detail}`, { fields: [{ field: "reason", detail }] });
 }
@@ -302,11 +333,11 @@ function brakeOf(asked: RedriveRequest["brake"], canary: Canary | null): Brake |
   return { ...initial, ratio: canary.stopAtFailureRatio, window: Math.max(canary.window, initial.minSample) };
 }
 
-/** Missing events are in the answer only: a manifest has no row for an event that does not exist. */
-function countMissing(answer: RedriveAnswer, missing: number): void {
-  if (missing === 0) return;
-  answer.refused += missing;
-  answer.refusedByReason = { ...answer.refusedByReason, "not-found": missing };
+/** What was not selected is in the answer only: the manifest has no row for it. */
+function countLeftOut(answer: RedriveAnswer, counts: Partial<Record<Refusal, number>>): void {
+  const leftOut = Object.entries(counts).filter(([, count]) => count > 0);
+  answer.refused += leftOut.reduce((sum, [, count]) => sum + count, 0);
+  answer.refusedByReason = { ...answer.refusedByReason, ...Object.fromEntries(leftOut) };
 }
 
 function leaveToWorker({ id, state, holdUntil }: StartedRedrive): Frozen {

@@ -6,6 +6,7 @@ import { exportRedriveItems, listRedriveItems, readRedriveCauses } from "@/lib/r
 import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
 import { previewRequestSchema } from "@/lib/redrive/preview/redrive-preview.shapes";
 import type { RedriveRequest } from "@/lib/redrive/request/redrive-request.shapes";
+import { editEvent } from "@/lib/repair/revisions/revise-event";
 import { deadLetter } from "@/lib/testing/letters";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
@@ -102,6 +103,34 @@ describe("the events of a redrive by outcome", () => {
     await expect.poll(async () => (await world.redrive(sent)).state).toBe("RUNNING");
     expect(await world.redrive(sent)).toMatchObject({ total: 2_150, refused: 0 });
     expect(await world.statuses()).toMatchObject({ PENDING: 50 });
+  });
+
+  test("that passed a dry run go with the bytes that it checked, or not at all", async () => {
+    await world.park(3);
+    await world.worker();
+    const { id } = await world.request({ mode: "verify" });
+    expect(await world.ended(id)).toMatchObject({ passed: 3 });
+    const edit = async (eventId: string) => {
+      const [event] = await world.idsOf([eventId]);
+      await editEvent(world.deps, { id: event!, base: 1, text: "{}", reason: "mended", headersMax: 9 }, viewer);
+    };
+    await edit("event-0001");
+    const passed = { redrive: id, outcome: ["passed" as const] };
+    const refused = { "changed-since": 1 };
+    expect(await preview(passed)).toMatchObject({ total: 3, eligible: 2, refused, changedSince: 1 });
+    const sent = await world.request({ select: passed });
+    expect(sent).toMatchObject({ total: 2, refused: 1, refusedByReason: refused });
+    expect(await world.ended(sent.id)).toMatchObject({ total: 2, delivered: 2 });
+    expect(await world.statuses()).toEqual({ PENDING: 1, REDRIVEN: 2 });
+
+    const { id: again } = await world.request({ mode: "verify", select: { filter: { status: ["PENDING"] } } });
+    expect(await world.ended(again)).toMatchObject({ passed: 1 });
+    const [event] = await world.idsOf(["event-0001"]);
+    await editEvent(world.deps, { id: event!, base: 2, text: "[]", reason: "undone", headersMax: 9 }, viewer);
+    await expect(world.request({ select: { ...passed, redrive: again } })).rejects.toMatchObject({
+      code: "empty-selection",
+      message: expect.stringContaining("other bytes"),
+    });
   });
 
   test("of a redrive that does not exist are refused", async () => {

@@ -17,7 +17,8 @@ import { useEventDetail } from "@/lib/events/events.browser";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { eventsHref, withPart } from "@/lib/events/filter/filter-read.browser";
 import type { GroupDetail } from "@/lib/events/groups/groups.shapes";
-import { formatNumber, plural, shortenId, visible } from "@/lib/platform/plain/format.pure";
+import { formatNumber, shortenId, visible } from "@/lib/platform/plain/format.pure";
+import { pastWords } from "./past-words";
 
 const AcknowledgeDialog = lazily(() => import("@/components/observe/alerts/acknowledge-dialog"), "AcknowledgeDialog");
 
@@ -85,15 +86,6 @@ export function Fact({ name, children }: { name: string; children: ReactNode }) 
   );
 }
 
-const WHAT: Record<NonNullable<GroupDetail["past"]>[number]["what"], string> = {
-  redrive: "redriven",
-  ignored: "ignored",
-  released: "released",
-  mended: "mended",
-  edited: "edited",
-  confirmed: "confirmed",
-};
-
 /** What was redriven, mended or ignored of the group before, when and by whom. */
 export function Past({ past, events }: { past: GroupDetail["past"]; events: number }) {
   return (
@@ -107,14 +99,7 @@ export function Past({ past, events }: { past: GroupDetail["past"]; events: numb
             className="grid gap-0.5 border-line px-3 py-1.5 not-first:border-t"
           >
             <span className="flex flex-wrap items-baseline gap-x-2">
-              <span>
-                {plural(entry.events, "event")} {WHAT[entry.what]} by {entry.by}
-              </span>
-              {entry.delivered === null ? null : (
-                <span className="text-muted">
-                  {formatNumber(entry.delivered)} delivered, {formatNumber(entry.failed ?? 0)} failed
-                </span>
-              )}
+              <span>{pastWords(entry)}</span>
               <OperationLink entry={entry} />
               <TimeAgo at={entry.at} className="ml-auto text-sm whitespace-nowrap text-muted" />
             </span>

@@ -1,10 +1,18 @@
 import { handle } from "@/app/_server/handle";
-import { retentionPreviewSchema } from "@/lib/keep/retention/retention.shapes";
+import { retentionPeriodsSchema, retentionPreviewSchema } from "@/lib/keep/retention/retention.shapes";
 import { previewRetention } from "@/lib/keep/retention/show-retention.read";
 
 export const GET = handle({
   id: "previewRetention",
   summary: "What expires when a worker looks now",
   answer: retentionPreviewSchema,
-  run: ({ deps, viewer, nowMs }) => previewRetention(deps.db, viewer, nowMs),
+  run: ({ deps, viewer, nowMs }) => previewRetention(deps.db, viewer, { periods: null, nowMs }),
+});
+
+export const POST = handle({
+  id: "previewRetentionChange",
+  summary: "What would expire by other periods",
+  body: retentionPeriodsSchema,
+  answer: retentionPreviewSchema,
+  run: ({ deps, body, viewer, nowMs }) => previewRetention(deps.db, viewer, { periods: body, nowMs }),
 });

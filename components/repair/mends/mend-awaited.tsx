@@ -1,0 +1,28 @@
+"use client";
+
+import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
+import { pinSelection } from "@/lib/events/selection/pin-selection.shapes";
+import type { Selection } from "@/lib/events/selection/selection.shapes";
+import { REDACTED } from "@/lib/guard/redaction/redact.pure";
+import { useRefusal } from "@/lib/guard/viewer/me.browser";
+import { useMendCounts } from "@/lib/repair/mends/mends.browser";
+import type { Recipe } from "@/lib/repair/recipes/recipes.shapes";
+import { askedSelection } from "./asked-selection";
+import { MendPreview } from "./mend-preview";
+
+/** What a mend that waits for approval would do: the preview that its requester saw, made again for who approves. */
+export function MendAwaited({ operation }: { operation: BulkOperationOut }) {
+  const { recipe, selection, createdAt } = operation;
+  const refusal = useRefusal("edit");
+  const select = askedSelection(selection);
+  if (select === null || recipe === null || recipe.kind === "merge-patch" || recipe.kind === "jsonata") return null;
+  if (refusal !== null) return <p className="text-muted">The preview is not shown: {refusal}</p>;
+  if (JSON.stringify(recipe).includes(REDACTED)) {
+    return <p className="text-muted">The preview is not shown: values of the recipe are masked for you.</p>;
+  }
+  return <Previewed select={pinSelection(select, createdAt)} recipe={recipe} />;
+}
+
+function Previewed({ select, recipe }: { select: Selection; recipe: Recipe }) {
+  return <MendPreview select={select} recipe={recipe} counting={useMendCounts(select, recipe)} />;
+}

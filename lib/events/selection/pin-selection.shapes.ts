@@ -1,0 +1,30 @@
+import { resolveInstant } from "@/lib/events/filter/filter-params.shapes";
+
+const STARTS = ["from", "failedFrom"] as const;
+
+type Window = { from?: string; to?: string; failedFrom?: string; failedTo?: string };
+
+/**
+ * The selection with its windows fixed at the moment of a count or a preview, so that what is confirmed is what was counted: later
+ * arrivals are left out, and relative times do not move while a person reads and types. Every change of a filtered set goes
+ * through it. Other selections have no window.
+ *
+ * @param cutoff ISO 8601, of the count; null = nothing was counted, and the moment of the request decides
+ */
+export function pinSelection<Selected extends object>(selection: Selected, cutoff: string | null): Selected {
+  if (cutoff === null || !("filter" in selection)) return selection;
+  // `to` is exclusive, and the count had the millisecond of the cutoff.
+  const cutoffMs = Date.parse(cutoff) + 1;
+  const filter: Window = { ...(selection.filter as Window) };
+  filter.to = pinned(filter.to ?? "now", cutoffMs, true);
+  if (filter.failedTo !== undefined) filter.failedTo = pinned(filter.failedTo, cutoffMs, false);
+  for (const name of STARTS) if (filter[name] !== undefined) filter[name] = pinned(filter[name], cutoffMs, false);
+  return { ...selection, filter };
+}
+
+/** An end after the cutoff would include later arrivals. The server refuses a text that is no instant. */
+function pinned(instant: string, cutoffMs: number, isEnd: boolean): string {
+  const ms = resolveInstant(instant, cutoffMs);
+  if (ms === null) return instant;
+  return new Date(isEnd ? Math.min(ms, cutoffMs) : ms).toISOString();
+}
