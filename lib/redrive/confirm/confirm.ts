@@ -1,3 +1,4 @@
+import { BULK_EFFECT } from "@/lib/events/bulk/bulk-operation.pure";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { endAggregateFailures } from "@/lib/order/aggregate-failures.write";
 import type { Tx } from "@/lib/platform/database/db";
@@ -37,19 +38,20 @@ export async function confirmOvertaking(
       const nowMs = deps.clock.wallMs();
       const ids = events.map(({ id }) => id);
       const moved = await confirmWithin(tx, ids, { by: consumer, nowMs });
-      if (moved.length === 0) return;
-      await appendAudit(tx, {
-        actor: "worker",
-        action: "event.confirmed",
-        subjectKind: "event",
-        subjectId: moved.length === 1 ? moved[0]!.id : null,
-        reason: `processed by ${consumer}`,
-        before: { confirmed: false },
-        after: { confirmed: true },
-        count: moved.length,
-        atMs: nowMs,
-        eventIds: moved.map(({ id }) => id),
-      });
+      for (const [status, of] of Map.groupBy(moved, ({ from }) => from)) {
+        await appendAudit(tx, {
+          actor: "worker",
+          action: BULK_EFFECT.confirm.action,
+          subjectKind: "event",
+          subjectId: of.length === 1 ? of[0]!.id : null,
+          reason: `processed by ${consumer}`,
+          before: { status, confirmed: false },
+          after: BULK_EFFECT.confirm.after,
+          count: of.length,
+          atMs: nowMs,
+          eventIds: of.map(({ id }) => id),
+        });
+      }
     });
   }
 }
