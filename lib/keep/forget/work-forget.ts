@@ -1,4 +1,3 @@
-import { inTransaction } from "@/lib/events/selection/walk-selection";
 import { appendAudit, appendSubjects } from "@/lib/guard/audit/audit.write";
 import { countReplaced } from "@/lib/keep/archive/leftovers.write";
 import { removeLeftovers } from "@/lib/keep/archive/remove-leftovers";
@@ -32,6 +31,7 @@ import { rewriteObject } from "@/lib/keep/forget/rewrite-object";
 import { endNamedControls, forgetMessages, forgetNamedKeys, replaceTraces } from "@/lib/keep/forget/traces.write";
 import { readHoldingLater, readParkedBehind } from "@/lib/keep/removal/held-tails.read";
 import type { Tx } from "@/lib/platform/database/db";
+import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { lockEvents } from "@/lib/redrive/run/store/fence.write";

@@ -2,6 +2,7 @@ import { BULK_EFFECT } from "@/lib/events/bulk/bulk-operation.pure";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { endAggregateFailures } from "@/lib/order/aggregate-failures.write";
 import type { Tx } from "@/lib/platform/database/db";
+import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/deps";
 import { announceConfirmed } from "@/lib/redrive/confirm/announce-confirmed";
 import { confirmEvents, findOvertaking } from "@/lib/redrive/confirm/confirm-events.write";
@@ -34,7 +35,7 @@ export async function confirmOvertaking(
   if (ended.length === 0) return;
   const found = await findOvertaking(deps.db, redriveId, ended);
   for (const [consumer, events] of Map.groupBy(found, (event) => event.consumer)) {
-    await deps.db.transaction(async (tx) => {
+    await inTransaction(deps.db, async (tx) => {
       const nowMs = deps.clock.wallMs();
       const ids = events.map(({ id }) => id);
       const moved = await confirmWithin(tx, ids, { by: consumer, nowMs });

@@ -8,7 +8,7 @@ import type { AdmissionRecord } from "@/lib/intake/admission/admission.pure";
 import { readRulesInForce } from "@/lib/intake/admission/admission-rules.read";
 import { holdsRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import type { Db, Tx } from "@/lib/platform/database/db";
-import { retrying } from "@/lib/platform/database/retrying";
+import { inTransaction, retrying } from "@/lib/platform/database/retrying";
 
 /** Events of one transaction, with their stacks. */
 const EVENTS_MAX = 250;
@@ -39,7 +39,7 @@ type OldGroup = {
 export async function regroupEvents(db: Db, { turns = TURNS } = {}): Promise<number> {
   let moved = 0;
   for (let turn = 0; turn < turns; turn++) {
-    const n = await retrying(() => db.transaction(regroupSome), { pause: db.pause });
+    const n = await inTransaction(db, regroupSome);
     if (n === null) break;
     moved += n;
   }
