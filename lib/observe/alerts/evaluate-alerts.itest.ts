@@ -13,6 +13,7 @@ import { addAlertRule, changeAlertRule, removeAlertRule } from "@/lib/observe/al
 import type { AlertMessage } from "@/lib/observe/channels/alert-message.pure";
 import { addChannel } from "@/lib/observe/channels/change-channel";
 import { channelRequestSchema } from "@/lib/observe/channels/channels.shapes";
+import { silenceChannels } from "@/lib/observe/channels/channels.write";
 import { readStatus } from "@/lib/observe/health/status.read";
 import { beginMaintenance, endMaintenance } from "@/lib/observe/maintenance/change-maintenance";
 import { readMetrics } from "@/lib/observe/metrics/metrics.read";
@@ -434,6 +435,20 @@ describe("evaluations", () => {
       await world.db.run(`update source_consumers set at = at - interval '${minutes} minutes'`);
       expect(await evaluate()).toMatchObject({ fired: 1 });
     });
+  });
+
+  test("of a store that was restored begin at once, and notify of what fires once its channels are on again", async () => {
+    await onlyRule({ kind: "size", above: 2, perSource: true });
+    await channel("ops");
+    await world.park(3);
+    await evaluate();
+    // The backup was made in the midst of an evaluation, of which another store has told.
+    await world.db.run("update alert_evaluation set finished_at = null, seen_at = now() - interval '1 hour'");
+    await world.db.transaction(silenceChannels);
+    expect(await evaluate()).toMatchObject({ messages: 0 });
+    await world.db.run("update alert_channels set enabled = true");
+    expect(await evaluate()).toMatchObject({ messages: 1 });
+    expect(await events()).toEqual(["fired"]);
   });
 
   test("that are not stored for a minute are on /readyz and in the strip, as is a rule that cannot be evaluated", async () => {
