@@ -31,12 +31,12 @@ async function opened(env: Record<string, string> = {}): Promise<TestConsole> {
   return console;
 }
 
-const beat = (console: TestConsole) =>
-  writeHeartbeat(console.deps.db, {
-    id: uuidv7(1),
-    startedAtMs: 1,
-    info: { running: [], targets: {}, bucket: null } as never,
-  });
+/** As a worker that has run for long and has just evaluated the alert rules. */
+async function beat(console: TestConsole): Promise<void> {
+  const info = { running: [], targets: {}, bucket: null } as never;
+  await writeHeartbeat(console.deps.db, { id: uuidv7(1), startedAtMs: 1, info });
+  await console.deps.db.run("update alert_evaluation set stored_at = now()");
+}
 
 /** The checks that fail, by name; the answers of one second are the same. */
 async function unfit(): Promise<{ status: number; failing: Record<string, string> }> {
@@ -55,6 +55,14 @@ describe("/readyz", () => {
     await expect.poll(unfit, readyAgain).toEqual({ status: 200, failing: {} });
     await console.deps.db.run("update worker_heartbeats set seen_at = now() - interval '20 s'");
     await expect.poll(unfit, readyAgain).toMatchObject({ status: 503, failing: { worker: expect.anything() } });
+  });
+
+  test("says that no alerts are evaluated, and stays ready: people must reach the console", async () => {
+    const console = await opened();
+    await beat(console);
+    await console.deps.db.run("update alert_evaluation set stored_at = now() - interval '61 s'");
+    const alerts = expect.stringMatching(/^no alert rule has been evaluated since .*: nobody is notified$/);
+    expect(await unfit()).toEqual({ status: 200, failing: { alerts } });
   });
 
   test("asks its dependencies once for all who ask within a second", async () => {

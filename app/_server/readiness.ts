@@ -1,6 +1,7 @@
 import type { Deps } from "@/app/_server/deps";
 import { assertRoom } from "@/lib/intake/room/measure-room";
 import { readArchiveFault } from "@/lib/keep/removal/archive-fault.read";
+import { readAlertFault } from "@/lib/observe/alerts/alerts.read";
 import { probeWrite, readMigrations, readWorkersAlive } from "@/lib/observe/health/readiness.write";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { CachePolicy } from "@/lib/retry/cache/response-cache";
@@ -8,7 +9,7 @@ import type { CachePolicy } from "@/lib/retry/cache/response-cache";
 type ReadyCheck = { ok: boolean; detail: string };
 export type Readiness = {
   ready: boolean;
-  checks: Record<"store" | "queue" | "migrations" | "worker" | "intake" | "archive", ReadyCheck>;
+  checks: Record<"store" | "queue" | "migrations" | "worker" | "intake" | "archive" | "alerts", ReadyCheck>;
 };
 type ReadinessDeps = Pick<Deps, "db" | "lane" | "clock">;
 
@@ -19,14 +20,15 @@ export const READINESS_KEPT: CachePolicy = { entriesMax: 1, ttlMs: 1_000, staleM
 
 /**
  * Whether Parkade does its work: store and queue take writes, migrations are applied, a worker lives. Never rejects. Parkade
- * without room for events is ready, and one whose archive fails: people must reach the console to do something about it.
+ * without room for events is ready, one whose archive fails and one that evaluates no alerts: people must reach the console to
+ * do something about it.
  */
 export async function readiness(deps: ReadinessDeps & Pick<Deps, "readiness">): Promise<Readiness> {
   return (await deps.readiness.through("", () => askAll(deps))).value;
 }
 
 async function askAll(deps: ReadinessDeps): Promise<Readiness> {
-  const [store, queue, migrations, worker, intake, archive] = await Promise.all([
+  const [store, queue, migrations, worker, intake, archive, alerts] = await Promise.all([
     check(deps, async () => {
       await probeWrite(deps.db);
       return "PostgreSQL takes writes";
@@ -55,10 +57,15 @@ async function askAll(deps: ReadinessDeps): Promise<Readiness> {
       if (fault !== null) throw new DomainError("archive-unavailable", fault);
       return "no removal stands still";
     }),
+    check(deps, async () => {
+      const fault = await readAlertFault(deps.db);
+      if (fault !== null) throw new DomainError("store-unavailable", fault);
+      return "all alert rules are evaluated";
+    }),
   ]);
   return {
     ready: store.ok && queue.ok && migrations.ok && worker.ok,
-    checks: { store, queue, migrations, worker, intake, archive },
+    checks: { store, queue, migrations, worker, intake, archive, alerts },
   };
 }
 

@@ -34,7 +34,7 @@ it.each([
 describe("problems in the status strip", () => {
   const well = {
     worker: { alive: 2, lastSeenAt: null },
-    trouble: { openBreakers: [], failingSources: [], archive: null },
+    trouble: { openBreakers: [], failingSources: [], archive: null, alerts: null },
   };
 
   it("is nothing when all is well, or when it is not known", () => {
@@ -49,6 +49,7 @@ describe("problems in the status strip", () => {
         openBreakers: ["orders.slow", "orders"],
         failingSources: ["billing"],
         archive: "s3://x does not answer",
+        alerts: "no alert rule has been evaluated since 03:00: nobody is notified",
       },
     };
     expect(problemsOf(status)).toEqual([
@@ -56,6 +57,11 @@ describe("problems in the status strip", () => {
       { key: "breakers", words: "breaker open: orders.slow and 1 more", href: "/targets" },
       { key: "sources", words: "source fails: billing", href: "/sources" },
       { key: "archive", words: "the archive fails: nothing is removed", href: "/operations" },
+      {
+        key: "alerts",
+        words: "no alert rule has been evaluated since 03:00: nobody is notified",
+        href: "/alerts",
+      },
     ]);
   });
 });

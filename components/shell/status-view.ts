@@ -33,16 +33,16 @@ export function approvalsShown(
   return status.approvalsWaiting ? { count: status.approvalsWaiting, what: "approval" } : null;
 }
 
-export type StatusProblem = { key: string; words: string; href: "/targets" | "/sources" | "/operations" };
+export type StatusProblem = { key: string; words: string; href: "/targets" | "/sources" | "/operations" | "/alerts" };
 
 function named(names: readonly string[]): string {
   return names.length === 1 ? names[0]! : `${names[0]} and ${names.length - 1} more`;
 }
 
-/** The problems that stop events from being sent, parked or archived, each with the page that can solve it. */
+/** The problems that stop events from being sent, parked or archived, or people from being notified, each with the page that can solve it. */
 export function problemsOf(status: Pick<StatusOut, "trouble" | "worker">): StatusProblem[] {
   const problems: StatusProblem[] = [];
-  const { openBreakers = [], failingSources = [], archive = null } = status.trouble ?? {};
+  const { openBreakers = [], failingSources = [], archive = null, alerts = null } = status.trouble ?? {};
   if (status.worker?.alive === 0)
     problems.push({ key: "worker", words: "no worker runs: nothing is sent", href: "/targets" });
   if (openBreakers.length > 0) {
@@ -53,5 +53,6 @@ export function problemsOf(status: Pick<StatusOut, "trouble" | "worker">): Statu
   }
   if (archive !== null)
     problems.push({ key: "archive", words: "the archive fails: nothing is removed", href: "/operations" });
+  if (alerts !== null) problems.push({ key: "alerts", words: alerts, href: "/alerts" });
   return problems;
 }

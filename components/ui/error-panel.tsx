@@ -20,8 +20,6 @@ const TITLES: Partial<Record<ApiErrorCode, string>> = {
   internal: "Something broke on the server",
 };
 
-const READ_TIMEOUT_HINT = "Narrow the time window or add a filter; what is shown elsewhere is not affected.";
-
 /** The error of a failed read, above the rows that an earlier read has left (`stale`) or in their place. */
 export function ReadError(props: {
   read: { isError: boolean; error: unknown; refetch: () => unknown };
@@ -63,7 +61,6 @@ export function ErrorPanel(props: {
         {repeated ? null : (
           <p className="max-h-40 overflow-y-auto wrap-anywhere text-muted">
             {api ? api.detail : "An unexpected error happened in this page."}
-            {api?.code === "read-timeout" ? ` ${READ_TIMEOUT_HINT}` : null}
           </p>
         )}
         {api && api.fields.length > 0 ? (

@@ -7,6 +7,7 @@ import { deleteSkips, insertSkip } from "@/lib/order/skips.write";
 import { readTail, readTailEvent, type TailEvent } from "@/lib/order/tails/tails.read";
 import type { TailOut } from "@/lib/order/tails/tails.shapes";
 import type { Tx } from "@/lib/platform/database/db";
+import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
@@ -20,7 +21,7 @@ type SkipInput = { id: string; reason: string };
  */
 export async function skipHead(deps: SkipDeps, { id, reason }: SkipInput, viewer: Viewer): Promise<TailOut> {
   const atMs = deps.clock.wallMs();
-  return deps.db.transaction(async (tx) => {
+  return inTransaction(deps.db, async (tx) => {
     const event = await lockedEvent(tx, viewer, id);
     if (event.skipped) return readTail(tx, viewer, id);
     await assertHead(tx, id, event);
@@ -35,7 +36,7 @@ export async function skipHead(deps: SkipDeps, { id, reason }: SkipInput, viewer
 /** Lets the event hold the later versions again. Changes nothing when it was not skipped. Throws DomainError `unknown-event`. */
 export async function undoSkip(deps: SkipDeps, { id, reason }: SkipInput, viewer: Viewer): Promise<TailOut> {
   const atMs = deps.clock.wallMs();
-  return deps.db.transaction(async (tx) => {
+  return inTransaction(deps.db, async (tx) => {
     const event = await lockedEvent(tx, viewer, id);
     await deleteSkips(tx, [id]);
     const after = { skipped: false, version: event.version };

@@ -1,10 +1,14 @@
 import type { Queryable } from "@/lib/platform/database/db";
+import { isWithin } from "@/lib/platform/database/moments.sql";
 import { iso, isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { CONSUMER_STATES, type ConsumerPart, type ConsumerWord } from "@/lib/sources/source-mode.pure";
 import type { SourceConsumerOut, SourceOut } from "@/lib/sources/sources.shapes";
 
 /** A worker reports every two seconds. After this time without a report it no longer counts. */
-export const CONSUMER_LOST_S = 10;
+const CONSUMER_LOST_S = 10;
+
+/** SQL over `c`, a row of source_consumers: its worker reports. */
+export const CONSUMER_IS_LIVE = isWithin("c.at", `interval '${CONSUMER_LOST_S} s'`);
 
 type Row = {
   sourceId: string;
@@ -28,7 +32,7 @@ type Row = {
 export async function readConsumers(db: Queryable, sourceIds: readonly string[]): Promise<Map<string, Row[]>> {
   const rows = await db.query<Row>(
     `select c.source_id as "sourceId", c.worker, c.state, c.since as "sinceMs", c.at as "atMs", c.mode_at = s.mode_at as obeys,
-            c.at > now() - interval '${CONSUMER_LOST_S} s' as live, c.lag, c.parked, c.rate_per_second as "ratePerSecond",
+            ${CONSUMER_IS_LIVE} as live, c.lag, c.parked, c.rate_per_second as "ratePerSecond",
             c.last_error as "lastError", c.last_error_at as "lastErrorAtMs", c.recovered_at as "recoveredAtMs",
             c.retry_at as "retryAtMs", c.parts, c.part_count as "partCount"
        from source_consumers c join sources s on s.id = c.source_id

@@ -1,5 +1,5 @@
 import type { Db, Tx } from "@/lib/platform/database/db";
-import { CONSUMER_LOST_S } from "@/lib/sources/source-consumers.read";
+import { CONSUMER_IS_LIVE } from "@/lib/sources/source-consumers.read";
 import type { ConsumerPart, ConsumerWord } from "@/lib/sources/source-mode.pure";
 
 export type ConsumerReport = {
@@ -78,7 +78,7 @@ export async function pauseDrained(tx: Tx, source: { id: string; modeAt: string;
               'empty after a drain')
       where id = $1 and mode = 'draining' and mode_at = $2::timestamptz
         and not exists (select 1 from source_consumers c
-                         where c.source_id = s.id and c.at > now() - interval '${CONSUMER_LOST_S} s'
+                         where c.source_id = s.id and ${CONSUMER_IS_LIVE}
                            and (c.state <> 'drained' or c.mode_at <> s.mode_at))
      returning mode_reason as reason`,
     [source.id, source.modeAt, source.by],

@@ -122,6 +122,9 @@ export async function auditGaps(db: Db): Promise<unknown[]> {
       from (${LISTED}) l full join (${NAMED}) n using (event_id, entry_id)
      where l is null or n is null group by entry_id
     union all
+    select 'a confirmation without its state', a.id, a.after ->> 'status', null, null
+      from audit_entries a where a.action = 'event.confirmed' and a.after ->> 'status' is distinct from 'REDRIVEN'
+    union all
     select 'parked', e.id, e.status, e.bounces, count(a.id)
       from dlq_events e
       left join subjects s on s.event_id = e.id

@@ -18,10 +18,12 @@ let respond: (response: ServerResponse, call: Asked) => void;
 let url: string;
 let check: OwnerCheck;
 let underWay = 0;
+let authorization: string | undefined;
 let mostUnderWay = 0;
 const server = createServer(async (request, response) => {
   mostUnderWay = Math.max(mostUnderWay, ++underWay);
   response.on("close", () => underWay--);
+  authorization = request.headers.authorization;
   let raw = "";
   for await (const chunk of request.setEncoding("utf8")) raw += chunk;
   const call = { ...(JSON.parse(raw) as Asked), raw };
@@ -67,6 +69,17 @@ describe("a check call", () => {
     expect(asked.map(({ events }) => events.length)).toEqual([100, 100, 100, 100, 100, 100, 100, 30]);
     expect(mostUnderWay).toBeLessThanOrEqual(2);
     expect(asked[0]!.raw).toContain('"payload":{"amount": 12345678901234567890}');
+  });
+
+  test.each([
+    ["pa%24s", "pa$s"],
+    ["100%", "100%"],
+  ])("signs in with the password of its address, also one with a bare %%: %s", async (given, meant) => {
+    await check.close();
+    url = url.replace("user:pass@", `user:${given}@`);
+    check = open();
+    expect(await check.ask([event("a")], never)).toEqual([{ take: true }]);
+    expect(authorization).toBe(`Basic ${Buffer.from(`user:${meant}`).toString("base64")}`);
   });
 
   test("keeps no masked value that its owner repeats, nor half of one", async () => {

@@ -1,6 +1,6 @@
 import { Pool } from "undici";
 import { checkedConnector } from "@/lib/brokers/checked-connector";
-import { tlsOptions } from "@/lib/brokers/http/exchange";
+import { basicAuthorization, tlsOptions } from "@/lib/brokers/http/exchange";
 import { signatureHeaders, webhookIdOf } from "@/lib/brokers/http/request-signature";
 import type { CheckCall, TlsSettings } from "@/lib/brokers/kinds/fields.shapes";
 import { redactUrl } from "@/lib/brokers/kinds/redact-url.shapes";
@@ -58,7 +58,8 @@ export function createOwnerCheck(
       config.secret === undefined
         ? {}
         : signatureHeaders({ secret: config.secret }, { id, atMs: clock.wallMs(), body });
-    const headers = { "content-type": "application/json", accept: "application/json", ...signed, ...basic(url) };
+    const fixed = { "content-type": "application/json", accept: "application/json", ...signed };
+    const headers = [...Object.entries(fixed).flat(), ...basicAuthorization(url)];
     const path = url.pathname + url.search;
     const answer = await pool.request({ path, method: "POST", headers, body, signal });
     if (answer.statusCode !== 200) {
@@ -211,10 +212,4 @@ function reasonOf(error: unknown, address: string, timeoutMs: number): string {
   if (typeof code === "string" && code !== ADDRESS_REFUSED && code !== "ABORT_ERR")
     return `cannot reach ${address} (${code})`;
   return `no answer from ${address} in ${timeoutMs} ms`;
-}
-
-function basic({ username, password }: URL): Record<string, string> {
-  if (username === "" && password === "") return {};
-  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  return { authorization: `Basic ${Buffer.from(pair, "utf8").toString("base64")}` };
 }

@@ -71,6 +71,7 @@ function advisoryTests(): void {
   it("parks what was delivered too often and what was terminated, with the original message", async () => {
     const { orders, subject, config } = await makeOrders();
     await capture(config);
+    expect((await jsm.streams.info("ADVISORIES")).config.max_age).toBe(nanos(30 * 86_400_000));
     const headers: ExactMessage["headers"] = [
       ["Nats-Msg-Id", Buffer.from("placed-1")],
       ["x-tenant", Buffer.from("eu")],

@@ -116,12 +116,16 @@ async function ownConsumer(jsm: JetStreamManager, config: NatsConfig, durable: s
   });
 }
 
+/** What was read stays in the stream, which several sources may share: without an age it would fill the disk. */
+const ADVISORIES_KEPT_MS = 30 * 86_400_000;
+
 async function ensureStream(jsm: JetStreamManager, { stream }: NatsConfig): Promise<void> {
   try {
     await jsm.streams.info(stream);
   } catch (error) {
     if (!(error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound)) throw error;
-    await jsm.streams.add({ name: stream, subjects: ADVISORIES, storage: StorageType.File });
+    const max_age = nanos(ADVISORIES_KEPT_MS);
+    await jsm.streams.add({ name: stream, subjects: ADVISORIES, storage: StorageType.File, max_age });
   }
 }
 

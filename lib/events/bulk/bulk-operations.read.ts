@@ -11,10 +11,11 @@ import { may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { tellsOf } from "@/lib/observe/channels/operation-tells.read";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
+import { isOver } from "@/lib/platform/database/moments.sql";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { BULK } from "@/lib/redrive/states/state.sql";
 import { redactRecipe } from "@/lib/repair/recipes/redact-recipe.pure";
-import { HEARTBEAT_LOST_S } from "@/lib/sources/targets/target-list.read";
+import { IS_ALIVE } from "@/lib/sources/targets/target-list.read";
 
 /** An operation without a committed chunk for this long shows why it is not moving. */
 const STALLED_S = 15;
@@ -41,8 +42,8 @@ const COLUMNS = `o.id, o.kind, o.state, o.selection - 'asOfMs' as selection, o.e
     having count(*) > 0) end as undo,
   ${tellsOf("o.id")} as tell,
   case when o.state = ${BULK.RUNNING} then o.fault end as fault,
-  o.state = ${BULK.RUNNING} and coalesce(o.worked_at, o.created_at) < now() - interval '${STALLED_S} s' as idle,
-  (select count(*) from worker_heartbeats where seen_at > now() - interval '${HEARTBEAT_LOST_S} s') as "workersAlive"`;
+  o.state = ${BULK.RUNNING} and ${isOver("coalesce(o.worked_at, o.created_at)", `interval '${STALLED_S} s'`)} as idle,
+  (select count(*) from worker_heartbeats where ${IS_ALIVE}) as "workersAlive"`;
 
 /** Newest first, keyset-paged. */
 export async function listBulkOperations(

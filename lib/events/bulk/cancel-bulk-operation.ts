@@ -4,6 +4,7 @@ import { endBulkOperation, readBulkOperationRow } from "@/lib/events/bulk/bulk-o
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { sourcesOf } from "@/lib/guard/viewer/scope.shapes";
 import { assertMay, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
@@ -16,7 +17,7 @@ export async function cancelBulkOperation(
   { id, reason }: { id: string; reason?: string | undefined },
   viewer: Viewer,
 ): Promise<void> {
-  await deps.db.transaction(async (tx) => {
+  await inTransaction(deps.db, async (tx) => {
     const cancelled = await endBulkOperation(tx, id, "cancel", viewer.name);
     const operation = await readBulkOperationRow(tx, id);
     if (!operation || !seesAll(viewer, sourcesOf(operation.selection))) throw unknownOperation(id);

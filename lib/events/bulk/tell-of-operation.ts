@@ -6,6 +6,7 @@ import { sourcesOf } from "@/lib/guard/viewer/scope.shapes";
 import { assertMay, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { readOperationTells } from "@/lib/observe/channels/operation-tells.read";
 import { sameNames, setOperationTells } from "@/lib/observe/channels/operation-tells.write";
+import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
@@ -18,7 +19,7 @@ export async function tellOfOperation(
   { id, tell }: { id: string; tell: readonly string[] },
   viewer: Viewer,
 ): Promise<void> {
-  await deps.db.transaction(async (tx) => {
+  await inTransaction(deps.db, async (tx) => {
     const operation = await lockBulkOperation(tx, id);
     if (!operation || !seesAll(viewer, sourcesOf(operation.selection))) throw unknownOperation(id);
     assertMay(viewer, BULK_ACTION[operation.kind]);

@@ -1,7 +1,7 @@
 import type { CandidatePage } from "@/lib/events/selection/candidates.read";
 import type { FrozenSelection } from "@/lib/guard/viewer/scope.shapes";
-import { type Db, isRowFault, type TransactionOptions, type Tx } from "@/lib/platform/database/db";
-import { isReadTimeout, retrying } from "@/lib/platform/database/retrying";
+import { isRowFault, type TransactionOptions, type Tx } from "@/lib/platform/database/db";
+import { inTransaction, isReadTimeout } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 
 /** Time limit of one statement of a chunk. A silent connection holds the walk this long. */
@@ -114,9 +114,4 @@ async function refuseNext<Row extends { id: string }>(
 function readChunk<Row extends { id: string }>(tx: Tx, walk: Walk<Row>, { cursor, limit }: Chunk) {
   const { asOfMs, ...selection } = walk.selection;
   return walk.read(tx, { selection, asOfMs, cutoff: walk.cutoff, after: cursor, limit });
-}
-
-/** Runs the transaction again after a short random pause when the server ended it because of another one. */
-export function inTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>, options?: TransactionOptions): Promise<T> {
-  return retrying(() => db.transaction(work, options), { pause: db.pause });
 }

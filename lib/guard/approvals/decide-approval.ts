@@ -9,6 +9,7 @@ import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { sourcesOf } from "@/lib/guard/viewer/scope.shapes";
 import { assertMay, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Tx } from "@/lib/platform/database/db";
+import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { cancelItems } from "@/lib/redrive/life/cancel-items";
@@ -30,7 +31,7 @@ export async function decideApproval(
   const nowMs = deps.clock.wallMs();
   const { digest, reason } = decision;
   const approves = decision.decision === "approve";
-  const afterCommit = await deps.db.transaction(async (tx) => {
+  const afterCommit = await inTransaction(deps.db, async (tx) => {
     const subject = await lockSubject(tx, id);
     if (!subject || !seesAll(viewer, subject.sources)) throw unknownApproval(id);
     const approval = undecided(await latestApproval(tx, id), subject.none);

@@ -79,6 +79,18 @@ const undone =
     });
   };
 
+test(
+  "an audit is good whose store had its clock set back by an hour",
+  undone(async () => {
+    await append(9, { atMs: nowMs + 3_600_000 });
+    await sealEntries(db);
+    await resealLast("interval '1 hour'");
+    await append(10, { atMs: nowMs });
+    await sealEntries(db);
+    expect(await verify({ anchors })).toMatchObject({ good: true, first: null });
+  }),
+);
+
 describe("names the entry when a superuser", () => {
   test.each([
     ["id", "id = gen_random_uuid()"],

@@ -1,5 +1,6 @@
 import type { ChainHead, FindingCode, HashedSeal } from "@/lib/guard/audit-chain/chain.pure";
 import type { Queryable } from "@/lib/platform/database/db";
+import { isOver } from "@/lib/platform/database/moments.sql";
 
 export type StoredSeal = HashedSeal & { chainHash: string };
 
@@ -114,13 +115,13 @@ export async function findUnsealed(
   const found = await db.query<Unsealed>(
     `select case when p.entry_id is null then 'unsealed' else 'late' end as code, a.id as "entryId"
        from audit_entries a left join audit_pending p on p.entry_id = a.id and p.ref = a.id
-      where ${within("a.id")} and (p.entry_id is null or p.since < now() - ${LATE})
+      where ${within("a.id")} and (p.entry_id is null or ${isOver("p.since", LATE)})
         and not exists (select from audit_seals s where s.entry_id = a.id and s.kind = 'entry')
      union all
      select case when p.entry_id is null then 'unsealed-subjects' else 'late' end, u.entry_id
        from (select distinct s.entry_id, coalesce(s.part, s.entry_id) as ref from audit_subjects s where ${within("s.entry_id")}) u
        left join audit_pending p on p.entry_id = u.entry_id and p.ref = u.ref
-      where (p.entry_id is null or (p.since < now() - ${LATE} and p.ref <> p.entry_id))
+      where (p.entry_id is null or (${isOver("p.since", LATE)} and p.ref <> p.entry_id))
         and not exists (select from audit_seals s where s.entry_id = u.entry_id and s.ref = u.ref)`,
     [after, last],
     { name: "audit-unsealed" },

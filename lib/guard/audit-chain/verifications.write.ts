@@ -1,5 +1,6 @@
 import type { ChainHead, ChainReport } from "@/lib/guard/audit-chain/chain.pure";
 import type { Db, Queryable, Tx } from "@/lib/platform/database/db";
+import { isOver } from "@/lib/platform/database/moments.sql";
 import { uuidv7 } from "@/lib/platform/ids";
 
 /** A check that says nothing for this long lost its worker, and begins anew. */
@@ -39,7 +40,10 @@ async function lockRequests(tx: Tx): Promise<void> {
   await tx.query("select pg_advisory_xact_lock(hashtextextended('parkade.audit-verifications', 0))");
 }
 
-/** Adds a regular check when the last one of its extent is this old. Of several workers one adds it. */
+/**
+ * Adds a regular check when the last one of its extent is this old, or was asked for before the clock was set back. Of several
+ * workers one adds it.
+ */
 export async function requestRegular(
   db: Db,
   { extent, everyMs, nowMs }: { extent: "whole" | "recent"; everyMs: number; nowMs: number },
@@ -50,7 +54,8 @@ export async function requestRegular(
       `insert into audit_verifications (id, extent, requested_by, requested_at)
        select $1, $2, 'worker', to_timestamp($3::float8 / 1000)
         where not exists (select from audit_verifications
-          where (extent = $2 or extent = 'whole') and requested_at > to_timestamp(($3::float8 - $4::float8) / 1000))`,
+          where (extent = $2 or extent = 'whole') and requested_at > to_timestamp(($3::float8 - $4::float8) / 1000)
+            and requested_at <= to_timestamp($3::float8 / 1000))`,
       [uuidv7(nowMs), extent, nowMs, everyMs],
     );
   });
@@ -61,7 +66,7 @@ export async function claimVerification(db: Queryable): Promise<OpenVerification
   const [row] = await db.query<OpenVerification>(
     `update audit_verifications set started_at = now(), worked_at = now(), seals = 0
       where id = (select id from audit_verifications
-        where finished_at is null and (worked_at is null or worked_at < now() - ${LOST})
+        where finished_at is null and (worked_at is null or ${isOver("worked_at", LOST)})
         order by id limit 1 for update skip locked)
       returning id, extent, requested_at as "requestedMs"`,
   );

@@ -170,10 +170,10 @@ function hashNow(seal: StoredSeal, entry: StoredEntry, subjects: Map<string, str
 
 /**
  * Waiting entries are sealed the oldest first. So an entry is suspicious that is older than one sealed before it, and older
- * than the round before, which would have sealed it.
+ * than the round before, which would have sealed it. Where this round is older than the one before, the clock was set back.
  */
 function verifyTime(seal: StoredSeal, entry: StoredEntry, walk: Walk, findings: Findings): void {
-  const limitMs = Math.min(walk.newestMs, walk.sealedMs) - BACKDATED_MS;
+  const limitMs = Math.min(walk.newestMs, walk.sealedMs, seal.sealedAtMs) - BACKDATED_MS;
   if (entry.atMs < limitMs) findings.note("backdated", seal);
   walk.newestMs = Math.max(walk.newestMs, entry.atMs);
   walk.sealedMs = seal.sealedAtMs;

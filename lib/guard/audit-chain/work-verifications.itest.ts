@@ -167,6 +167,28 @@ test("anchors are compared an object at a time, however many there are, and a pl
   });
 });
 
+test("regular checks and anchors go on at once after the clock was set back by an hour", async () => {
+  await append("a");
+  await sealEntries(db);
+  const regular = () => workVerifications({ db, clock, log, places: [] });
+  const made = async () => {
+    const [row] = await db.query(
+      "select (select count(*)::int from audit_verifications) as checks, (select count(*)::int from audit_anchors) as anchors",
+    );
+    return row;
+  };
+  aheadMs = 3_600_000;
+  await regular();
+  await anchor();
+  expect(await made()).toEqual({ checks: 1, anchors: 2 });
+  aheadMs = 0;
+  for (const _ of [1, 2]) {
+    await regular();
+    await anchor();
+    expect(await made()).toEqual({ checks: 2, anchors: 4 });
+  }
+});
+
 test("regular checks look at what is new, and a check whose worker died is done by another", async () => {
   await append("a");
   await sealEntries(db);

@@ -4,6 +4,7 @@ import type { ImposedStop } from "@/lib/guard/stops/stops.shapes";
 import { insertStop, liftStop } from "@/lib/guard/stops/stops.write";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Tx } from "@/lib/platform/database/db";
+import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { awaitOpenSends } from "@/lib/redrive/life/await-open-sends";
@@ -24,7 +25,7 @@ type ResumeInput = Pick<StopInput, "target"> & { reason?: string | undefined };
 export async function imposeStop(deps: Deps, input: StopInput, viewer: Viewer): Promise<ImposedStop> {
   const targetId = await scopeOf(deps, input, viewer);
   const atMs = deps.clock.wallMs();
-  await deps.db.transaction(async (tx) => {
+  await inTransaction(deps.db, async (tx) => {
     if (targetId !== null && !(await holdTarget(tx, targetId))) throw unknownTarget(input.target!, "target");
     if (!(await insertStop(tx, { targetId, reason: input.reason, actor: viewer.name, atMs }))) return;
     await audit(tx, input, { did: "imposed", before: null, after: { stopped: true }, actor: viewer.name, atMs });
@@ -40,7 +41,7 @@ export async function imposeStop(deps: Deps, input: StopInput, viewer: Viewer): 
 export async function resumeSends(deps: Deps, input: ResumeInput, viewer: Viewer): Promise<boolean> {
   const targetId = await scopeOf(deps, input, viewer);
   const atMs = deps.clock.wallMs();
-  const lifted = await deps.db.transaction(async (tx) => {
+  const lifted = await inTransaction(deps.db, async (tx) => {
     const before = await liftStop(tx, { targetId }, atMs);
     if (before === null) return false;
     await audit(tx, input, { did: "lifted", before, after: null, actor: viewer.name, atMs });

@@ -1,11 +1,12 @@
 import type { Room } from "@/lib/intake/room/room.pure";
 import type { Queryable } from "@/lib/platform/database/db";
+import { isWithin } from "@/lib/platform/database/moments.sql";
 
 /** A measurement that is older counts no more: the process that made it is gone, and nobody knows how much room there is. */
 const MEASURED_WITHIN_S = 30;
 
 /** Conditions of rows of intake_room, by the clock of the store. */
-const IS_CURRENT = `measured_at > now() - interval '${MEASURED_WITHIN_S} s'`;
+const IS_CURRENT = isWithin("measured_at", `interval '${MEASURED_WITHIN_S} s'`);
 export const STOPS_INTAKE = `stopped and ${IS_CURRENT}`;
 
 export type MeasuredRoom = Room & {

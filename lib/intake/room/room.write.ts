@@ -1,5 +1,6 @@
 import { resumeBytes } from "@/lib/intake/room/room.pure";
 import type { Queryable } from "@/lib/platform/database/db";
+import { isWithin } from "@/lib/platform/database/moments.sql";
 
 /** Adding up the files of a database takes milliseconds for thousands of partitions: once in this time, whoever asks. */
 const STORE_EVERY_S = 10;
@@ -29,7 +30,7 @@ export async function storeStoreRoom(db: Queryable, storeBytesMax: number): Prom
     `with measured as materialized (
        select $1::bigint - pg_database_size(current_database()) as left_bytes
         where not exists (select from intake_room where measure = 'store' and limit_bytes = $1::bigint
-                             and measured_at > now() - interval '${STORE_EVERY_S} s'))
+                             and ${isWithin("measured_at", `interval '${STORE_EVERY_S} s'`)}))
      ${storing("store")}`,
     [storeBytesMax, resumeBytes(storeBytesMax)],
     { name: "store-store-room" },

@@ -290,6 +290,24 @@ describe("a forget", () => {
     expect(report).toMatchObject({ counts: { events: 2 }, refused: {} });
   });
 
+  test.each<[string, ForgetRequest["key"]]>([
+    ["a tag", KEY],
+    ["an aggregate", { aggregateId: "shared" }],
+    ["a payload", { payload: { pointer: "/email", value: WHO } }],
+  ])("by %s takes all versions of an aggregate in whatever order they arrived, as its preview says", async (_, key) => {
+    // More than one step of a forget takes.
+    const versions = 230;
+    await world.park(versions, (index) => ({
+      ...hers(index),
+      aggregateId: "shared",
+      version: BigInt(versions - index),
+    }));
+    const what = { key, source: "orders" };
+    expect(await previewForget(world.db, ADA, what)).toMatchObject({ events: versions, keptByReason: {} });
+    expect(await forget(what)).toMatchObject({ counts: { events: versions }, refused: {} });
+    expect(await world.statuses()).toEqual({});
+  });
+
   test("of a processed version keeps earlier ones of its aggregate from being sent behind it", async () => {
     await world.park(1, () => ({ eventId: "newer", aggregateId: "shared", version: 2n, tags: { customer: WHO } }));
     await world.worker();

@@ -3,6 +3,7 @@ import { seesAll, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pur
 import type { ForgetList, ForgetOut } from "@/lib/keep/forget/forget.shapes";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
+import { isOver } from "@/lib/platform/database/moments.sql";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { BULK } from "@/lib/redrive/states/state.sql";
 
@@ -11,7 +12,7 @@ const STALLED_S = 60;
 
 const COLUMNS = `f.id, case when f.finished_at is null then ${BULK.RUNNING} else ${BULK.DONE} end as state, f.key_kind as "keyKind", f.phase, f.counts,
   f.refused, f.reason, f.created_by as "createdBy", f.created_at as "createdAt", f.finished_at as "finishedAt",
-  case when f.finished_at is null then coalesce(f.fault, case when coalesce(f.worked_at, f.created_at) < now() - interval '${STALLED_S} s'
+  case when f.finished_at is null then coalesce(f.fault, case when ${isOver("coalesce(f.worked_at, f.created_at)", `interval '${STALLED_S} s'`)}
     then 'No step was done in the last ${STALLED_S} s: is a worker running?' end) end as stalled`;
 
 /** Newest first. A forget looks at texts of all sources: who sees some of them sees none of it. */

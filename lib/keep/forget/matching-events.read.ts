@@ -13,25 +13,26 @@ export type MatchingEvent = { id: string; status: EventStatus; confirmed: boolea
 const PAYLOAD_PAGE = 50;
 const PAGE_BYTES_MAX = 16 * 1024 * 1024;
 
-type MatchingPage = {
+export type MatchingPage = {
   events: MatchingEvent[];
   /** Where the next page begins; null = this was the last one. */
   cursor: string | null;
 };
 
 /**
- * Stored events that the key names, newest first: so a later version of an aggregate is looked at before the earlier one that
- * holds it. A tag and an aggregate are found by index; for a pointer each payload of the scope is read.
+ * Stored events that the key names, of all or `among` these, newest first. A tag and an aggregate are found by index; for a pointer each payload of the scope is read.
  */
 export async function readMatching(
   db: Queryable,
   scope: ForgetScope,
-  { before, limit }: { before: string | null; limit: number },
+  { before, limit, among }: { before: string | null; limit: number; among?: readonly string[] },
 ): Promise<MatchingPage> {
+  if (among?.length === 0) return { events: [], cursor: null };
   const { key } = scope;
   const values: unknown[] = [];
   const add = (value: unknown) => `$${values.push(value)}`;
   const conditions = [
+    ...(among === undefined ? [] : [`e.id = any(${add(among)}::uuid[])`]),
     ...(before === null ? [] : [`e.id < ${add(before)}::uuid`]),
     ...(scope.fromMs === null ? [] : [`e.id >= ${add(uuidv7LowerBound(scope.fromMs))}::uuid`]),
     ...(scope.toMs === null ? [] : [`e.id < ${add(uuidv7LowerBound(scope.toMs))}::uuid`]),

@@ -25,7 +25,7 @@ export async function previewForget(db: Db, viewer: Viewer, what: ForgetWhat): P
         let before: string | null = null;
         for (let page = 0; page < PAGES_MAX; page++) {
           const { events, cursor } = await readMatching(tx, scope, { before, limit: PAGE });
-          const kept = await readKept(tx, events);
+          const kept = await readKept(tx, scope, events);
           preview.events! += events.length - kept.size;
           preview.kept! += kept.size;
           for (const reason of kept.values()) preview.keptByReason[reason] = (preview.keptByReason[reason] ?? 0) + 1;

@@ -1,4 +1,3 @@
-import { inTransaction } from "@/lib/events/selection/walk-selection";
 import { appendAudit, appendSubjects } from "@/lib/guard/audit/audit.write";
 import { countReplaced } from "@/lib/keep/archive/leftovers.write";
 import { removeLeftovers } from "@/lib/keep/archive/remove-leftovers";
@@ -22,11 +21,17 @@ import {
   forgetEmptyAggregates,
   forgetEvents,
 } from "@/lib/keep/forget/forgotten-events.write";
-import { type MatchingEvent, readMatching } from "@/lib/keep/forget/matching-events.read";
+import {
+  type ForgetScope,
+  type MatchingEvent,
+  type MatchingPage,
+  readMatching,
+} from "@/lib/keep/forget/matching-events.read";
 import { rewriteObject } from "@/lib/keep/forget/rewrite-object";
 import { endNamedControls, forgetMessages, forgetNamedKeys, replaceTraces } from "@/lib/keep/forget/traces.write";
-import { readHoldingLater } from "@/lib/keep/removal/held-tails.read";
+import { readHoldingLater, readParkedBehind } from "@/lib/keep/removal/held-tails.read";
 import type { Tx } from "@/lib/platform/database/db";
+import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { lockEvents } from "@/lib/redrive/run/store/fence.write";
@@ -96,7 +101,7 @@ async function forgetStored({ clock }: ForgetDeps, tx: Tx, forget: ForgetRow): P
     tx,
     page.events.map((event) => event.id),
   );
-  const kept = await readKept(tx, [...locked.values()]);
+  const kept = await readKept(tx, scope, [...locked.values()]);
   const going = [...locked.keys()].filter((event) => !kept.has(event));
   const { forgotten, revisions, bounces } = await deleteStored(tx, going, clock.wallMs());
   await forgetEvents(tx, id, forgotten);
@@ -115,15 +120,27 @@ async function forgetStored({ clock }: ForgetDeps, tx: Tx, forget: ForgetRow): P
   });
 }
 
-/** Why each of these locked events stays; those that may go are left out. */
-export async function readKept(tx: Tx, events: readonly MatchingEvent[]): Promise<Map<string, ForgetKept>> {
+/** Why each of these matching events stays; those that may go are left out. */
+export async function readKept(
+  tx: Tx,
+  scope: ForgetScope,
+  events: readonly MatchingEvent[],
+): Promise<Map<string, ForgetKept>> {
   const kept = new Map<string, ForgetKept>();
   for (const { id, status, confirmed } of events) {
     if (status === "QUEUED") kept.set(id, "in-redrive");
     else if (status === "REDRIVEN" && !confirmed) kept.set(id, "unconfirmed");
   }
-  const leaving = events.map(({ id }) => id).filter((id) => !kept.has(id));
-  for (const id of await readHoldingLater(tx, leaving, leaving)) kept.set(id, "holds-later");
+  const going = events.map(({ id }) => id).filter((id) => !kept.has(id));
+  const leaving = [...going];
+  const among = await readParkedBehind(tx, going);
+  let before: string | null = null;
+  do {
+    const page: MatchingPage = await readMatching(tx, scope, { before, limit: among.length, among });
+    leaving.push(...page.events.flatMap(({ id, status }) => (status === "QUEUED" ? [] : id)));
+    before = page.cursor;
+  } while (before !== null);
+  for (const id of await readHoldingLater(tx, going, leaving)) kept.set(id, "holds-later");
   return kept;
 }
 

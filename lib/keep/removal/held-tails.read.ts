@@ -16,12 +16,34 @@ export const beforeParked = (
      where f.aggregate_id = e.aggregate_id and l.source_id = e.source_id and l.version > e.version and l.status in ${PARKED} and ${also}
        and coalesce(l.aggregate_type, '') = coalesce(e.aggregate_type, ''))`;
 
+/** Later versions that one chunk asks about. Those beyond count as staying, and so do the events that they stand behind. */
+const BEHIND_MAX = 20_000;
+
+/**
+ * Later versions that are parked behind these events, without the events themselves. A later chunk of the same work may take
+ * them: a rule about an aggregate is decided for all of its events, not for those of one chunk.
+ */
+export async function readParkedBehind(db: Queryable, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const rows = await db.query<{ id: string }>(
+    `select distinct l.id
+       from dlq_events e join dlq_event_facts f on f.aggregate_id = e.aggregate_id join dlq_events l on l.id = f.id
+      where e.id = any($1::uuid[]) and e.id between $2 and $3 and e.version is not null and ${HOLDS}
+        and l.id <> all($1::uuid[]) and l.source_id = e.source_id and l.version > e.version and l.status in ${PARKED}
+        and coalesce(l.aggregate_type, '') = coalesce(e.aggregate_type, '')
+      limit ${BEHIND_MAX}`,
+    [ids, ...idSpan(ids)],
+    { name: "parked-behind" },
+  );
+  return rows.map(({ id }) => id);
+}
+
 type Head = { id: string; sourceId: string; aggregateType: string | null; aggregateId: string; version: string };
 
 /**
  * Of these events, those that hold later versions of their aggregate back: without them the later ones would be sent, and
  * nobody has decided that. A version that is not newer than the processed one holds nothing. `leaving`: events that leave the
- * store at the same moment, so that they need not be held.
+ * store in the same work, so that they need not be held, see `readParkedBehind`.
  */
 export async function readHoldingLater(
   db: Queryable,

@@ -42,7 +42,7 @@ const CHUNK_SETS_MAX = 64;
 const SETS_AT_ONCE = 8;
 
 /** Which events of a removal stay. */
-type Keeping = {
+export type Keeping = {
   /** Why an event stays, by its state, source, code and id alone; null = it may go. */
   why(event: Candidate): KeptReason | null;
   /** Of locked events, those that stay for what others say of them. */

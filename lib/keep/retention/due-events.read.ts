@@ -6,6 +6,7 @@ import { daysKept, dueBeforeMs, RECENT_DAYS, type Retention, whyUnexpired } from
 import type { Queryable } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
+import { EVENT } from "@/lib/redrive/states/state.sql";
 
 const SINCE = `now() - interval '${RECENT_DAYS} days'`;
 
@@ -96,7 +97,7 @@ export async function countHolding(
   viewer: Viewer,
   { retention, nowMs, beforeMs }: Pick<DueQuery, "retention" | "nowMs" | "beforeMs">,
 ): Promise<Map<string, { n: number; bytes: number }>> {
-  const stays = `not (${due("l", "$3")} and not ${recent("l")})`;
+  const stays = `not (l.status = ${EVENT.PENDING} and ${due("l", "$3")} and not ${recent("l")})`;
   const heads = await db.query<{ id: string; day: string; bytes: number }>(
     `select e.id, to_char(e.first_seen at time zone 'UTC', 'YYYY-MM-DD') as day, coalesce(e.payload_bytes, 0) as bytes
        from dlq_event_rows e

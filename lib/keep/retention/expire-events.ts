@@ -1,13 +1,14 @@
 import { BULK_EFFECT } from "@/lib/events/bulk/bulk-operation.pure";
 import { insertBulkOperation } from "@/lib/events/bulk/bulk-operations.write";
 import { ringOrLog } from "@/lib/events/bulk/change-events";
+import { readNamedCandidates } from "@/lib/events/selection/candidates.read";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import { dropEmptyDays } from "@/lib/intake/partitions.write";
 import type { ArchiveDeps } from "@/lib/keep/archive/stores/archive-store";
-import { readHoldingLater } from "@/lib/keep/removal/held-tails.read";
-import { allAs, type ReadKeeping } from "@/lib/keep/removal/remove-events";
+import { readHoldingLater, readParkedBehind } from "@/lib/keep/removal/held-tails.read";
+import { allAs, type Keeping, type ReadKeeping } from "@/lib/keep/removal/remove-events";
 import { countDue, type DueQuery, readRecent } from "@/lib/keep/retention/due-events.read";
 import { removeOldKeys } from "@/lib/keep/retention/old-keys.write";
 import {
@@ -32,16 +33,23 @@ const RETENTION = systemViewer("retention");
 export const readExpiring: ReadKeeping = async (tx) => {
   const retention = await readRetention(tx);
   const [now] = await tx.query<{ ms: number }>("select extract(epoch from now())::float8 * 1000 as ms", []);
+  const why: Keeping["why"] = (event) => {
+    const isDue = uuidv7TimeMs(event.id) < dueBeforeMs(now!.ms, daysKept(retention, event));
+    return isDue ? whyUnexpired(event) : "not-due";
+  };
   return {
-    why: (event) => {
-      const isDue = uuidv7TimeMs(event.id) < dueBeforeMs(now!.ms, daysKept(retention, event));
-      return isDue ? whyUnexpired(event) : "not-due";
-    },
+    why,
     readKept: async (chunk, ids) => {
-      const recent = await readRecent(chunk, ids);
-      const leaving = ids.filter((id) => !recent.has(id));
-      const holding = await readHoldingLater(chunk, leaving, leaving);
-      return new Map([...allAs("recent", recent), ...allAs("holds-later", holding)]);
+      const behind = await readNamedCandidates(chunk, await readParkedBehind(chunk, ids));
+      const due = behind.flatMap((event) => (why(event) === null ? event.id : []));
+      const recent = await readRecent(chunk, [...ids, ...due]);
+      const isLeaving = (id: string) => !recent.has(id);
+      const going = ids.filter(isLeaving);
+      const holding = await readHoldingLater(chunk, going, [...going, ...due.filter(isLeaving)]);
+      return new Map([
+        ...allAs("recent", new Set(ids.filter((id) => recent.has(id)))),
+        ...allAs("holds-later", holding),
+      ]);
     },
   };
 };

@@ -263,6 +263,21 @@ describe("events of a day that is older than they are kept", () => {
     expect(await stored()).toEqual([]);
   });
 
+  test("leave in one operation in whatever order they arrived, though its chunks part an aggregate; a later one in a redrive keeps the others", async () => {
+    const versions = [4n, 3n, 2n, 1n];
+    // A chunk has 16 MiB: two of these do not fit into one.
+    const payload = Buffer.alloc(9 * 1024 * 1024, "x");
+    for (const version of versions) await park(`v${version}`, 31.5, { aggregateId: "order-1", version, payload });
+    await park("q4", 31.5, { aggregateId: "order-2", version: 4n });
+    await world.request({ select: { ids: await world.idsOf(["q4"]) } });
+    for (const version of [3n, 2n, 1n]) await park(`q${version}`, 31.5, { aggregateId: "order-2", version });
+    const kept = { "holds-later": 3, "in-redrive": 1 };
+    expect((await preview()).days).toMatchObject([{ expires: 4, keptByReason: kept }]);
+    await expire();
+    expect(await operations()).toMatchObject([{ state: "DONE", changed: 4, refused: kept }]);
+    expect(await stored()).toEqual(["q1", "q2", "q3", "q4"]);
+  });
+
   test("that arrive again are restored: nothing is parked twice, and they do not expire at once", async () => {
     await park("again", 31.5);
     await expire();

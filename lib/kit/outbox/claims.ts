@@ -94,6 +94,13 @@ function claimedEvent(row: ClaimedRow): ClaimedEvent {
 }
 
 /**
+ * SQL: the row is not due yet. Where it was inserted in the future, the clock of the database has been set back since: its time was
+ * set by that clock and does not count, until a retry sets another.
+ */
+const waits = (row: string) =>
+  `(${row}.available_at > now() and (${row}.created_at <= now() + interval '5 s' or ${row}.available_at < ${row}.created_at))`;
+
+/**
  * Claims due events in their order. An event is claimed only together with, or after, every older unsent event of its
  * aggregate. Two conditions hold that:
  * - `due` leaves out an event behind one that waits, is claimed or has FAILED, so that a held aggregate never fills the
@@ -102,7 +109,7 @@ function claimedEvent(row: ClaimedRow): ClaimedEvent {
  *   this statement began: both are unsent here and not in `due`.
  */
 function claimSql(name: string, whenFailed: WhenFailed): string {
-  const blocking = `(older.status = 'NEW' and (older.available_at > now() or older.claimed_until >= now())${
+  const blocking = `(older.status = 'NEW' and (${waits("older")} or older.claimed_until >= now())${
     whenFailed === "hold" ? " or older.status = 'FAILED'" : ""
   })`;
   const unsent = whenFailed === "hold" ? "older.status <> 'SENT'" : "older.status = 'NEW'";
@@ -113,7 +120,7 @@ function claimSql(name: string, whenFailed: WhenFailed): string {
       from ${name} o left join lateral (
         select older.seq from ${name} older where ${sameAggregate("o")} and older.status <> 'SENT' and ${blocking}
          order by older.seq limit 1) held on true
-     where o.status = 'NEW' and o.available_at <= now() and (o.claimed_until is null or o.claimed_until < now())
+     where o.status = 'NEW' and not ${waits("o")} and (o.claimed_until is null or o.claimed_until < now())
        and (held.seq is null or held.seq > o.seq)
      order by o.seq limit $1::int for update of o skip locked
   ), gap as materialized (

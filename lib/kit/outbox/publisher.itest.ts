@@ -223,6 +223,22 @@ describe("order of an aggregate", () => {
     expect(arrived).toHaveLength(6);
   });
 
+  test("what was inserted before the clock was set back is sent at once, and waits between two tries", async () => {
+    await insert(1, 2);
+    await pool.query(
+      `update ${table} set created_at = created_at + interval '1 hour', available_at = available_at + interval '1 hour'`,
+    );
+    const { arrived, transport } = collector(({ id }, nth) => (id === "a0-0" && nth === 1 ? new Error("busy") : null));
+    const backoff = { kind: "fixed", delayMs: 60_000, jitter: { kind: "none" } } as const;
+    await publishDue(options(transport, { backoff }));
+    expect(await rows("id = 'a0-0'")).toMatchObject([{ status: "NEW", attempts: 1 }]);
+    await publishDue(options(transport, { backoff }));
+    expect(await rows("id = 'a0-0'")).toMatchObject([{ status: "NEW", attempts: 1 }]);
+    await pool.query(`update ${table} set available_at = now()`);
+    await publishDue(options(transport, { backoff }));
+    expect(arrived).toEqual(["a0-0", "a0-1"]);
+  });
+
   test("a held aggregate with a long tail does not keep others from the claim", async () => {
     await insert(1, 50);
     await pool.query(`update ${table} set available_at = now() + interval '1 hour' where id = 'a0-0'`);

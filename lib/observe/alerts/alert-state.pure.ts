@@ -18,9 +18,10 @@ type AlertTimes = { forMs: number; clearMs: number };
 /** The next state of an alert. `live` null = there is none. */
 export function nextStep(live: LiveAlert | null, holds: boolean, times: AlertTimes, nowMs: number): AlertStep {
   if (live === null) return holds ? begun(nowMs, times, nowMs) : { to: "none" };
-  if (live.state === "pending") return holds ? begun(live.sinceMs, times, nowMs) : { to: "dropped" };
+  // A moment in the future is of a clock that was set back since: its time begins now, and is over when it should be.
+  if (live.state === "pending") return holds ? begun(Math.min(live.sinceMs, nowMs), times, nowMs) : { to: "dropped" };
   if (holds) return { to: "firing", sinceMs: live.sinceMs, clearSinceMs: null, fires: false };
-  const clearSinceMs = live.clearSinceMs ?? nowMs;
+  const clearSinceMs = Math.min(live.clearSinceMs ?? nowMs, nowMs);
   if (nowMs - clearSinceMs >= times.clearMs) return { to: "resolved" };
   return { to: "firing", sinceMs: live.sinceMs, clearSinceMs, fires: false };
 }

@@ -6,7 +6,11 @@ import { type AlertKind, RUNBOOKS, type Severity } from "@/lib/observe/alerts/ru
 import { arrivedEver } from "@/lib/observe/mutes/group-mutes.read";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
+import { isOver, isWithin } from "@/lib/platform/database/moments.sql";
+import { plural } from "@/lib/platform/plain/format.pure";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { IS_ALIVE } from "@/lib/sources/targets/target-list.read";
 
 /** A live alert as an evaluation needs it. Times are epoch milliseconds. */
 export type LiveAlertRow = {
@@ -21,7 +25,8 @@ export type LiveAlertRow = {
   state: LiveState;
   sinceMs: number;
   firedAtMs: number | null;
-  toldFromMs: number | null;
+  /** The evaluation in which it fired and somebody could be told; null = not yet. */
+  toldFrom: number | null;
   clearSinceMs: number | null;
   acknowledged: boolean;
   acknowledgedBy: string | null;
@@ -34,7 +39,7 @@ export type LiveAlertRow = {
 export async function readLiveAlerts(db: Queryable): Promise<LiveAlertRow[]> {
   return db.query<LiveAlertRow>(
     `select id, rule_id as "ruleId", rule_name as "ruleName", kind, severity, key, source, subject, state, since as "sinceMs",
-            fired_at as "firedAtMs", told_from as "toldFromMs", clear_since as "clearSinceMs",
+            fired_at as "firedAtMs", told_from_evaluation as "toldFrom", clear_since as "clearSinceMs",
             acknowledged_at is not null as acknowledged, acknowledged_by as "acknowledgedBy", value, usual, sentence, evidence
        from alerts where state <> 'resolved' order by id`,
     [],
@@ -48,7 +53,7 @@ export async function readEndedGroups(
 ): Promise<{ fingerprint: string; source: string; sinceMs: number }[]> {
   return db.query(
     `select subject ->> 'fingerprint' as fingerprint, source, max(resolved_at) as "sinceMs" from alerts
-      where state = 'resolved' and resolved_at > now() - interval '1 hour' and subject ? 'fingerprint' and source is not null
+      where state = 'resolved' and ${isWithin("resolved_at", "interval '1 hour'")} and subject ? 'fingerprint' and source is not null
       group by 1, 2`,
     [],
     { name: "ended-group-alerts" },
@@ -138,6 +143,29 @@ function alertOut({ ownRunbook, evidence, ...row }: Row, runbook: (name: string)
     runbookUrl: ownRunbook ?? runbook(RUNBOOKS[row.kind]),
     evidence: evidenceOut(evidence),
   };
+}
+
+/** Evaluations are made every ten seconds: after this long without one, people must know. */
+const LATE_S = 60;
+
+/**
+ * Why alerts may be missing, in words for people; null = they are evaluated. It does not depend on an evaluation: a store that is
+ * too slow for one tells it, too. A worker that started a moment ago may still make its first one.
+ */
+export async function readAlertFault(db: Queryable): Promise<string | null> {
+  const minute = `interval '${LATE_S} s'`;
+  const [row] = await db.query<{ late: boolean; storedAtMs: number; faults: number }>(
+    `select ${isOver("e.stored_at", minute)}
+              and exists (select from worker_heartbeats w where ${IS_ALIVE} and ${isOver("w.started_at", minute)}) as late,
+            e.stored_at as "storedAtMs",
+            (select count(*)::int from alert_rules where enabled and fault is not null) as faults
+       from alert_evaluation e`,
+    [],
+    { name: "alert-fault" },
+  );
+  const { late, storedAtMs, faults } = row!;
+  if (late) return `no alert rule has been evaluated since ${iso(storedAtMs)}: nobody is notified`;
+  return faults === 0 ? null : `${plural(faults, "alert rule")} cannot be evaluated in full`;
 }
 
 type AlertCounts = { firing: number; unacknowledged: number; worst: Severity | null };

@@ -2,45 +2,54 @@ import type { LiveState } from "@/lib/observe/alerts/alert-state.pure";
 import type { AlertEvidence } from "@/lib/observe/alerts/alerts.shapes";
 import type { AlertSubject } from "@/lib/observe/alerts/findings.pure";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
+import { isOver, ms } from "@/lib/platform/database/moments.sql";
 
 /**
- * Claims the next evaluation. null = another one began less than `everyMs` ago, or is running: on a busy store one must
- * not overtake the other each time. One that runs for longer than `leaseMs` is treated as lost with its worker.
+ * Claims the next evaluation and returns its number. null = another one began less than `everyMs` ago, or is running: on a
+ * busy store one must not overtake the other each time. One that was not renewed for `leaseMs` is treated as lost with its
+ * worker.
  */
 export async function claimEvaluation(
   db: Queryable,
   { everyMs, leaseMs }: { everyMs: number; leaseMs: number },
-): Promise<string | null> {
-  const ago = (param: string) => `now() - make_interval(secs => ${param}::float8 / 1000)`;
-  const [row] = await db.query<{ generation: string }>(
-    `update alert_evaluation set generation = generation + 1, started_at = now(), finished_at = null
-      where id = 1 and started_at <= ${ago("$1")} and (finished_at is not null or generation = 0 or started_at <= ${ago("$2")})
-      returning generation::text`,
+): Promise<number | null> {
+  const [row] = await db.query<{ generation: number }>(
+    `update alert_evaluation set generation = generation + 1, started_at = now(), seen_at = now(), finished_at = null
+      where id = 1 and ${isOver("started_at", ms("$1"))}
+        and (finished_at is not null or generation = 0 or ${isOver("seen_at", ms("$2"))})
+      returning generation`,
     [everyMs, leaseMs],
     { name: "claim-evaluation" },
   );
   return row?.generation ?? null;
 }
 
+/** Says that the worker of this evaluation is alive. */
+export async function renewEvaluation(db: Queryable, generation: number): Promise<void> {
+  await db.run(
+    "update alert_evaluation set seen_at = now() where id = 1 and generation = $1 and finished_at is null",
+    [generation],
+    { name: "renew-evaluation" },
+  );
+}
+
 /** Gives back an evaluation that failed: the next one is made at its time. */
-export async function releaseEvaluation(db: Queryable, generation: string): Promise<void> {
-  await db.run("update alert_evaluation set finished_at = now() where id = 1 and generation = $1::bigint", [
-    generation,
-  ]);
+export async function releaseEvaluation(db: Queryable, generation: number): Promise<void> {
+  await db.run("update alert_evaluation set finished_at = now() where id = 1 and generation = $1", [generation]);
 }
 
 /** Locks the evaluation until the commit. False = a later one was begun: what this one found is of the past. */
-export async function holdsEvaluation(tx: Tx, generation: string): Promise<boolean> {
-  const [row] = await tx.query<{ generation: string }>(
-    "select generation::text from alert_evaluation where id = 1 for update",
+export async function holdsEvaluation(tx: Tx, generation: number): Promise<boolean> {
+  const [row] = await tx.query<{ generation: number }>(
+    "select generation from alert_evaluation where id = 1 for update",
   );
   return row?.generation === generation;
 }
 
-export async function endEvaluation(tx: Tx): Promise<void> {
+export async function endEvaluation(tx: Tx, tookMs: number): Promise<void> {
   await tx.run(
-    `update alert_evaluation set finished_at = clock_timestamp(),
-            took_ms = extract(epoch from clock_timestamp() - started_at) * 1000 where id = 1`,
+    `update alert_evaluation set finished_at = clock_timestamp(), stored_at = clock_timestamp(), took_ms = $1 where id = 1`,
+    [tookMs],
   );
 }
 
@@ -59,7 +68,7 @@ export type AlertChange = {
   state: LiveState | "resolved";
   sinceMs: number;
   firedAtMs: number | null;
-  toldFromMs: number | null;
+  toldFrom: number | null;
   clearSinceMs: number | null;
   value: number | null;
   threshold: number | null;
@@ -82,26 +91,26 @@ export async function storeAlerts(tx: Tx, changes: readonly AlertChange[], nowMs
       `with given as (
          select c.* from jsonb_to_recordset($1::jsonb) as c ("id" uuid, "ruleId" uuid, "ruleName" text, "version" int, "kind" text,
                 "severity" text, "key" text, "source" text, "subject" jsonb, "state" text, "sinceMs" float8, "firedAtMs" float8,
-                "toldFromMs" float8, "clearSinceMs" float8, "value" float8, "threshold" float8, "usual" float8, "sentence" text,
+                "toldFrom" int8, "clearSinceMs" float8, "value" float8, "threshold" float8, "usual" float8, "sentence" text,
                 "evidence" jsonb)
            join alert_rules r on r.id = c."ruleId" and r.version = c."version" and r.enabled)
-       insert into alerts (id, rule_id, rule_name, kind, severity, key, source, subject, state, since, fired_at, told_from,
+       insert into alerts (id, rule_id, rule_name, kind, severity, key, source, subject, state, since, fired_at, told_from_evaluation,
                            clear_since, resolved_at, resolved_because, value, threshold, usual, sentence, evidence)
        select "id", "ruleId", "ruleName", "kind", "severity", "key", "source", "subject", "state", to_timestamp("sinceMs" / 1000),
-              to_timestamp("firedAtMs" / 1000), to_timestamp("toldFromMs" / 1000), to_timestamp("clearSinceMs" / 1000),
+              to_timestamp("firedAtMs" / 1000), "toldFrom", to_timestamp("clearSinceMs" / 1000),
               case when "state" = 'resolved' then to_timestamp($2::float8 / 1000) end,
               case when "state" = 'resolved' then 'cleared' end,
               "value", "threshold", "usual", "sentence", coalesce("evidence", '{}')
          from given
        on conflict (id) do update set
-         severity = excluded.severity, state = excluded.state, fired_at = excluded.fired_at, told_from = excluded.told_from,
+         severity = excluded.severity, state = excluded.state, since = excluded.since, fired_at = excluded.fired_at, told_from_evaluation = excluded.told_from_evaluation,
          clear_since = excluded.clear_since, resolved_at = excluded.resolved_at, resolved_because = excluded.resolved_because,
          value = excluded.value, threshold = excluded.threshold, usual = excluded.usual, sentence = excluded.sentence,
          evidence = case when excluded.evidence = '{}' then alerts.evidence else excluded.evidence end
        where alerts.state <> 'resolved'
-         and (alerts.severity, alerts.state, alerts.fired_at, alerts.told_from, alerts.clear_since, alerts.sentence)
+         and (alerts.severity, alerts.state, alerts.since, alerts.fired_at, alerts.told_from_evaluation, alerts.clear_since, alerts.sentence)
              is distinct from
-             (excluded.severity, excluded.state, excluded.fired_at, excluded.told_from, excluded.clear_since, excluded.sentence)`,
+             (excluded.severity, excluded.state, excluded.since, excluded.fired_at, excluded.told_from_evaluation, excluded.clear_since, excluded.sentence)`,
       [JSON.stringify(changes.slice(at, at + PAGE)), nowMs],
       { name: "store-alerts" },
     );

@@ -13,10 +13,14 @@ import { addAlertRule, changeAlertRule, removeAlertRule } from "@/lib/observe/al
 import type { AlertMessage } from "@/lib/observe/channels/alert-message.pure";
 import { addChannel } from "@/lib/observe/channels/change-channel";
 import { channelRequestSchema } from "@/lib/observe/channels/channels.shapes";
+import { silenceChannels } from "@/lib/observe/channels/channels.write";
+import { readStatus } from "@/lib/observe/health/status.read";
 import { beginMaintenance, endMaintenance } from "@/lib/observe/maintenance/change-maintenance";
 import { readMetrics } from "@/lib/observe/metrics/metrics.read";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
+import { PACES } from "@/lib/platform/plain/paces.pure";
+import { writeConsumer } from "@/lib/sources/source-consumers.write";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
 const world = worldOfEachTest();
@@ -302,7 +306,7 @@ describe("evaluations", () => {
       transaction: async (work, options) => {
         if (!overtaken) {
           overtaken = true;
-          await world.db.run("update alert_evaluation set started_at = now() - interval '21 seconds'");
+          await world.db.run("update alert_evaluation set seen_at = now() - interval '21 seconds'");
           await evaluate();
         }
         return world.db.transaction(work, options);
@@ -312,16 +316,171 @@ describe("evaluations", () => {
     expect(await events()).toEqual(["fired"]);
   });
 
-  test("that go on are not overtaken by one that is due, but for one whose worker died", async () => {
+  test.each<[string, string, boolean]>([
+    ["that was renewed", "15 seconds", false],
+    ["whose worker died", "21 seconds", true],
+    ["that an hour later was renewed: the clock was set back", "-1 hour", true],
+  ])("under way %s: renewed %s ago, another one takes its place: %s", async (_, ago, taken) => {
+    await world.db.run(
+      `update alert_evaluation set started_at = now() - interval '1 minute', seen_at = now() - interval '${ago}',
+              finished_at = null, generation = 5`,
+    );
+    expect((await evaluate()) !== null).toBe(taken);
+    expect((await evaluate()) !== null).toBe(taken);
+  });
+
+  test("on a store that takes longer than their lease end one after the other, and notify", async () => {
+    await onlyRule({ kind: "size", above: 2, perSource: true });
+    await channel("ops");
+    await world.park(3);
+    const leaseMs = 400;
+    const deps = { ...world.deps, publicUrl: "https://parkade.example.com" };
+    const reads = Promise.withResolvers<void>();
+    let underWay = true;
+    const query: Db["query"] = async (text, ...rest) => {
+      if (text.includes("dlq_level_sums")) {
+        reads.resolve();
+        await world.db.query("select pg_sleep(1.2)");
+      }
+      return world.db.query(text, ...rest);
+    };
+    const slow = evaluateAlerts({ ...deps, db: { ...world.db, query } }, 0, leaseMs).finally(() => {
+      underWay = false;
+    });
+    await reads.promise;
+    const others: (Evaluation | null)[] = [];
+    while (underWay) {
+      others.push(await evaluateAlerts(deps, 0, leaseMs));
+      await world.db.query("select pg_sleep(0.05)");
+    }
+    expect(await slow).toMatchObject({ fired: 1, messages: 1 });
+    expect(others.length).toBeGreaterThan(3);
+    // The last look may be made when the slow one has ended.
+    expect(others.slice(0, -1).filter((evaluation) => evaluation !== null)).toEqual([]);
+    expect(await events()).toEqual(["fired"]);
+  });
+
+  describe.each([
+    ["back", -60],
+    ["forward", 60],
+  ])("after the clock of the store was set %s by an hour", (_, minutes) => {
+    /** Everything that is stored was written by the clock before. */
+    const step = async () => {
+      const columns = await world.db.query<{ table: string; column: string }>(
+        `select c.table_name as "table", c.column_name as "column" from information_schema.columns c
+           join information_schema.tables t using (table_schema, table_name)
+          where c.table_schema = 'public' and c.data_type = 'timestamp with time zone' and t.table_type = 'BASE TABLE'
+            and c.table_name in ('alerts', 'alert_evaluation', 'alert_notices', 'alert_outbox', 'alert_rules')`,
+      );
+      expect(columns.length).toBeGreaterThan(10);
+      for (const { table, column } of columns)
+        await world.db.run(`update ${table} set ${column} = ${column} - interval '${minutes} minutes'`);
+    };
+    const due = () => evaluateAlerts({ ...world.deps, publicUrl: "https://parkade.example.com" }, PACES.evaluateMs);
+
+    test("a new alert is told, the first one repeats, and what has ended is told", async () => {
+      await world.source("billing");
+      await onlyRule({ kind: "size", above: 2, perSource: true, repeatMs: 10 * MINUTE });
+      await channel("ops");
+      await world.park(3);
+      await evaluate();
+      await step();
+      await world.park(3, (index) => ({ eventId: `b-${index}` }), "billing");
+      expect(await due()).toMatchObject({ fired: 1, messages: 1 });
+      expect((await told()).at(-1)).toMatchObject({ event: "fired", firing: 2 });
+      expect(await due()).toBeNull();
+      await step();
+      expect(await due()).toMatchObject({ fired: 0, messages: 1 });
+      expect(await events()).toEqual(["fired", "fired", "repeated"]);
+      await ignoreEvents(world.deps, { select: { filter: {} }, reason: "fixed" }, ADA);
+      await step();
+      expect(await due()).toMatchObject({ resolved: 2 });
+      expect((await events()).at(-1)).toBe("resolved");
+    });
+
+    test("a condition fires when it has held for its time, at the latest after its whole time from now", async () => {
+      await onlyRule({ kind: "size", above: 2, perSource: true, forMs: 5 * MINUTE });
+      await channel("ops");
+      await world.park(3);
+      await evaluate();
+      await step();
+      await evaluate();
+      await evaluate({ aheadMs: 5 * MINUTE });
+      expect(await events()).toEqual(["fired"]);
+    });
+
+    test("a group whose alert has ended raises another one", async () => {
+      await onlyRule(NEW_GROUP);
+      await channel("ops");
+      await world.park(5, timeouts);
+      await evaluate();
+      await ignoreEvents(world.deps, { select: { filter: {} }, reason: "fixed" }, ADA);
+      await evaluate();
+      await step();
+      await world.db.run("update dlq_flow set minute = minute - interval '5 minutes'");
+      await world.park(5, (index) => timeouts(index + 10));
+      expect(await evaluate()).toMatchObject({ fired: 1 });
+    });
+
+    test("a consumer that has died since does not count as reading its source", async () => {
+      await onlyRule({ kind: "source", states: ["unread"] });
+      await world.db.run(`update sources set kind = 'rabbitmq', mode = 'running' where name = 'orders'`);
+      const [source] = await world.db.query<{ id: string; modeAt: string }>(
+        `select id, mode_at::text as "modeAt" from sources where name = 'orders'`,
+      );
+      await writeConsumer(world.db, {
+        ...{ sourceId: source!.id, worker: "w-1", modeAt: source!.modeAt, ratePerSecond: null, state: "running" },
+        ...{ lag: null, parked: 0, parts: [], lastError: null, retryAtMs: null, lastErrorAtMs: null },
+      });
+      await world.db.run(`update source_consumers set at = at - interval '${minutes} minutes'`);
+      expect(await evaluate()).toMatchObject({ fired: 1 });
+    });
+  });
+
+  test("of a store that was restored begin at once, and notify of what fires once its channels are on again", async () => {
+    await onlyRule({ kind: "size", above: 2, perSource: true });
+    await channel("ops");
+    await world.park(3);
+    await evaluate();
+    // The backup was made in the midst of an evaluation, of which another store has told.
+    await world.db.run("update alert_evaluation set finished_at = null, seen_at = now() - interval '1 hour'");
+    await world.db.transaction(silenceChannels);
+    expect(await evaluate()).toMatchObject({ messages: 0 });
+    await world.db.run("update alert_channels set enabled = true");
+    expect(await evaluate()).toMatchObject({ messages: 1 });
+    expect(await events()).toEqual(["fired"]);
+  });
+
+  test("that are not stored for a minute are on /readyz and in the strip, as is a rule that cannot be evaluated", async () => {
+    const fault = async () => (await readStatus(world.db, ADA)).trouble!.alerts;
     const begun = (ago: string) =>
       world.db.run(
-        `update alert_evaluation set started_at = now() - interval '${ago}', finished_at = null, generation = 5`,
+        `insert into worker_heartbeats (id, started_at, seen_at, info) values ($1, now() - interval '${ago}', now(), '{}')
+         on conflict (id) do update set started_at = excluded.started_at, seen_at = now()`,
+        ["0199aaaa-0000-7000-8000-000000000001"],
       );
-    await begun("15 seconds");
-    expect(await evaluate()).toBeNull();
-    await begun("21 seconds");
-    expect(await evaluate()).not.toBeNull();
-    expect(await evaluate()).not.toBeNull();
+    const stored = (at: string) => world.db.run(`update alert_evaluation set stored_at = ${at}`);
+    await stored("now() - interval '2 minutes'");
+    // Without a worker that is what people must know, and one that has just begun is given the time for it.
+    expect(await fault()).toBeNull();
+    await begun("10 seconds");
+    expect(await fault()).toBeNull();
+    await begun("2 minutes");
+    expect(await fault()).toMatch(/^no alert rule has been evaluated since 20.*Z: nobody is notified$/);
+    // An evaluation that is begun and given up again and again stores nothing, and neither does one before the clock was set back.
+    await world.db.run("update alert_evaluation set started_at = now(), finished_at = now()");
+    await stored("now() + interval '1 hour'");
+    expect(await fault()).toMatch(/nobody is notified$/);
+    const age = (await readMetrics(world.db, ADA, world.deps.clock.wallMs())).find(
+      ({ name }) => name === "parkade_alert_evaluation_age_seconds",
+    );
+    expect(age!.samples[0]!.value).toBeGreaterThan(3_500);
+    await evaluate();
+    expect(await fault()).toBeNull();
+    await world.db.run(
+      "update alert_rules set fault = 'its ages could not be read' where name in (select min(name) from alert_rules)",
+    );
+    expect(await fault()).toBe("1 alert rule cannot be evaluated in full");
   });
 
   test("write nothing about an alert that says the same", async () => {

@@ -9,6 +9,7 @@ import {
   holdsEvaluation,
   noteFaults,
   releaseEvaluation,
+  renewEvaluation,
   storeAlerts,
 } from "@/lib/observe/alerts/alerts.write";
 import { readEvidence } from "@/lib/observe/alerts/evidence.read";
@@ -34,13 +35,16 @@ type AlertDeps = Pick<Deps, "db" | "clock" | "log"> & {
 
 /** Alerts that fire in one evaluation and get sample events: a message lists a few, and each takes two reads. */
 const EVIDENCE_MAX = 50;
+/** On a slow store the samples of all of them may take this long: nobody is notified before. */
+const EVIDENCE_MS_MAX = 10_000;
 
 export type Evaluation = { rules: number; fired: number; resolved: number; messages: number };
 
 /**
  * One evaluation of all rules, by one worker at a time: it reads the facts, decides, and stores the alerts together with the
- * messages about them in one transaction. An evaluation whose worker died has stored nothing, and the next one, ten seconds
- * later, finds the same. null = another worker has made one, or makes one.
+ * messages about them in one transaction. However slow the store is, it ends before another one begins: its claim is renewed
+ * meanwhile. An evaluation whose worker died has stored nothing, and the next one, ten seconds later, finds the same.
+ * null = another worker has made one, or makes one.
  */
 export async function evaluateAlerts(
   deps: AlertDeps,
@@ -49,18 +53,41 @@ export async function evaluateAlerts(
 ): Promise<Evaluation | null> {
   const generation = await claimEvaluation(deps.db, { everyMs, leaseMs });
   if (generation === null) return null;
+  const ended = new AbortController();
+  const renewed = renewUntil(ended.signal, deps, { generation, everyMs: leaseMs / RENEWALS });
   try {
     return await evaluateClaimed(deps, generation);
   } catch (error) {
     // Best effort: without it the next evaluation waits for the lease.
     await releaseEvaluation(deps.db, generation).catch(() => undefined);
     throw error;
+  } finally {
+    ended.abort();
+    await renewed;
   }
 }
 
-async function evaluateClaimed(deps: AlertDeps, generation: string): Promise<Evaluation | null> {
+/** Renewals within one lease: two of them may take as long as a statement may. */
+const RENEWALS = 4;
+
+async function renewUntil(
+  signal: AbortSignal,
+  { db, clock, log }: AlertDeps,
+  { generation, everyMs }: { generation: number; everyMs: number },
+): Promise<void> {
+  for (;;) {
+    await clock.sleep(everyMs, signal).catch(() => undefined);
+    if (signal.aborted) return;
+    await renewEvaluation(db, generation).catch((error: unknown) =>
+      log.warn({ err: error }, "the evaluation of alerts could not be renewed"),
+    );
+  }
+}
+
+async function evaluateClaimed(deps: AlertDeps, generation: number): Promise<Evaluation | null> {
   const { db, clock, log } = deps;
   const nowMs = clock.wallMs();
+  const beganMs = clock.nowMs();
   // First, so that the first evaluation of an outage finds one group in place of a thousand.
   const stormsJoined = joinStorms(deps);
   await stormsJoined.catch((error: unknown) => log.warn({ err: error }, "joining the groups of storms failed"));
@@ -88,7 +115,7 @@ async function evaluateClaimed(deps: AlertDeps, generation: string): Promise<Eva
   const quiet: Quiet = ({ source, subject: { fingerprint } }) =>
     maintenances.some((maintenance) => covers(maintenance, source, nowMs)) ||
     (fingerprint !== undefined && muted.inForce.some((mute) => mutes(mute, { fingerprint, source })));
-  const stored = changes.flatMap((change) => changeOf(change, { nowMs, quiet, evidence }) ?? []);
+  const stored = changes.flatMap((change) => changeOf(change, { generation, nowMs, quiet, evidence }) ?? []);
   return db.transaction(async (tx) => {
     if (!(await holdsEvaluation(tx, generation))) return null;
     await storeAlerts(tx, stored, nowMs);
@@ -99,7 +126,7 @@ async function evaluateClaimed(deps: AlertDeps, generation: string): Promise<Eva
     await noteFaults(tx, faults);
     await endMutes(tx, muted.ended, nowMs);
     const messages = await tellChannels(tx, { nowMs, quiet, publicUrl: deps.publicUrl });
-    await endEvaluation(tx);
+    await endEvaluation(tx, clock.nowMs() - beganMs);
     const fired = changes.filter(({ fires }) => fires).length;
     const resolved = changes.filter(({ to }) => to === "resolved").length;
     return { rules: rules.length, fired, resolved, messages };
@@ -118,10 +145,12 @@ type Change = PlannedChange<LiveAlertRow>;
 type Evidence = ReadonlyMap<Change, AlertEvidence>;
 
 /** Sample events of the alerts that fire now. Best effort: an alert without samples is told all the same. */
-async function evidenceOf({ db, log }: AlertDeps, changes: readonly Change[]): Promise<Evidence> {
+async function evidenceOf({ db, clock, log }: AlertDeps, changes: readonly Change[]): Promise<Evidence> {
   const found = new Map<Change, AlertEvidence>();
   const shown = changes.filter(({ fires, rule }) => fires && OF_EVENTS.has(rule.watch.kind)).slice(0, EVIDENCE_MAX);
+  const untilMs = clock.nowMs() + EVIDENCE_MS_MAX;
   for (const change of shown) {
+    if (clock.nowMs() > untilMs) break;
     const { source, subject } = change.finding!;
     const scope = { source, errorCode: subject.errorCode ?? null, fingerprint: subject.fingerprint ?? null };
     try {
@@ -136,10 +165,10 @@ async function evidenceOf({ db, log }: AlertDeps, changes: readonly Change[]): P
 /** Kinds that are about parked events. */
 const OF_EVENTS: ReadonlySet<AlertKind> = new Set(["size", "inflow", "age", "new-group", "group-back", "success"]);
 
-type Moment = { nowMs: number; quiet: Quiet; evidence: Evidence };
+type Moment = { generation: number; nowMs: number; quiet: Quiet; evidence: Evidence };
 
 /** The alert as it is after the evaluation; null = it is forgotten. */
-function changeOf(change: Change, { nowMs, quiet, evidence }: Moment): AlertChange | null {
+function changeOf(change: Change, { generation, nowMs, quiet, evidence }: Moment): AlertChange | null {
   const { rule, known, finding, to, fires, sinceMs, clearSinceMs } = change;
   const { watch } = rule;
   if (to === "dropped") return null;
@@ -147,7 +176,7 @@ function changeOf(change: Change, { nowMs, quiet, evidence }: Moment): AlertChan
   const shown = finding !== null && (finding.holds || known === null) ? finding : { ...known!, threshold: null };
   const { source, subject } = known ?? shown;
   const firedAtMs = fires ? nowMs : (known?.firedAtMs ?? null);
-  const told = known?.toldFromMs ?? null;
+  const told = known?.toldFrom ?? null;
   return {
     id: known?.id ?? uuidv7(nowMs),
     ruleId: rule.id,
@@ -161,7 +190,7 @@ function changeOf(change: Change, { nowMs, quiet, evidence }: Moment): AlertChan
     state: to,
     sinceMs,
     firedAtMs,
-    toldFromMs: told ?? (to === "firing" && !quiet({ source, subject }) ? nowMs : null),
+    toldFrom: told ?? (to === "firing" && !quiet({ source, subject }) ? generation : null),
     clearSinceMs,
     value: shown.value,
     threshold: shown.threshold,

@@ -223,6 +223,13 @@ describe("an alert", () => {
     ["does not begin", null, false, { to: "none" }],
     ["waits for its time", at("pending", 940_001), true, { to: "pending", fires: false }],
     ["fires after it", at("pending", 940_000), true, { to: "firing", fires: true }],
+    [
+      "counts its time from now where the clock was set back",
+      at("pending", 9_000_000),
+      true,
+      { to: "pending", sinceMs: 1_000_000 },
+    ],
+    ["and its end", at("firing", 1, 9_000_000), false, { to: "firing", clearSinceMs: 1_000_000 }],
     ["is forgotten before it", at("pending", 940_001), false, { to: "dropped" }],
     ["goes on firing", at("firing", 1), true, { to: "firing", fires: false, clearSinceMs: null }],
     ["waits before it ends", at("firing", 1), false, { to: "firing", clearSinceMs: 1_000_000 }],

@@ -26,7 +26,7 @@ export async function readChannelsInForce(db: Queryable): Promise<ChannelInForce
 
 export async function readNotices(db: Queryable): Promise<(Notice & { channelId: string })[]> {
   return db.query(
-    `select channel_id as "channelId", rule_id as "ruleId", opened_at as "openedAtMs", told_to as "toldToMs", told_at as "toldAtMs",
+    `select channel_id as "channelId", rule_id as "ruleId", opened_at as "openedAtMs", told_to_evaluation as "toldTo", told_at as "toldAtMs",
             acknowledged from alert_notices`,
     [],
     { name: "alert-notices" },

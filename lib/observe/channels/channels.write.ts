@@ -58,13 +58,13 @@ export async function storeNotices(
   }
   if (open.length === 0) return;
   await tx.run(
-    `insert into alert_notices (channel_id, rule_id, opened_at, told_to, told_at, acknowledged)
-     select $1, n."ruleId", to_timestamp(n."openedAtMs" / 1000), to_timestamp(n."toldToMs" / 1000), to_timestamp(n."toldAtMs" / 1000),
+    `insert into alert_notices (channel_id, rule_id, opened_at, told_to_evaluation, told_at, acknowledged)
+     select $1, n."ruleId", to_timestamp(n."openedAtMs" / 1000), n."toldTo", to_timestamp(n."toldAtMs" / 1000),
             n.acknowledged
        from jsonb_to_recordset($2::jsonb)
-         as n ("ruleId" uuid, "openedAtMs" float8, "toldToMs" float8, "toldAtMs" float8, acknowledged boolean)
+         as n ("ruleId" uuid, "openedAtMs" float8, "toldTo" int8, "toldAtMs" float8, acknowledged boolean)
      on conflict (channel_id, rule_id) do update set
-       told_to = excluded.told_to, told_at = excluded.told_at, acknowledged = excluded.acknowledged`,
+       told_to_evaluation = excluded.told_to_evaluation, told_at = excluded.told_at, acknowledged = excluded.acknowledged`,
     [channelId, JSON.stringify(open)],
   );
 }

@@ -46,8 +46,8 @@ export type FiringAlert = {
   severity: Severity;
   source: string | null;
   acknowledged: boolean;
-  /** It fired and somebody could be told since then; null = not yet. */
-  toldFromMs: number | null;
+  /** The evaluation in which it fired and somebody could be told; null = not yet. */
+  toldFrom: number | null;
   /** Nobody is told now: a maintenance window covers it, or its group is muted. */
   quiet: boolean;
 };
@@ -56,7 +56,8 @@ export type FiringAlert = {
 export type Notice = {
   ruleId: string;
   openedAtMs: number;
-  toldToMs: number;
+  /** The last evaluation whose alerts the channel knows: a number, because a clock may go back. */
+  toldTo: number;
   toldAtMs: number;
   acknowledged: boolean;
 };
@@ -112,16 +113,16 @@ function tellingOf<Alert extends FiringAlert>(
   if (firing.length === 0) {
     return notice && { event: "resolved", alerts: [], openedAtMs: notice.openedAtMs, notice: null };
   }
-  const tellable = firing.filter(({ toldFromMs, quiet }) => toldFromMs !== null && !quiet);
+  const tellable = firing.filter(({ toldFrom, quiet }) => toldFrom !== null && !quiet);
   const ruleId = firing[0]!.ruleId;
-  const isNew = ({ toldFromMs }: Alert) => toldFromMs! > (notice?.toldToMs ?? Number.NEGATIVE_INFINITY);
+  const isNew = ({ toldFrom }: Alert) => toldFrom! > (notice?.toldTo ?? Number.NEGATIVE_INFINITY);
   const fresh = tellable.filter(isNew);
   const ordered = [...fresh, ...tellable.filter((alert) => !isNew(alert))];
   const acknowledged = tellable.length > 0 && tellable.every((alert) => alert.acknowledged);
   const openedAtMs = notice?.openedAtMs ?? nowMs;
   const told = (event: NoticeEvent, toldAtMs: number) => {
-    const toldToMs = Math.max(notice?.toldToMs ?? 0, ...tellable.map(({ toldFromMs }) => toldFromMs!));
-    return { event, alerts: ordered, openedAtMs, notice: { ruleId, openedAtMs, toldToMs, toldAtMs, acknowledged } };
+    const toldTo = Math.max(notice?.toldTo ?? 0, ...tellable.map(({ toldFrom }) => toldFrom!));
+    return { event, alerts: ordered, openedAtMs, notice: { ruleId, openedAtMs, toldTo, toldAtMs, acknowledged } };
   };
   if (fresh.some((alert) => !alert.acknowledged)) return told("fired", nowMs);
   if (notice === null) return null;
@@ -129,7 +130,10 @@ function tellingOf<Alert extends FiringAlert>(
   const ruleMs = repeatMsOf(ruleId);
   const repeatMs = kind === "alertmanager" ? ALERTMANAGER_REPEAT_MS : ruleMs;
   // Alertmanager does its own silencing, and would resolve an alert that is not sent again.
-  const due = repeatMs !== null && nowMs - notice.toldAtMs >= repeatMs && (kind === "alertmanager" || !acknowledged);
+  const sinceMs = nowMs - notice.toldAtMs;
+  // Told in the future: the clock was set back since.
+  const isOver = repeatMs !== null && (sinceMs >= repeatMs || sinceMs < 0);
+  const due = isOver && (kind === "alertmanager" || !acknowledged);
   return due && tellable.length > 0 ? told("repeated", nowMs) : null;
 }
 

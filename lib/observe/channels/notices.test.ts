@@ -14,7 +14,7 @@ function alert(own: Partial<FiringAlert> = {}): FiringAlert {
     severity: "warning",
     source: "orders",
     acknowledged: false,
-    toldFromMs: NOW,
+    toldFrom: 7,
     quiet: false,
     ...own,
   };
@@ -22,7 +22,7 @@ function alert(own: Partial<FiringAlert> = {}): FiringAlert {
 const notice = (own: Partial<Notice> = {}): Notice => ({
   ruleId: "r",
   openedAtMs: NOW - 900_000,
-  toldToMs: NOW - 900_000,
+  toldTo: 3,
   toldAtMs: NOW - 500_000,
   acknowledged: false,
   ...own,
@@ -47,41 +47,55 @@ describe("a channel", () => {
     [
       "hears of a new alert of a rule that it knows",
       CHAT,
-      [alert({ toldFromMs: OLD }), alert({ id: "b" })],
+      [alert({ toldFrom: 3 }), alert({ id: "b" })],
       [notice()],
       "fired",
     ],
-    ["hears again after the time to repeat", CHAT, [alert({ toldFromMs: OLD })], [notice()], "repeated"],
-    ["and not before", CHAT, [alert({ toldFromMs: OLD })], [notice({ toldAtMs: NOW - 399_999 })], null],
+    ["hears again after the time to repeat", CHAT, [alert({ toldFrom: 3 })], [notice()], "repeated"],
+    [
+      "hears of a new alert though its last message is of a clock that was set back since",
+      CHAT,
+      [alert({ toldFrom: 3 }), alert({ id: "b" })],
+      [notice({ toldAtMs: NOW + 3_600_000 })],
+      "fired",
+    ],
+    [
+      "hears again of what it heard by a clock that was set back since",
+      CHAT,
+      [alert({ toldFrom: 3 })],
+      [notice({ toldAtMs: NOW + 3_600_000 })],
+      "repeated",
+    ],
+    ["and not before", CHAT, [alert({ toldFrom: 3 })], [notice({ toldAtMs: NOW - 399_999 })], null],
     [
       "hears nothing again of what was acknowledged",
       CHAT,
-      [alert({ toldFromMs: OLD, acknowledged: true })],
+      [alert({ toldFrom: 3, acknowledged: true })],
       [notice()],
       null,
     ],
     ["hears nothing of an alert acknowledged before it was told", CHAT, [alert({ acknowledged: true })], [], null],
     ["hears that all have ended", CHAT, [], [notice()], "resolved"],
     ["hears nothing in a maintenance window", CHAT, [alert({ quiet: true })], [], null],
-    ["hears nothing before the end of a maintenance window", CHAT, [alert({ toldFromMs: null })], [], null],
+    ["hears nothing before the end of a maintenance window", CHAT, [alert({ toldFrom: null })], [], null],
     [
       "that pages hears of the acknowledgement",
       PAGER,
-      [alert({ toldFromMs: OLD, acknowledged: true })],
+      [alert({ toldFrom: 3, acknowledged: true })],
       [notice()],
       "acknowledged",
     ],
     [
       "that pages hears of it once",
       PAGER,
-      [alert({ toldFromMs: OLD, acknowledged: true })],
+      [alert({ toldFrom: 3, acknowledged: true })],
       [notice({ acknowledged: true })],
       null,
     ],
     [
       "of Alertmanager is told again every five minutes, whatever was acknowledged",
       { ...CHAT, kind: "alertmanager" },
-      [alert({ toldFromMs: OLD, acknowledged: true })],
+      [alert({ toldFrom: 3, acknowledged: true })],
       [notice({ toldAtMs: NOW - 300_000 })],
       "repeated",
     ],
@@ -90,14 +104,14 @@ describe("a channel", () => {
   });
 
   test("is told once for an evaluation, with the new alerts first, and keeps the key of the record", () => {
-    const [telling] = told(CHAT, [alert({ id: "old", toldFromMs: OLD }), alert({ id: "new" })], [notice()]);
+    const [telling] = told(CHAT, [alert({ id: "old", toldFrom: 3 }), alert({ id: "new" })], [notice()]);
     expect(telling!.alerts.map(({ id }) => id)).toEqual(["new", "old"]);
-    expect(telling).toMatchObject({ openedAtMs: OLD, notice: { openedAtMs: OLD, toldToMs: NOW, toldAtMs: NOW } });
+    expect(telling).toMatchObject({ openedAtMs: OLD, notice: { openedAtMs: OLD, toldTo: 7, toldAtMs: NOW } });
     expect(told(CHAT, [alert({ id: "new" })], [telling!.notice!])).toEqual([]);
   });
 
   test("never repeats where the rule does not", () => {
-    expect(told(CHAT, [alert({ toldFromMs: OLD })], [notice({ toldAtMs: 0 })], null)).toEqual([]);
+    expect(told(CHAT, [alert({ toldFrom: 3 })], [notice({ toldAtMs: 0 })], null)).toEqual([]);
   });
 });
 

@@ -1,5 +1,6 @@
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
+import { isOver, ms } from "@/lib/platform/database/moments.sql";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /** Replaces the channels of an operation; those already told of its end stay. Throws DomainError `channel-not-found` with the field. */
@@ -72,7 +73,7 @@ export async function noteStillTold(tx: Tx, operationId: string, afterMs: number
     await tx.query<Told>(
       `update operation_tells set still_told_at = now()
         where operation_id = $1 and still_told_at is null and ended_told_at is null and ${IS_ON}
-          and still_since <= now() - make_interval(secs => $2::float8 / 1000)
+          and ${isOver("still_since", ms("$2"))}
        returning channel_id as id`,
       [operationId, afterMs],
     ),

@@ -9,7 +9,15 @@ export const readinessSchema = named(
   "Readiness",
   z.object({
     status: z.enum(["ready", "not-ready"]),
-    checks: z.object({ store: check, queue: check, migrations: check, worker: check, intake: check, archive: check }),
+    checks: z.object({
+      store: check,
+      queue: check,
+      migrations: check,
+      worker: check,
+      intake: check,
+      archive: check,
+      alerts: check,
+    }),
   }),
   {
     status: "not-ready",
@@ -20,6 +28,7 @@ export const readinessSchema = named(
       worker: { ok: false, detail: "no worker is alive: nothing is sent or consumed" },
       intake: { ok: true, detail: "events are taken in" },
       archive: { ok: true, detail: "no removal stands still" },
+      alerts: { ok: true, detail: "all alert rules are evaluated" },
     },
   },
 );

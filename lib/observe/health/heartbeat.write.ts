@@ -1,5 +1,5 @@
 import type { Db } from "@/lib/platform/database/db";
-import { HEARTBEAT_LOST_S, type HeartbeatInfo } from "@/lib/sources/targets/target-list.read";
+import { type HeartbeatInfo, IS_ALIVE } from "@/lib/sources/targets/target-list.read";
 
 /** Returns the number of live workers, including this one, and the store's time. */
 export async function writeHeartbeat(
@@ -13,7 +13,7 @@ export async function writeHeartbeat(
        on conflict (id) do update set seen_at = excluded.seen_at, info = excluded.info
      )
      select count(*) as others, (extract(epoch from now()) * 1000)::float8 as "storeMs" from worker_heartbeats
-      where id <> $1 and seen_at > now() - interval '${HEARTBEAT_LOST_S} s'`,
+      where id <> $1 and ${IS_ALIVE}`,
     [beat.id, beat.startedAtMs, JSON.stringify(beat.info)],
     { name: "heartbeat" },
   );

@@ -1,5 +1,5 @@
 import type { Db, Queryable } from "@/lib/platform/database/db";
-import { HEARTBEAT_LOST_S } from "@/lib/sources/targets/target-list.read";
+import { IS_ALIVE } from "@/lib/sources/targets/target-list.read";
 
 /** Sorts half a megabyte in a temporary file: on a full disk a small row may still fit into an existing page. */
 const SPILL = "select count(*) from (select n from generate_series(1, 20000) n order by -n offset 0) sorted";
@@ -29,8 +29,6 @@ export async function readMigrations(db: Queryable): Promise<{ applied: number; 
 
 /** The number of workers with a recent heartbeat, by the clock of the store. */
 export async function readWorkersAlive(db: Queryable): Promise<number> {
-  const [row] = await db.query<{ alive: number }>(
-    `select count(*) as alive from worker_heartbeats where seen_at > now() - interval '${HEARTBEAT_LOST_S} s'`,
-  );
+  const [row] = await db.query<{ alive: number }>(`select count(*) as alive from worker_heartbeats where ${IS_ALIVE}`);
   return row!.alive;
 }

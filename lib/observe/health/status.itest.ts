@@ -45,6 +45,7 @@ test("names the targets whose breaker is open and the sources that fail", async 
     openBreakers: [],
     failingSources: [],
     archive: null,
+    alerts: null,
   });
   const sourceId = await addSource(db, "orders");
   await addSource(db, "billing");
@@ -65,6 +66,7 @@ test("names the targets whose breaker is open and the sources that fail", async 
     openBreakers: ["billing", "orders.slow"],
     failingSources: ["orders"],
     archive: null,
+    alerts: null,
   });
 });
 

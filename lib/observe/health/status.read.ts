@@ -5,16 +5,16 @@ import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { roomSentence } from "@/lib/intake/room/room.pure";
 import { readIntakeStops } from "@/lib/intake/room/room.read";
 import { readArchiveFault } from "@/lib/keep/removal/archive-fault.read";
-import { countAlerts } from "@/lib/observe/alerts/alerts.read";
+import { countAlerts, readAlertFault } from "@/lib/observe/alerts/alerts.read";
 import type { StatusOut } from "@/lib/observe/stats/stats.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso, isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { WAITS, type Wait } from "@/lib/redrive/request/redrive-wait.pure";
 import { BULK, LIVE_REDRIVES, REDRIVE, waitsFor } from "@/lib/redrive/states/state.sql";
-import { CONSUMER_LOST_S } from "@/lib/sources/source-consumers.read";
+import { CONSUMER_IS_LIVE } from "@/lib/sources/source-consumers.read";
 import type { ConsumerWord } from "@/lib/sources/source-mode.pure";
 import type { BucketState } from "@/lib/sources/sources.shapes";
-import { HEARTBEAT_LOST_S } from "@/lib/sources/targets/target-list.read";
+import { IS_ALIVE } from "@/lib/sources/targets/target-list.read";
 
 /** The rate shown is taken over this long, seconds. */
 const RATE_WINDOW_S = 30;
@@ -58,12 +58,13 @@ export type StoredStatus = Pick<
  * unlimited.
  */
 export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredStatus> {
-  const [archive, stops, intakeStops, approvals, alerts] = await Promise.all([
+  const [archive, stops, intakeStops, approvals, alerts, alertFault] = await Promise.all([
     readArchiveFault(db),
     listStops(db, viewer),
     readIntakeStops(db),
     countApprovals(db, viewer),
     countAlerts(db, viewer),
+    readAlertFault(db),
   ]);
   const [row] = await db.query<StatusRow>(
     `with sent as (
@@ -87,22 +88,22 @@ export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredS
             (select jsonb_build_object(${WAITS.map((wait) => `'${wait}', count(*) filter (where ${waitsFor([wait])})`).join(", ")})
                from redrives r where r.state in ${LIVE_REDRIVES} and ${seesRedrive("r", "$1")}) as waits,
             (select count(*) from bulk_operations o where o.state = ${BULK.RUNNING} and ${seesOperation("$1")}) as operations,
-            (select count(*) from worker_heartbeats where seen_at > now() - interval '${HEARTBEAT_LOST_S} s') as alive,
+            (select count(*) from worker_heartbeats where ${IS_ALIVE}) as alive,
             (select max(seen_at) from worker_heartbeats) as "lastSeenMs",
             (select array_agg(name order by name) from (
                select t.name from targets t where t.breaker_force = $2 and ${ofSources("t.source_id", "$1")}
                union
                select e.key from worker_heartbeats w cross join lateral jsonb_each(w.info->'targets') e
-                where w.seen_at > now() - interval '${HEARTBEAT_LOST_S} s' and e.value->'breaker'->>'state' = $2
+                where ${IS_ALIVE} and e.value->'breaker'->>'state' = $2
                   and e.key in (select t.name from targets t where ${ofSources("t.source_id", "$1")})
                order by 1 limit ${TROUBLES_MAX}) broken) as "openBreakers",
             (select array_agg(name order by name) from (
                select s.name from sources s
                 where exists (select 1 from source_consumers c where c.source_id = s.id and c.state = $3
-                                 and c.at > now() - interval '${CONSUMER_LOST_S} s') and ${ofSources("s.id", "$1")}
+                                 and ${CONSUMER_IS_LIVE}) and ${ofSources("s.id", "$1")}
                 order by s.name limit ${TROUBLES_MAX}) failing) as "failingSources",
             (select array_agg(info->>'bucket') from worker_heartbeats
-              where seen_at > now() - interval '${HEARTBEAT_LOST_S} s') as buckets`,
+              where ${IS_ALIVE}) as buckets`,
     [sourceScope(viewer), "open" satisfies "open" | "closed", "failing" satisfies ConsumerWord],
     { name: "status" },
   );
@@ -117,7 +118,12 @@ export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredS
     ...approvals,
     operationsRunning: status.operations,
     worker: { alive: status.alive, lastSeenAt: isoOrNull(status.lastSeenMs) },
-    trouble: { openBreakers: status.openBreakers ?? [], failingSources: status.failingSources ?? [], archive },
+    trouble: {
+      openBreakers: status.openBreakers ?? [],
+      failingSources: status.failingSources ?? [],
+      archive,
+      alerts: alertFault,
+    },
     bucket: WORST_FIRST.find((state) => status.buckets?.includes(state)) ?? null,
     stops,
     alerts,

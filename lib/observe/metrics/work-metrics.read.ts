@@ -10,9 +10,9 @@ import type { Queryable } from "@/lib/platform/database/db";
 import { gauge, type Metric } from "@/lib/platform/plain/prometheus.pure";
 import { WAITS, type Wait } from "@/lib/redrive/request/redrive-wait.pure";
 import { APPROVAL, LIVE_REDRIVES, REDRIVE, waitsFor } from "@/lib/redrive/states/state.sql";
-import { CONSUMER_LOST_S } from "@/lib/sources/source-consumers.read";
+import { CONSUMER_IS_LIVE } from "@/lib/sources/source-consumers.read";
 import type { ConsumerWord } from "@/lib/sources/source-mode.pure";
-import { HEARTBEAT_LOST_S } from "@/lib/sources/targets/target-list.read";
+import { HEARTBEAT_LOST_S, IS_ALIVE } from "@/lib/sources/targets/target-list.read";
 import { readTargets } from "@/lib/sources/targets/targets.read";
 
 /** Metrics of what works on the events: sources, redrives, rules, waits, workers and their targets. */
@@ -32,7 +32,7 @@ type Consumer = {
 export async function sourceMetrics(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
   const consumers = await db.query<Consumer>(
     `select s.name as source, c.worker, c.state, c.lag, c.parked, c.parts from source_consumers c join sources s on s.id = c.source_id
-      where c.at > now() - interval '${CONSUMER_LOST_S} s' and ${ofSources("s.id", "$1")} order by s.name, c.worker`,
+      where ${CONSUMER_IS_LIVE} and ${ofSources("s.id", "$1")} order by s.name, c.worker`,
     [scope],
   );
   return [
@@ -214,8 +214,9 @@ export async function alertMetrics(db: Queryable, { scope }: Scrape): Promise<Me
       where o.status <> 'SENT' and ($1::text[] is null or c.sources <@ $1::text[]) group by 1`,
     [scope],
   );
-  const [evaluation] = await db.query<{ ageS: number | null; tookS: number | null }>(
-    `select extract(epoch from now() - finished_at)::float8 as "ageS", took_ms / 1000 as "tookS" from alert_evaluation`,
+  // One in the future was stored before the clock was set back.
+  const [evaluation] = await db.query<{ ageS: number; tookS: number | null }>(
+    `select abs(extract(epoch from now() - stored_at))::float8 as "ageS", took_ms / 1000 as "tookS" from alert_evaluation`,
   );
   const states = [false, true].flatMap((acknowledged) => SEVERITIES.map((severity) => ({ severity, acknowledged })));
   return [
@@ -237,8 +238,8 @@ export async function alertMetrics(db: Queryable, { scope }: Scrape): Promise<Me
     ),
     gauge(
       "parkade_alert_evaluation_age_seconds",
-      "Time since the last evaluation of the rules of alerts; absent = none yet.",
-      [{ value: evaluation?.ageS ?? null }],
+      "Time since the last evaluation of the rules of alerts that was stored.",
+      [{ value: evaluation!.ageS }],
     ),
     gauge("parkade_alert_evaluation_seconds", "How long the last evaluation took.", [
       { value: evaluation?.tookS ?? null },
@@ -284,9 +285,7 @@ export async function workerMetrics(db: Queryable, { scope }: Scrape): Promise<M
 
 /** The reports of the live workers about the targets of these sources. */
 async function readBeats(db: Queryable, scope: string[] | null): Promise<Beat[]> {
-  const beats = await db.query<Beat>(
-    `select id as worker, info from worker_heartbeats where seen_at > now() - interval '${HEARTBEAT_LOST_S} s'`,
-  );
+  const beats = await db.query<Beat>(`select id as worker, info from worker_heartbeats where ${IS_ALIVE}`);
   if (scope === null) return beats;
   const seen = new Set((await readTargets(db)).filter(({ source }) => scope.includes(source)).map(({ name }) => name));
   return beats.map(({ worker, info }) => {

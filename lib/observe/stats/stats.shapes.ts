@@ -216,6 +216,8 @@ export const statusSchema = named(
         failingSources: z.array(z.string()),
         /** Why removals and expiries stand still; null = none does. */
         archive: nullableText,
+        /** Why alerts may be missing; null = all rules are evaluated. */
+        alerts: nullableText,
       }),
     ),
     /** The worst of what the workers report of their token buckets; null = no worker has taken a token yet. */
@@ -242,7 +244,7 @@ export const statusSchema = named(
     worker: { alive: 1, lastSeenAt: "2026-11-22T02:44:59.500Z" },
     queue: { backend: "postgres", ok: true },
     store: { ok: true },
-    trouble: { openBreakers: [], failingSources: [], archive: null },
+    trouble: { openBreakers: [], failingSources: [], archive: null, alerts: null },
     bucket: "shared",
     stops: [],
     alerts: { firing: 1, unacknowledged: 1, worst: "warning" },

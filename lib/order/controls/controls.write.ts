@@ -64,13 +64,19 @@ async function liftBlacklist(tx: Tx, lift: Lift): Promise<LiftedControl | null> 
   return row ?? null;
 }
 
-/** After a blacklist is lifted, the failures of its aggregates before it no longer count. */
+/** After a blacklist is lifted, the failures of its aggregates before it no longer count. Locks them in the order in which claims do. */
 export async function forgetFailures(tx: Tx, lifted: LiftedControl): Promise<void> {
   if (lifted.kind !== "blacklist" || lifted.scope !== "aggregateId") return;
   await tx.run(
-    `update aggregates set consecutive_failures = 0, failed_redrives = '{}'
-      where aggregate_id = $1 and ($2::text is null or aggregate_type = $2)
-        and ($3::text is null or source_id = (select id from sources where name = $3))`,
+    `with locked as materialized (
+       select aggregate_id, source_id, aggregate_type from aggregates
+        where aggregate_id = $1 and ($2::text is null or aggregate_type = $2)
+          and ($3::text is null or source_id = (select id from sources where name = $3))
+        order by aggregate_id, source_id, aggregate_type for no key update
+     )
+     update aggregates a set consecutive_failures = 0, failed_redrives = '{}'
+       from locked l
+      where a.aggregate_id = l.aggregate_id and a.source_id = l.source_id and a.aggregate_type = l.aggregate_type`,
     [lifted.value, lifted.aggregateType, lifted.source],
   );
 }

@@ -2,6 +2,7 @@ import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { scopeOut } from "@/lib/order/controls/control.pure";
 import { forgetFailures, liftControl as lift } from "@/lib/order/controls/controls.write";
+import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
@@ -9,7 +10,7 @@ import { DomainError } from "@/lib/platform/plain/problem.pure";
 export async function liftControl(deps: Deps, input: { id: string; reason: string }, viewer: Viewer): Promise<void> {
   assertMay(viewer, "control");
   const atMs = deps.clock.wallMs();
-  await deps.db.transaction(async (tx) => {
+  await inTransaction(deps.db, async (tx) => {
     const lifted = await lift(tx, { ...input, actor: viewer.name, atMs });
     const source = lifted && (lifted.scope === "source" ? lifted.value : lifted.source);
     if (!lifted || (source !== null && !sees(viewer, source))) {

@@ -1,9 +1,9 @@
-import { inTransaction } from "@/lib/events/selection/walk-selection";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { LiftedMany, LiftMany } from "@/lib/order/controls/controls.shapes";
 import { countLiftable, imposeLifted, LIFT_MAX, liftMatching, sourcesOfLift } from "@/lib/order/controls/lifts.write";
 import type { Tx } from "@/lib/platform/database/db";
+import { inTransaction } from "@/lib/platform/database/retrying";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";

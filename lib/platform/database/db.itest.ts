@@ -75,6 +75,29 @@ describe("trouble", () => {
     await short.end();
   });
 
+  test.each<[string, (short: Db) => Promise<unknown>, RegExp]>([
+    ["a read", (short) => short.query("select pg_sleep(30)"), /narrow the filter/],
+    [
+      "a read in a transaction that only reads",
+      (short) => short.transaction((tx) => tx.query("select pg_sleep(30)"), { readOnly: true }),
+      /narrow the filter/,
+    ],
+    [
+      "a change",
+      (short) => short.run("insert into readiness_probe (id, at) select 1, now() from pg_sleep(30)"),
+      /make this change.*try again$/,
+    ],
+    [
+      "a lock of a change",
+      (short) => short.transaction((tx) => tx.query("select pg_sleep(30) from pg_class for update of pg_class")),
+      /make this change.*try again$/,
+    ],
+  ])("a time limit says what it was the limit of: %s", async (_, work, words) => {
+    const short = impatient();
+    await expect(work(short)).rejects.toMatchObject({ code: "read-timeout", message: expect.stringMatching(words) });
+    await short.end();
+  });
+
   test("a transaction may take its own time", async () => {
     const short = impatient();
     const slow = short.transaction((tx) => tx.query("select pg_sleep(1.7)"), { statementTimeoutMs: 60_000 });

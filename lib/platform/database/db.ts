@@ -181,8 +181,8 @@ async function keepPlans(client: pg.ClientBase, kind: "pages" | "keys"): Promise
 
 // --- connections ----------------------------------------------------------------------------------------------------
 
-/** `broken`: the error that makes the connection unusable. */
-type Connection = { pool: PostgresPool; client: pg.PoolClient; broken: Error | null };
+/** `broken`: the error that makes the connection unusable. `changes`: a transaction is under way that changes something. */
+type Connection = { pool: PostgresPool; client: pg.PoolClient; broken: Error | null; changes: boolean };
 
 /** Gives the connection back after `work`, or has the pool close it when it is broken. */
 async function withConnection<T>(pool: PostgresPool, work: (connection: Connection) => Promise<T>): Promise<T> {
@@ -190,7 +190,7 @@ async function withConnection<T>(pool: PostgresPool, work: (connection: Connecti
     const busy = isNoneFree(error) && (await pool.answers());
     throw busy ? tooSlow("Every connection to the store is in use: try again in a moment", error) : unavailable(error);
   });
-  const connection: Connection = { pool, client, broken: null };
+  const connection: Connection = { pool, client, broken: null, changes: false };
   const onError = (error: Error) => {
     connection.broken = error;
   };
@@ -208,16 +208,23 @@ async function execute(connection: Connection, config: pg.QueryConfig | string):
   try {
     return await connection.client.query(config);
   } catch (error) {
-    throw await judge(connection, error);
+    throw await judge(
+      connection,
+      error,
+      connection.changes || CHANGES.test(typeof config === "string" ? config : config.text),
+    );
   }
 }
 
+/** A statement of its own that changes rows. */
+const CHANGES = /\b(insert into|update|delete from)\b/;
+
 /** The error for the caller. Marks the connection as broken when it cannot be used again. */
-async function judge(connection: Connection, error: unknown): Promise<unknown> {
+async function judge(connection: Connection, error: unknown, changes = connection.changes): Promise<unknown> {
   if (isConnectionLoss(error)) connection.broken = error instanceof Error ? error : new Error(String(error));
   return isSilence(error) && (await connection.pool.isLate(connection.client))
-    ? tooSlow(NARROW, error)
-    : translate(error);
+    ? tooSlow(changes ? SLOW_CHANGE : SLOW_READ, error)
+    : translate(error, { changes });
 }
 
 async function transact<T>(
@@ -225,6 +232,7 @@ async function transact<T>(
   work: (tx: Tx) => Promise<T>,
   settings: TransactionOptions,
 ): Promise<T> {
+  connection.changes = !settings.readOnly;
   await execute(connection, opening(settings));
   let result: T;
   try {
@@ -333,8 +341,8 @@ function cannotWrite(state: string): string | null {
   return state.startsWith("53") ? "The store lacks memory or another resource: look at the log of PostgreSQL" : null;
 }
 
-/** For an error of a statement, never for an error of the caller's own code. */
-export function translate(error: unknown): unknown {
+/** For an error of a statement, never for an error of the caller's own code. `changes`: of one that changes rows. */
+export function translate(error: unknown, { changes }: { changes: boolean }): unknown {
   if (isConnectionLoss(error)) return unavailable(error);
   const state = sqlState(error);
   if (COLLISIONS.includes(state)) {
@@ -343,13 +351,15 @@ export function translate(error: unknown): unknown {
     });
   }
   if (state === QUERY_CANCELED) {
-    return tooSlow(NARROW, error);
+    return tooSlow(changes ? SLOW_CHANGE : SLOW_READ, error);
   }
   const why = state === null ? null : cannotWrite(state);
   return why === null ? error : new DomainError("store-unavailable", why, { internal: error });
 }
 
-const NARROW = "The store took too long: narrow the filter or add a time window";
+const SLOW_READ = "The store took too long: narrow the filter or add a time window";
+const SLOW_CHANGE =
+  "The store took too long to make this change, which may wait for other changes of the same events: try again";
 
 function tooSlow(message: string, internal: unknown): DomainError {
   return new DomainError("read-timeout", message, { internal });

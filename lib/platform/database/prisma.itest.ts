@@ -64,7 +64,7 @@ describe("what the store says", () => {
   test.each([
     ["53100", "store-unavailable", /disk is full/],
     ["25006", "store-unavailable", /read-only/],
-    ["57014", "read-timeout", /took too long/],
+    ["57014", "read-timeout", /took too long.*(narrow the filter|make this change)/],
     ["57P01", "store-unavailable", /cannot be reached/],
   ])("%s is a %s, as from the store's own connections", async (state, code, message) => {
     const raised = (errcode: string) => `do $$ begin raise exception 'x' using errcode = '${errcode}'; end $$`;

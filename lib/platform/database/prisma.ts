@@ -96,11 +96,11 @@ function jsonOf(value: unknown): Prisma.InputJsonValue | null {
 /** Prisma's adapter on our pool. Errors are translated here, where they certainly come from `pg`. */
 function adapterOn(pool: PostgresPool): SqlDriverAdapterFactory {
   const factory = new PrismaPg(pool);
-  const judged = async <T>(asking: Promise<T>): Promise<T> => {
+  const judged = async <T>(asking: Promise<T>, changes: boolean): Promise<T> => {
     try {
       return await asking;
     } catch (error) {
-      throw judge(error, pool);
+      throw judge(error, pool, changes);
     }
   };
   /** `alone`: on one connection. Once it is lost nothing waits for it again, such as a rollback. */
@@ -109,7 +109,7 @@ function adapterOn(pool: PostgresPool): SqlDriverAdapterFactory {
     const ask = async <T>(asking: () => Promise<T>): Promise<T> => {
       if (lost) throw lost;
       try {
-        return await judged(asking());
+        return await judged(asking(), alone);
       } catch (error) {
         if (alone && error instanceof DomainError && isConnectionLoss(error.internal)) lost = error;
         throw error;
@@ -127,7 +127,7 @@ function adapterOn(pool: PostgresPool): SqlDriverAdapterFactory {
       const adapter: SqlDriverAdapter = judging(await factory.connect(), { alone: false });
       const { startTransaction } = adapter;
       adapter.startTransaction = async (level) =>
-        judging(await judged(startTransaction.call(adapter, level)), { alone: true });
+        judging(await judged(startTransaction.call(adapter, level), true), { alone: true });
       return adapter;
     },
   };
@@ -137,12 +137,12 @@ function adapterOn(pool: PostgresPool): SqlDriverAdapterFactory {
  * A DomainError for the errors that callers of the store handle; else the adapter's error, which Prisma turns into its
  * own.
  */
-function judge(error: unknown, pool: PostgresPool): unknown {
+function judge(error: unknown, pool: PostgresPool, changes: boolean): unknown {
   const original = originalOf(error);
   if (original === null) return error;
   // The adapter always gives the connection of a transaction back to the pool, even a broken one.
   if (isConnectionLoss(original)) pool.endGeneration();
-  const translated = translate(original);
+  const translated = translate(original, { changes });
   return translated instanceof DomainError ? translated : error;
 }
 

@@ -6,7 +6,7 @@ import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { manualClock } from "@/lib/testing/manual-clock";
 
 const collision = (code: string) =>
-  translate(Object.assign(new pg.DatabaseError("ended for another one", 0, "error"), { code }));
+  translate(Object.assign(new pg.DatabaseError("ended for another one", 0, "error"), { code }), { changes: true });
 const away = new DomainError("store-unavailable", "away");
 
 /** Rejects with these errors in turn, then resolves with the number of its runs. */

@@ -1,4 +1,5 @@
 import type { Clock } from "@/lib/platform/clock";
+import type { Db, TransactionOptions, Tx } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /** More collisions in a row than this have another cause. */
@@ -60,4 +61,17 @@ export async function retrying<T>(
     }
     await patience.clock.sleep(patience.everyMs);
   }
+}
+
+/**
+ * Runs the transaction again after a short random pause when the server ended it because of another one. For every
+ * change of rows that others change too, in whatever order: a person is not answered that two actions met. `work` may
+ * run several times, so it changes nothing outside of the store.
+ */
+export function inTransaction<T>(
+  db: Pick<Db, "transaction" | "pause">,
+  work: (tx: Tx) => Promise<T>,
+  options?: TransactionOptions,
+): Promise<T> {
+  return retrying(() => db.transaction(work, options), { pause: db.pause });
 }

@@ -8,12 +8,12 @@ import {
 } from "@/lib/events/bulk/change-events";
 import { nextStatus } from "@/lib/events/event-state.pure";
 import type { BulkAnswer } from "@/lib/events/events.shapes";
-import { inTransaction } from "@/lib/events/selection/walk-selection";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { holdSources } from "@/lib/intake/park.write";
 import { namedEvents } from "@/lib/intake/producer";
 import type { Tx } from "@/lib/platform/database/db";
 import { answerOnce, type IdempotentRequest } from "@/lib/platform/database/idempotent-request.write";
+import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { confirmWithin } from "@/lib/redrive/confirm/confirm";
 import type { ConfirmKeys, ConfirmRequest } from "@/lib/redrive/confirm/confirm.shapes";

@@ -1,6 +1,7 @@
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { endAggregateFailures } from "@/lib/order/aggregate-failures.write";
+import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { announceConfirmed } from "@/lib/redrive/confirm/announce-confirmed";
 import { confirmQuiet, countConfirmed } from "@/lib/redrive/confirm/confirm-quiet.write";
@@ -21,7 +22,7 @@ export async function confirmQuietEvents(deps: Pick<Deps, "db" | "clock">): Prom
 }
 
 async function confirmChunk(deps: Pick<Deps, "db" | "clock">, quietWindowMs: number): Promise<number> {
-  return deps.db.transaction(async (tx) => {
+  return inTransaction(deps.db, async (tx) => {
     const events = await confirmQuiet(tx, quietWindowMs, CHUNK);
     if (events.length === 0) return 0;
     await countConfirmed(

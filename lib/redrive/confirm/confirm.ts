@@ -1,6 +1,8 @@
+import { BULK_EFFECT } from "@/lib/events/bulk/bulk-operation.pure";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { endAggregateFailures } from "@/lib/order/aggregate-failures.write";
 import type { Tx } from "@/lib/platform/database/db";
+import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/deps";
 import { announceConfirmed } from "@/lib/redrive/confirm/announce-confirmed";
 import { confirmEvents, findOvertaking } from "@/lib/redrive/confirm/confirm-events.write";
@@ -33,23 +35,24 @@ export async function confirmOvertaking(
   if (ended.length === 0) return;
   const found = await findOvertaking(deps.db, redriveId, ended);
   for (const [consumer, events] of Map.groupBy(found, (event) => event.consumer)) {
-    await deps.db.transaction(async (tx) => {
+    await inTransaction(deps.db, async (tx) => {
       const nowMs = deps.clock.wallMs();
       const ids = events.map(({ id }) => id);
       const moved = await confirmWithin(tx, ids, { by: consumer, nowMs });
-      if (moved.length === 0) return;
-      await appendAudit(tx, {
-        actor: "worker",
-        action: "event.confirmed",
-        subjectKind: "event",
-        subjectId: moved.length === 1 ? moved[0]!.id : null,
-        reason: `processed by ${consumer}`,
-        before: { confirmed: false },
-        after: { confirmed: true },
-        count: moved.length,
-        atMs: nowMs,
-        eventIds: moved.map(({ id }) => id),
-      });
+      for (const [status, of] of Map.groupBy(moved, ({ from }) => from)) {
+        await appendAudit(tx, {
+          actor: "worker",
+          action: BULK_EFFECT.confirm.action,
+          subjectKind: "event",
+          subjectId: of.length === 1 ? of[0]!.id : null,
+          reason: `processed by ${consumer}`,
+          before: { status, confirmed: false },
+          after: BULK_EFFECT.confirm.after,
+          count: of.length,
+          atMs: nowMs,
+          eventIds: of.map(({ id }) => id),
+        });
+      }
     });
   }
 }

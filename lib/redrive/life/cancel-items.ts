@@ -1,5 +1,6 @@
 import { EVENT_MOVES } from "@/lib/events/event-state.pure";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/deps";
 import { confirmOvertaking } from "@/lib/redrive/confirm/confirm";
 import { countItems, readRedriveRow } from "@/lib/redrive/life/redrive.write";
@@ -34,7 +35,7 @@ export async function cancelItems(
 }
 
 async function cancelChunk(deps: Pick<Deps, "db" | "clock" | "lane" | "log">, redriveId: string): Promise<string[]> {
-  return deps.db.transaction(async (tx) => {
+  return inTransaction(deps.db, async (tx) => {
     // Not locked: CANCELLED is final. Items before their redrive is the order in which a finish locks them.
     const redrive = await readRedriveRow(tx, redriveId);
     if (redrive?.state !== "CANCELLED") return [];

@@ -4,6 +4,7 @@ import { assertMay, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure"
 import { readOperationTells } from "@/lib/observe/channels/operation-tells.read";
 import { sameNames, setOperationTells } from "@/lib/observe/channels/operation-tells.write";
 import type { Tx } from "@/lib/platform/database/db";
+import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
@@ -54,7 +55,7 @@ export async function changeRedrive(
   assertMay(viewer, "redrive");
   const { name: actor } = viewer;
   const nowMs = deps.clock.wallMs();
-  const after = await deps.db.transaction(async (tx) => {
+  const after = await inTransaction(deps.db, async (tx) => {
     const redrive = await lockRedrive(tx, input.id);
     if (!redrive || !seesAll(viewer, redrive.sources)) throw unknownRedrive(input.id);
     if ("action" in input.change && input.change.action === "undo") await assertHeld(tx, redrive);

@@ -1,3 +1,4 @@
+import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/deps";
 import type { Paces } from "@/lib/platform/plain/paces.pure";
 import { reconcile } from "@/lib/redrive/life/reconcile";
@@ -25,7 +26,7 @@ export function createLostWork(deps: Deps & { workerId: string; claims: Claims; 
 
   async function recover(): Promise<void> {
     if (beats !== null && beats.lastMs - beats.firstMs >= lostMs) {
-      const items = await deps.db.transaction((tx) => freeLostClaims(tx, workerId, lostMs));
+      const items = await inTransaction(deps.db, (tx) => freeLostClaims(tx, workerId, lostMs));
       if (items !== null) deps.log.warn({ items }, "a worker is lost, others take over its items");
       ringsAgain ||= items !== null;
     }

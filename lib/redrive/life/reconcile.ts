@@ -1,6 +1,7 @@
 import { runningBulkOperations } from "@/lib/events/bulk/bulk-operations.write";
 import type { LaneJob } from "@/lib/lane/jobs.shapes";
 import type { JobState, LaneName } from "@/lib/lane/port";
+import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/deps";
 import { cancelItems } from "@/lib/redrive/life/cancel-items";
 import { eachAlone } from "@/lib/redrive/life/each-alone";
@@ -57,7 +58,7 @@ export async function ringIdle(
 }
 
 async function settle(deps: Deps, redriveId: string): Promise<boolean> {
-  return deps.db.transaction(async (tx) => {
+  return inTransaction(deps.db, async (tx) => {
     const redrive = await lockRedrive(tx, redriveId);
     return redrive !== null && (await settleRedrive(tx, redrive, deps.clock.wallMs()));
   });

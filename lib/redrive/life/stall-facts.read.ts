@@ -1,7 +1,8 @@
 import type { Queryable } from "@/lib/platform/database/db";
+import { isWithin } from "@/lib/platform/database/moments.sql";
 import type { StallFacts } from "@/lib/redrive/life/stalled.pure";
 import { ITEM, REDRIVE } from "@/lib/redrive/states/state.sql";
-import { HEARTBEAT_LOST_S, type HeartbeatInfo } from "@/lib/sources/targets/target-list.read";
+import { type HeartbeatInfo, IS_ALIVE } from "@/lib/sources/targets/target-list.read";
 
 /** The causes outside of a redrive's own row that can stop it. */
 export type LiveFacts = Pick<
@@ -63,7 +64,7 @@ export async function readLiveFacts(
  */
 const QUIET = `r.state = ${REDRIVE.RUNNING} and r.mode = 'deliver' and not exists (
   select 1 from redrive_ticks t
-   where t.redrive_id = r.id and t.at > now() - interval '${QUIET_S} s' and (t.delivered > 0 or t.failed > 0 or (t.refused > 0 and t.at > r.planned_at)))`;
+   where t.redrive_id = r.id and ${isWithin("t.at", `interval '${QUIET_S} s'`)} and (t.delivered > 0 or t.failed > 0 or (t.refused > 0 and t.at > r.planned_at)))`;
 
 /**
  * SQL: the ids of the sources of the redrive `r`: those of all events that it has queued, some of which may be done. While it
@@ -132,7 +133,7 @@ type LiveBeat = { info: HeartbeatInfo; seenAtMs: number };
 function readBeats(db: Queryable): Promise<LiveBeat[]> {
   return db.query<LiveBeat>(
     `select info, seen_at as "seenAtMs" from worker_heartbeats
-      where seen_at > now() - interval '${HEARTBEAT_LOST_S} s'`,
+      where ${IS_ALIVE}`,
     [],
     { name: "live-heartbeats" },
   );

@@ -3,6 +3,7 @@ import { askIfNeeded } from "@/lib/guard/approvals/approval";
 import { endApproval, overdueApprovals } from "@/lib/guard/approvals/approvals.write";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
+import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/deps";
 import { cancelItems } from "@/lib/redrive/life/cancel-items";
 import { eachAlone } from "@/lib/redrive/life/each-alone";
@@ -111,7 +112,7 @@ export async function startWaiting(deps: Deps): Promise<void> {
       await cancelOverdue(deps, id, "the breaker of its target did not close in time", "breaker");
       return;
     }
-    const state = await deps.db.transaction(async (tx) => {
+    const state = await inTransaction(deps.db, async (tx) => {
       const redrive = await lockRedrive(tx, id);
       if (redrive === null) return null;
       return (await startIfReady(tx, redrive, { actor: WORKER, nowMs: deps.clock.wallMs() })) === "RUNNING"
@@ -136,7 +137,7 @@ export async function ringStarted(deps: Deps, redriveId: string): Promise<void> 
 
 /** Cancels a redrive whose wait has ended without a start. Its events are PENDING again. */
 async function cancelOverdue(deps: Deps, id: string, reason: string, wait: "approval" | "breaker"): Promise<void> {
-  const cancelled = await deps.db.transaction(async (tx) => {
+  const cancelled = await inTransaction(deps.db, async (tx) => {
     const redrive = await lockRedrive(tx, id);
     if (redrive === null) return false;
     const atMs = deps.clock.wallMs();
@@ -163,7 +164,7 @@ async function cancelOverdue(deps: Deps, id: string, reason: string, wait: "appr
 
 /** A mend that nobody has approved in time is cancelled; it has changed nothing. */
 async function cancelOverdueMend(deps: Deps, id: string): Promise<void> {
-  await deps.db.transaction(async (tx) => {
+  await inTransaction(deps.db, async (tx) => {
     const mend = await lockBulkOperation(tx, id);
     if (!mend?.awaitsApproval || !(await endApproval(tx, id, "expire", { reason: UNANSWERED }))) return;
     await endBulkOperation(tx, id, "cancel", WORKER);

@@ -1,5 +1,6 @@
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import type { Tx } from "@/lib/platform/database/db";
+import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/deps";
 import { eachAlone } from "@/lib/redrive/life/each-alone";
 import {
@@ -88,7 +89,7 @@ export async function advanceCanaries(deps: Pick<Deps, "db" | "clock" | "log">):
   const due = await dueCanaries(deps.db);
   const rows = due.map((id) => ({ id }));
   await eachAlone(deps.log, rows, "advancing a canary", async ({ id }) => {
-    await deps.db.transaction(async (tx) => confirmRedrives(tx, [id], deps.clock.wallMs()));
+    await inTransaction(deps.db, async (tx) => confirmRedrives(tx, [id], deps.clock.wallMs()));
   });
   return due.length;
 }

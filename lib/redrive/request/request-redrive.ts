@@ -9,7 +9,6 @@ import {
 } from "@/lib/events/selection/candidates.read";
 import { selectEvents } from "@/lib/events/selection/select-events";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
-import { inTransaction } from "@/lib/events/selection/walk-selection";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { readScopedSelection } from "@/lib/guard/viewer/scope.read";
@@ -18,6 +17,7 @@ import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { setOperationTells } from "@/lib/observe/channels/operation-tells.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { answerOnce, type IdempotentRequest } from "@/lib/platform/database/idempotent-request.write";
+import { inTransaction } from "@/lib/platform/database/retrying";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { plural } from "@/lib/platform/plain/format.pure";

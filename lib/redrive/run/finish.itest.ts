@@ -308,6 +308,10 @@ describe("a confirmation that crosses the end of its own send counts at once", (
     ]);
     expect(await world.statuses()).toEqual({ REDRIVEN: 2 });
     expect((await world.event(items[0]!.eventId)).cooldown_until).toBeNull();
+    const said = await world.db.query("select before, after from audit_entries where action = 'event.confirmed'");
+    const entry = { before: { status: "PENDING", confirmed: false }, after: { status: "REDRIVEN", confirmed: true } };
+    expect(said.length).toBeGreaterThan(0);
+    for (const each of said) expect(each).toEqual(entry);
   });
 
   test("when the redrive is cancelled; but no word from before the redrive, when nothing was delivered", async () => {

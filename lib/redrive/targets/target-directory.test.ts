@@ -141,7 +141,7 @@ describe("the directory of targets", () => {
     const { directory, store, clock, publishers } = directoryOf(ORDERS);
     const used = opened(await directory.find("s1", redrive()));
     const { state } = used;
-    store.targets = [{ ...ORDERS, bulkhead: 9, revision: "2" }];
+    store.targets = [{ ...ORDERS, bulkhead: 9, revision: "2", config: { redriveUrl: "http://new" } }];
     await clock.advance(REREAD_MS);
     await directory.heldSources(redrive());
     expect(publishers.map(({ revision, closed }) => [revision, closed])).toEqual([
@@ -158,13 +158,39 @@ describe("the directory of targets", () => {
     const { directory, store, clock, publishers, unusable } = directoryOf(ORDERS);
     const used = opened(await directory.find("s1", redrive()));
     unusable.add("2");
-    store.targets = [{ ...ORDERS, revision: "2" }];
+    store.targets = [{ ...ORDERS, revision: "2", config: { token: "env:TOKEN" } }];
     await clock.advance(REREAD_MS);
     expect(await directory.find("s1", redrive())).toEqual({
       fault: "orders-main cannot be opened: env:TOKEN is not set",
     });
     expect(used.publisher).toBe(publishers[0]);
+    expect(publishers[0]!.closed).toBe(false);
+    store.targets = [{ ...ORDERS, revision: "3" }];
+    expect(opened(await directory.find("s1", redrive())).publisher).toBe(publishers[0]);
+    expect(publishers).toHaveLength(1);
   });
+
+  it.each<[string, Partial<TargetRow>, number]>([
+    ["a rate", { ratePerSecond: 4 }, 1],
+    ["places", { bulkhead: 9 }, 1],
+    ["an order to the breaker", { breakerForce: "closed" }, 1],
+    ["a contract", { contract: null, warmUpMs: 60_000 }, 1],
+    ["the address", { config: { redriveUrl: "http://new" } }, 2],
+    ["a reset", { resetAtMs: 7_000 }, 2],
+  ])(
+    "opens the target again, and forgets that it was away, only for another address, secret or a reset: %s",
+    async (_, change, opens) => {
+      const { directory, store, clock, publishers } = directoryOf(ORDERS);
+      const used = opened(await directory.find("s1", redrive()));
+      used.markUnreachable("ETIMEDOUT");
+      store.targets = [{ ...ORDERS, ...change, revision: "2" }];
+      await clock.advance(REREAD_MS);
+      await directory.find("s1", redrive());
+      expect(publishers.map(({ closed }) => closed)).toEqual(opens === 1 ? [false] : [true, false]);
+      expect(used.publisher).toBe(publishers.at(-1));
+      expect(directory.reports()["orders-main"]!.away === null).toBe(opens === 2);
+    },
+  );
 
   it("says of a removed target that it was removed, also to a slice that uses it", async () => {
     const { directory, store, clock, publishers } = directoryOf(ORDERS);

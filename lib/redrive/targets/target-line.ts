@@ -59,6 +59,8 @@ export class TargetLine {
   #inForce: UsedPolicy;
   /** The last one that could be opened; sends under way when the configuration changes go on with the new one. */
   #publisher: Publisher | null = null;
+  /** The address and the secrets that it was opened with; null = open it again at the next change. */
+  #openedWith: string | null = null;
   /** Ends the waits for it while a person has stopped it. */
   #stop = new AbortController();
   #removed = false;
@@ -104,10 +106,9 @@ export class TargetLine {
     if (this.#row.revision === row.revision) return;
     const wasReset = row.resetAtMs !== null && row.resetAtMs !== this.#row.resetAtMs;
     this.#row = row;
-    const before = this.#publisher;
+    // A person who resets a target has a new connection, too: the secret in a file may be another one.
+    if (wasReset) this.#openedWith = null;
     this.#open();
-    void this.#closeQuietly(before);
-    this.#health = createHealthProbe(this.#options.clock);
     this.state.bulkhead!.resize(row.bulkhead);
     this.state.force(row.breakerForce ?? "auto");
     if (wasReset) this.state.reset();
@@ -190,13 +191,25 @@ export class TargetLine {
     return noBursts ? evenBucketSpec(bucketKey(id), rate) : bucketSpec(bucketKey(id), rate, burst);
   }
 
-  /** The previous publisher stays when the configuration cannot be opened. */
+  /**
+   * Opens a publisher unless the one in use has the row's address and secrets, and closes the one that it replaces. A
+   * configuration that cannot be opened leaves the one in use to the sends under way.
+   */
   #open(): void {
     const row = this.#row;
+    const address = JSON.stringify([row.kind, row.lane, row.config]);
+    if (address === this.#openedWith) {
+      this.fault = null;
+      return;
+    }
     try {
       const publisher = this.#options.openPublisher(row);
-      this.#publisher = publisher ?? this.#publisher;
       this.fault = publisher ? null : noDestination(row);
+      if (publisher === null) return;
+      void this.#closeQuietly(this.#publisher);
+      this.#publisher = publisher;
+      this.#openedWith = address;
+      this.#health = createHealthProbe(this.#options.clock);
     } catch (error) {
       this.#options.log.warn({ target: row.name, err: error }, "target cannot be opened");
       const why = error instanceof DomainError ? error.message : "its configuration cannot be used";

@@ -6,13 +6,13 @@ import {
   isBulkRunning,
 } from "@/lib/events/bulk/bulk-operations.write";
 import { cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
-import { inTransaction } from "@/lib/events/selection/walk-selection";
 import { appendSubjects } from "@/lib/guard/audit/audit.write";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import { isRowFault, type Queryable, type Tx } from "@/lib/platform/database/db";
+import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { examineMend, type MendCandidate, type Mending, type MendingDeps } from "@/lib/repair/mends/examine-mend";

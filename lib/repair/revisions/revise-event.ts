@@ -13,6 +13,7 @@ import type { Header } from "@/lib/intake/dead-letter.pure";
 import { headerFault } from "@/lib/intake/header-fault.pure";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { answerOnce, type IdempotentRequest } from "@/lib/platform/database/idempotent-request.write";
+import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import {
@@ -133,7 +134,7 @@ async function reviseOnce<Answer extends RevisedAnswer>(
   work: (tx: Tx, atMs: number) => Promise<Answer>,
 ): Promise<Answer> {
   const atMs = clock.wallMs();
-  return (await db.transaction((tx) => answerOnce(tx, idempotency, atMs, () => work(tx, atMs)))).answer;
+  return (await inTransaction(db, (tx) => answerOnce(tx, idempotency, atMs, () => work(tx, atMs)))).answer;
 }
 
 type EditedBytes = { payload: Uint8Array; contentType: string; headers: Header[] };

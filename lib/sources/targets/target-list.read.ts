@@ -2,6 +2,7 @@ import { plainSecretPlaces } from "@/lib/brokers/kinds/config-limits.shapes";
 import { redactConfig } from "@/lib/brokers/kinds/config-secrets.shapes";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
+import { isWithin } from "@/lib/platform/database/moments.sql";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import type { BucketState, TargetEngine, TargetList, TargetOut } from "@/lib/sources/sources.shapes";
 import { readTargets, type TargetRow } from "@/lib/sources/targets/targets.read";
@@ -17,6 +18,9 @@ export type HeartbeatInfo = {
 /** A worker without a heartbeat for this long counts as stopped. */
 export const HEARTBEAT_LOST_S = 15;
 
+/** SQL over worker_heartbeats: the worker is alive. */
+export const IS_ALIVE = isWithin("seen_at", `interval '${HEARTBEAT_LOST_S} s'`);
+
 /** The rate shown is taken over this long, seconds. */
 const RATE_WINDOW_S = 10;
 
@@ -30,7 +34,7 @@ export async function listTargets(
   const targets = (await readTargets(db)).filter(({ source }) => scope === null || scope.includes(source));
   const beats = await db.query<{ info: HeartbeatInfo; seenAtMs: number }>(
     `select info, seen_at as "seenAtMs" from worker_heartbeats
-      where seen_at > now() - interval '${HEARTBEAT_LOST_S} s'`,
+      where ${IS_ALIVE}`,
   );
   const sent = await db.query<{ target: string; n: number }>(
     `select target, count(*) as n from redrive_attempts

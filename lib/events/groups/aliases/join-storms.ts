@@ -9,7 +9,7 @@ import {
 import { GROUPING_VERSION } from "@/lib/events/groups/fingerprint.pure";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import type { Tx } from "@/lib/platform/database/db";
-import { retrying } from "@/lib/platform/database/retrying";
+import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { hash64 } from "@/lib/platform/plain/hash.pure";
 
@@ -56,9 +56,7 @@ export async function joinStorms({ db, clock }: Pick<Deps, "db" | "clock">): Pro
   );
   let joined = 0;
   for (const each of cases) {
-    const members = await retrying(() => db.transaction((tx) => joinStorm(tx, each, clock.wallMs())), {
-      pause: db.pause,
-    });
+    const members = await inTransaction(db, (tx) => joinStorm(tx, each, clock.wallMs()));
     // Best effort: alerts and lists add up what is not moved yet, and the worker moves it.
     if (members.length > 0) await moveGroups(db, { only: members }).catch(() => 0);
     joined += members.length;

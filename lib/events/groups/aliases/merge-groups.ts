@@ -7,6 +7,7 @@ import { type GroupMerged, type GroupMergeRequest, unknownGroup } from "@/lib/ev
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
+import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { invalidFields } from "@/lib/platform/plain/problem.pure";
 
@@ -23,7 +24,7 @@ export async function mergeGroup(
   { fingerprint, request: { into, reason } }: { fingerprint: string; request: GroupMergeRequest },
   viewer: Viewer,
 ): Promise<GroupMerged> {
-  const merged = await db.transaction(async (tx) => {
+  const merged = await inTransaction(db, async (tx) => {
     await advanceAliases(tx);
     const [from, target] = await readGroupsMeant(tx, [fingerprint, into]);
     const [group, other] = [await changeable(tx, viewer, from!), await changeable(tx, viewer, target!)];
@@ -62,7 +63,7 @@ export async function splitGroup(
   fingerprint: string,
   viewer: Viewer,
 ): Promise<void> {
-  const from = await db.transaction(async (tx) => {
+  const from = await inTransaction(db, async (tx) => {
     await advanceAliases(tx);
     const [alias] = await tx.query<{ target: string; pattern: string }>(
       `select target, pattern from group_aliases

@@ -3,7 +3,7 @@ import { type Moving, moveHistory } from "@/lib/events/groups/aliases/move-histo
 import { holdsRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { OPEN_TRANSACTIONS } from "@/lib/platform/database/open-transactions.sql";
-import { retrying } from "@/lib/platform/database/retrying";
+import { inTransaction } from "@/lib/platform/database/retrying";
 
 /** Events of one transaction: it holds their rows for some tens of milliseconds. */
 const EVENTS_MAX = 500;
@@ -25,8 +25,8 @@ const HISTORY_MS_MAX = 30_000;
 export async function moveGroups(db: Db, { only }: { only?: readonly string[] } = {}): Promise<number> {
   let moved = 0;
   for (let turn = 0; turn < (only ? TURNS_AT_ONCE : TURNS); turn++) {
-    const work = () => db.transaction((tx) => moveSome(tx, only), { statementTimeoutMs: HISTORY_MS_MAX });
-    const { groups, events } = await retrying(work, { pause: db.pause });
+    const options = { statementTimeoutMs: HISTORY_MS_MAX };
+    const { groups, events } = await inTransaction(db, (tx) => moveSome(tx, only), options);
     moved += events;
     if (events === 0 && groups < GROUPS_MAX) break;
   }

@@ -11,7 +11,7 @@ import { readRulesInForce } from "@/lib/intake/admission/admission-rules.read";
 import { holdsRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { OPEN_TRANSACTIONS } from "@/lib/platform/database/open-transactions.sql";
-import { retrying } from "@/lib/platform/database/retrying";
+import { inTransaction } from "@/lib/platform/database/retrying";
 import { UUID_MIN } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
@@ -92,7 +92,7 @@ async function readQueue(db: Db, only: readonly string[] | null, most: number): 
 async function examineHalving(deps: RegroupDeps, names: readonly string[]): Promise<Turn | null> {
   const { db } = deps;
   try {
-    return await retrying(() => db.transaction((tx) => examineSome(tx, names)), { pause: db.pause });
+    return await inTransaction(db, (tx) => examineSome(tx, names));
   } catch (error) {
     if (error instanceof DomainError && error.code === "store-unavailable") throw error;
     if (names.length === 1) {

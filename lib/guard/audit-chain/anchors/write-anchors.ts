@@ -2,7 +2,7 @@ import { type AnchorPlace, anchorLine } from "@/lib/guard/audit-chain/anchors/an
 import { readHead } from "@/lib/guard/audit-chain/head.read";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
-import { uuidv7 } from "@/lib/platform/ids";
+import { uuidv7, uuidv7LowerBound } from "@/lib/platform/ids";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 
 export type AnchorDeps = {
@@ -22,7 +22,7 @@ export async function writeAnchors({ db, clock, places, everyMs }: AnchorDeps): 
   const errors: unknown[] = [];
   for (const { place, write } of places) {
     const nowMs = clock.wallMs();
-    if (nowMs < (await lastAnchorMs(db, place)) + everyMs) continue;
+    if (nowMs < (await lastAnchorMs(db, place, nowMs)) + everyMs) continue;
     const id = uuidv7(nowMs);
     const at = iso(nowMs);
     try {
@@ -40,10 +40,11 @@ export async function writeAnchors({ db, clock, places, everyMs }: AnchorDeps): 
   if (errors.length > 0) throw new AggregateError(errors, "the end of the audit could not be anchored everywhere");
 }
 
-async function lastAnchorMs(db: Db, place: string): Promise<number> {
+/** One in the future was written before the clock was set back. */
+async function lastAnchorMs(db: Db, place: string, nowMs: number): Promise<number> {
   const [row] = await db.query<{ at: number }>(
-    "select at from audit_anchors where place = $1 order by id desc limit 1",
-    [place],
+    "select at from audit_anchors where place = $1 and id < $2 order by id desc limit 1",
+    [place, uuidv7LowerBound(nowMs + 1)],
   );
   return row?.at ?? Number.NEGATIVE_INFINITY;
 }

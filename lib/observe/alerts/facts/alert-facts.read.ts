@@ -25,9 +25,9 @@ import { isStandstill } from "@/lib/redrive/life/stalled.pure";
 import { listRedrives } from "@/lib/redrive/list/redrives.read";
 import { LIVE_REDRIVE_STATES } from "@/lib/redrive/states/redrive-state.pure";
 import { PARKED } from "@/lib/redrive/states/state.sql";
-import { CONSUMER_LOST_S } from "@/lib/sources/source-consumers.read";
+import { CONSUMER_IS_LIVE } from "@/lib/sources/source-consumers.read";
 import type { ConsumerWord } from "@/lib/sources/source-mode.pure";
-import { HEARTBEAT_LOST_S, type HeartbeatInfo } from "@/lib/sources/targets/target-list.read";
+import { type HeartbeatInfo, IS_ALIVE } from "@/lib/sources/targets/target-list.read";
 
 /** A group of which an alert `fires` since then, or ended then: epoch milliseconds. */
 export type WatchedGroup = { fingerprint: string; source: string; sinceMs: number; fires: boolean };
@@ -141,11 +141,9 @@ async function readTargetFacts(db: Queryable): Promise<TargetFact[]> {
     [],
     { name: "alert-targets" },
   );
-  const beats = await db.query<Beat>(
-    `select info from worker_heartbeats where seen_at > now() - interval '${HEARTBEAT_LOST_S} s'`,
-    [],
-    { name: "alert-beats" },
-  );
+  const beats = await db.query<Beat>(`select info from worker_heartbeats where ${IS_ALIVE}`, [], {
+    name: "alert-beats",
+  });
   return targets.map(({ target, source, force }) => {
     const reports = beats.flatMap(({ info }) => info.targets?.[target] ?? []);
     const opened = reports.some(({ breaker }) => breaker?.state === "open" && !breaker.forced);
@@ -167,7 +165,7 @@ async function readSourceFacts(db: Queryable): Promise<SourceFact[]> {
   const rows = await db.query<{ source: string; states: ConsumerWord[] | null; detail: string | null }>(
     `select s.name as source, array_agg(c.state) filter (where c.state is not null) as states,
             (array_agg(c.last_error order by c.last_error_at desc) filter (where c.last_error is not null))[1] as detail
-       from sources s left join source_consumers c on c.source_id = s.id and c.at > now() - interval '${CONSUMER_LOST_S} s'
+       from sources s left join source_consumers c on c.source_id = s.id and ${CONSUMER_IS_LIVE}
       where s.mode in ('running', 'draining') and s.kind = any($1::text[]) group by s.name`,
     [READ_KINDS],
     { name: "alert-sources" },

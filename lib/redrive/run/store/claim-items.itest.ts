@@ -405,6 +405,18 @@ describe("the claims of a worker", () => {
     ).toEqual(new Set());
   });
 
+  test("whose last one is in the future are free, too: the clock of the store was set back since; but not before its own next one", async () => {
+    await world.park(2);
+    const { id } = await world.request();
+    await claimAs(lost, id, 2);
+    await beat(lost, -3_600);
+    await beat(own, -3_600);
+    expect(await free()).toBeNull();
+    await beat(own, 0);
+    expect(await free()).toBe(2);
+    expect(await claimAs(own, id, 2)).toHaveLength(2);
+  });
+
   test("stay while the store was away for the one that looks, too", async () => {
     await world.park(2);
     const { id } = await world.request();

@@ -1,4 +1,5 @@
 import type { Queryable, Tx } from "@/lib/platform/database/db";
+import { isOver, isWithin } from "@/lib/platform/database/moments.sql";
 import type { ClaimedItem } from "@/lib/redrive/run/store/claim-items.write";
 import { lockedItem, lockedItems } from "@/lib/redrive/run/store/fence.write";
 import { ITEM, OPEN_ITEMS, REDRIVE, WORKED_REDRIVES } from "@/lib/redrive/states/state.sql";
@@ -62,7 +63,7 @@ const FREE_FORGOTTEN = giveBack(`i.claimed_by = $1::uuid and i.claimed_until < n
   and not exists (select 1 from unnest($2::uuid[], $3::bigint[]) as held(id, fence) where held.id = i.id and held.fence = i.fence)`);
 
 /**
- * Ends the claims of workers without a heartbeat for `lostMs`, and removes their heartbeats. Only for a worker whose
+ * Ends the claims of workers without a heartbeat for `lostMs`, or whose last one is in the future, and removes their heartbeats. Only for a worker whose
  * own heartbeat is no older than half of that: else the store was away for all of them. Returns the number of items
  * that the lost workers held, null when no worker is lost. A worker that was only slow is stopped by the fence of the
  * next claim.
@@ -70,8 +71,8 @@ const FREE_FORGOTTEN = giveBack(`i.claimed_by = $1::uuid and i.claimed_until < n
 export async function freeLostClaims(tx: Tx, workerId: string, lostMs: number): Promise<number | null> {
   const lost = await tx.query<{ id: string }>(
     `delete from worker_heartbeats
-      where seen_at < now() - make_interval(secs => $2)
-        and exists (select 1 from worker_heartbeats own where own.id = $1 and own.seen_at > now() - make_interval(secs => $2 / 2))
+      where ${isOver("seen_at", "make_interval(secs => $2)")}
+        and exists (select 1 from worker_heartbeats own where own.id = $1 and ${isWithin("own.seen_at", "make_interval(secs => $2 / 2)")})
      returning id`,
     [workerId, lostMs / 1000],
   );
