@@ -95,6 +95,7 @@ async function handOver(client: pg.Client, name: string): Promise<void> {
     await client.query(`revoke all on public.${table} from ${role}`);
     await client.query(`grant ${rights} on public.${table} to ${role}`);
   }
+  await client.query(`revoke all on schema ${AUDIT_SCHEMA} from ${role}`);
   await client.query(`grant usage on schema ${AUDIT_SCHEMA} to ${role}`);
   await client.query(`grant execute on all functions in schema ${AUDIT_SCHEMA} to ${role}`);
   await assertNoTriggers(client, name);

@@ -112,6 +112,36 @@ test("no function that runs as the owner calls or writes to what the role of web
   }
 });
 
+test("an owner that is no superuser sets up the role, and takes back what the role had", async () => {
+  const owner = `owner_${randomBytes(6).toString("hex")}`;
+  const server = new pg.Client({ connectionString: inject("postgresUrl") });
+  await server.connect();
+  await server.query(`create role ${owner} login createrole password 'w'`);
+  await server.query(`create database ${owner} owner ${owner}`);
+  try {
+    const url = Object.assign(new URL(world.url), { username: owner, password: "w", pathname: `/${owner}` }).href;
+    await migrate(url);
+    await prepareAppRole(url, role);
+    const db = createDb(url, { max: 1 });
+    await db.run(`grant create on schema audit_owner to ${role.name}`);
+    for (const object of ["table audit_pending", "function audit_owner.forget_in_json(jsonb, text)"])
+      await db.run(`alter ${object} owner to ${role.name}`);
+    await prepareAppRole(url, role);
+    const owned = await db.query(
+      `select relname from pg_class where relname like 'audit_%' and relkind = 'r' and pg_get_userbyid(relowner) = $1
+       union all select proname from pg_proc where pronamespace = 'audit_owner'::regnamespace and pg_get_userbyid(proowner) = $1`,
+      [role.name],
+    );
+    expect(owned).toEqual([{ relname: "audit_verifications" }]);
+    await db.end();
+  } finally {
+    await server.query(`drop database if exists ${owner} with (force)`);
+    await server.query(`drop role if exists ${role.name}`);
+    await server.query(`drop role if exists ${owner}`);
+    await server.end();
+  }
+});
+
 test("a trigger that the role has made on the tables of the owner keeps a start from going on", async () => {
   await prepareAppRole(world.url, role);
   await world.db.run("create function planted() returns trigger language plpgsql as 'begin return new; end'");
