@@ -339,6 +339,24 @@ describe("a trial is no way around", () => {
     expect(await onRecord()).toBe(before + 2);
   });
 
+  test("nor is the preview of a forget", async () => {
+    const clerk: Viewer = { ...ADMIN, actions: ["view", "forget"] };
+    const preview = (viewer: Viewer, key: object) =>
+      ask(viewer, "POST /api/v1/forget/preview", { body: { key, source: "orders" } });
+    const masked = [
+      { tag: { name: "to", value: CANARIES.email } },
+      { tag: { name: "nickname", value: "guess" } },
+      { payload: { pointer: "/list/0/password", value: "guess" } },
+      { payload: { pointer: "/customer/name", value: "guess" } },
+      { payload: { pointer: "/card", value: CANARIES.card } },
+    ];
+    for (const key of masked) {
+      expect([key, (await preview(clerk, key)).status]).toEqual([key, 403]);
+      expect([key, (await preview(ADMIN, key)).status]).toEqual([key, 200]);
+    }
+    expect((await preview(clerk, { tag: { name: "orderId", value: "77" } })).status).toBe(200);
+  });
+
   test("nor is a redrive rule: who may not reveal stores none whose tags are masked", async () => {
     const author: Viewer = { ...ADMIN, actions: ["view", "change-redrive-rule", "redrive"] };
     const store = (viewer: Viewer, tags: Record<string, string[]>) =>
