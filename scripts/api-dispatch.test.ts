@@ -52,6 +52,16 @@ const routes: ApiRoute[] = [
     },
   },
   { path: "/api/guarded", handlers: { GET: () => whole("x", "text/html") } },
+  {
+    path: "/api/cookies",
+    handlers: {
+      POST: () => {
+        const headers = new Headers({ "content-security-policy": "none" });
+        for (const cookie of ["session=1; Path=/", "browser=2; Path=/"]) headers.append("set-cookie", cookie);
+        return new Response(null, { status: 204, headers });
+      },
+    },
+  },
   { path: "/api/refuses", handlers: { POST: () => new Response(null, { status: 429 }) } },
   {
     path: "/api/stops",
@@ -117,6 +127,12 @@ describe("dispatch of route files", () => {
     const answer = await send("HEAD", "/api/things");
     expect(answer.headers).toMatchObject({ "content-length": "12", "content-type": "application/json" });
     expect(answer.body.length).toBe(0);
+  });
+
+  test("sends every cookie of an answer, and leaves the headers of the server in front as they are", async () => {
+    const { headers } = await send("POST", "/api/cookies");
+    expect(headers["set-cookie"]).toEqual(["session=1; Path=/", "browser=2; Path=/"]);
+    expect(headers["content-security-policy"]).toBe("sandbox");
   });
 
   test("answers OPTIONS with the methods of the route", async () => {

@@ -2,12 +2,21 @@ import pg from "pg";
 import { connectPostgres } from "./servers.ts";
 import { StartError } from "./start-error.ts";
 
-/** The audit: the app may add to it and read it, and never change it. */
-const APPEND_ONLY = ["audit_entries", "audit_subjects", "audit_seals", "audit_anchors"];
-/** Functions that change the audit, within what they allow: they run with the rights of their owner. */
-const OWNERS = ["redact_audit_entries"];
-/** Written by migrations alone. */
-const READ_ONLY = ["_prisma_migrations"];
+/**
+ * Tables that stay with the owner, and what the app may do with them: it may add to the audit and read it, and never change it. A
+ * function of AUDIT_SCHEMA writes to `audit_pending` as well: as the owner of that table the app could have a trigger run with the
+ * rights of the function.
+ */
+const OWNED: Record<string, string> = {
+  audit_entries: "select, insert",
+  audit_subjects: "select, insert",
+  audit_seals: "select, insert",
+  audit_anchors: "select, insert",
+  audit_pending: "select, insert, delete",
+  _prisma_migrations: "select",
+};
+/** Functions that change the audit, within what they allow, with the rights of their owner. Everything that they call is there, too. */
+const AUDIT_SCHEMA = "audit_owner";
 /** Tables of the product, and those that BullMQ makes for a queue on PostgreSQL. */
 const SCHEMAS = ["public", "bullmq"];
 
@@ -77,12 +86,51 @@ async function handOver(client: pg.Client, name: string): Promise<void> {
   for (const { kind, name: object } of await foreignObjects(client, name)) {
     await client.query(`alter ${kind} ${object} owner to ${role}`);
   }
-  for (const table of [...APPEND_ONLY, ...READ_ONLY]) {
+  for (const { kind, name: object } of await lostObjects(client, name)) {
+    await client.query(`alter ${kind} ${object} owner to current_user`);
+  }
+  for (const [table, rights] of Object.entries(OWNED)) {
     const { rowCount } = await client.query("select where to_regclass($1) is not null", [`public.${table}`]);
     if (rowCount === 0) continue;
     await client.query(`revoke all on public.${table} from ${role}`);
-    await client.query(`grant select${APPEND_ONLY.includes(table) ? ", insert" : ""} on public.${table} to ${role}`);
+    await client.query(`grant ${rights} on public.${table} to ${role}`);
   }
+  await client.query(`revoke all on schema ${AUDIT_SCHEMA} from ${role}`);
+  await client.query(`grant usage on schema ${AUDIT_SCHEMA} to ${role}`);
+  await client.query(`grant execute on all functions in schema ${AUDIT_SCHEMA} to ${role}`);
+  await assertNoTriggers(client, name);
+}
+
+/** What must stay with the owner and belongs to the role: it was handed over by an earlier release, or the store had one role. */
+async function lostObjects(client: pg.Client, role: string): Promise<{ kind: string; name: string }[]> {
+  const { rows } = await client.query<{ kind: string; name: string }>(
+    `select 'schema' as kind, quote_ident(n.nspname) as name
+       from pg_namespace n where n.nspname = $2 and pg_get_userbyid(n.nspowner) = $1
+      union all
+     select 'table', c.oid::regclass::text
+       from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = 'public' and c.relname = any($3) and pg_get_userbyid(c.relowner) = $1
+      union all
+     select 'function', p.oid::regprocedure::text
+       from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+      where n.nspname = $2 and pg_get_userbyid(p.proowner) = $1`,
+    [role, AUDIT_SCHEMA, Object.keys(OWNED)],
+  );
+  return rows;
+}
+
+/** A trigger that the role has made while it owned the table still runs with the rights of whoever writes. */
+async function assertNoTriggers(client: pg.Client, role: string): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    `select t.tgname || ' on ' || t.tgrelid::regclass as name
+       from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_proc p on p.oid = t.tgfoid
+      where not t.tgisinternal and c.relnamespace = 'public'::regnamespace and c.relname = any($2) and pg_get_userbyid(p.proowner) = $1`,
+    [role, Object.keys(OWNED)],
+  );
+  if (rows.length === 0) return;
+  throw new StartError(
+    `The role ${role} has made triggers that run with the rights of the owner (${rows.map(({ name }) => name).join(", ")}): find out why, and drop them.`,
+  );
 }
 
 /** All objects of our schemas that the role must own and does not own yet, quoted. */
@@ -102,13 +150,12 @@ async function foreignObjects(client: pg.Client, role: string): Promise<{ kind: 
      select case when p.prokind = 'p' then 'procedure' else 'function' end, p.oid::regprocedure::text
        from pg_proc p join pg_namespace n on n.oid = p.pronamespace
       where n.nspname = any($2) and p.prokind in ('f', 'p') and pg_get_userbyid(p.proowner) <> $1
-        and not (n.nspname = 'public' and p.proname = any($4))
         and not exists (select from pg_depend d where d.objid = p.oid and d.classid = 'pg_proc'::regclass and d.deptype = 'e')
       union all
      select 'type', t.oid::regtype::text
        from pg_type t join pg_namespace n on n.oid = t.typnamespace
       where n.nspname = any($2) and t.typtype in ('e', 'd') and pg_get_userbyid(t.typowner) <> $1`,
-    [role, SCHEMAS, [...APPEND_ONLY, ...READ_ONLY], OWNERS],
+    [role, SCHEMAS, Object.keys(OWNED)],
   );
   return rows;
 }

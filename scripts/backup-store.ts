@@ -195,6 +195,8 @@ function restoreText({ manifest, rows, skipped, migrated, work, archive }: Resto
     migrated.length > 0 && `Migrated to this release: ${plural(migrated.length, "migration")}.`,
     archiveText(archive, manifest),
     `All sends are stopped: what was sent after the backup is parked again. ${plural(work.redrives, "redrive")} and ${plural(work.rules, "redrive rule")} go on as soon as you lift the stop (parkade go). Read docs/runbooks/store-lost.md first.`,
+    work.tokensRevoked > 0 &&
+      `${plural(work.tokensRevoked, "API token")} of the backup ${work.tokensRevoked === 1 ? "is" : "are"} revoked: programs that send events or call the API need new ones.`,
   ];
   return lines.filter((line) => line !== false).join("\n");
 }

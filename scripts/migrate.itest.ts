@@ -10,7 +10,7 @@ let database: TestDatabase;
 let folder: string;
 beforeEach(async () => {
   database = await testDatabase();
-  await query("drop schema public cascade; create schema public");
+  await query("drop schema public cascade; create schema public; drop schema if exists audit_owner cascade");
   folder = mkdtempSync(join(tmpdir(), "parkade-migrations-"));
 });
 afterEach(async () => {

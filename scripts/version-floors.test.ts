@@ -7,8 +7,8 @@ import { expect, test } from "vitest";
  */
 const FLOORS: Record<string, { floor: string; why: string }> = {
   next: {
-    floor: "16.2.6",
-    why: "CVE-2025-55182 and its successors in Server Functions; CVE-2026-44578, upgrade requests",
+    floor: "16.3.3",
+    why: "CVE-2025-55182 and its successors in Server Functions; CVE-2026-44578, upgrade requests; CVE-2026-64641, GHSA-2xp9-vwfh-vxw4, CVE-2026-75604",
   },
   react: {
     floor: "19.2.6",
@@ -21,7 +21,12 @@ const FLOORS: Record<string, { floor: string; why: string }> = {
     why: "CVE-2025-13033 and CVE-2025-14874: a mail went to other recipients, an address that does not end",
   },
   undici: { floor: "7.18.2", why: "CVE-2026-22036: an answer with many encodings filled the memory" },
-  protobufjs: { floor: "7.2.5", why: "CVE-2023-36665: a message wrote into prototypes" },
+  protobufjs: {
+    floor: "7.5.6",
+    why: "CVE-2023-36665: a message wrote into prototypes; CVE-2026-44291, in 8 below 8.0.2",
+  },
+  "fast-uri": { floor: "3.1.6", why: "the advisories before it: ajv reads references of schemas with it" },
+  "@grpc/grpc-js": { floor: "1.14.4", why: "the advisories before it: Pub/Sub is reached with it" },
 };
 
 type Lock = { packages: Record<string, { version?: string }> };

@@ -355,3 +355,87 @@ test("a search is no way around: a viewer who may not reveal finds nothing that 
     expect(await foundBy(ADMIN, shown), shown).toBe(1);
   }
 });
+
+describe("a trial is no way around", () => {
+  const tries = (viewer: Viewer) => ({
+    body: (prefix: string) => admission(viewer, { field: "body", pointer: "/list/0/password", startsWith: prefix }),
+    header: (prefix: string) => admission(viewer, { field: "header", name: "authorization", startsWith: prefix }),
+    "error message": (part: string) => admission(viewer, { field: "errorMessage", contains: `password=${part}` }),
+    schema: async (prefix: string) => {
+      const schema = { properties: { card: { pattern: `^${prefix === "hunt" ? "4111" : "5"}` } } };
+      const options = { params: { name: "orders" }, body: { schema } };
+      const route = "POST /api/v1/sources/{name}/schemas/try";
+      const { status, body } = await ask<{ parked: Record<string, number> }>(viewer, route, options);
+      const { failed, passed, undecided } = body.parked;
+      return { status, failed, passed, undecided };
+    },
+  });
+  async function admission(viewer: Viewer, condition: Record<string, string>) {
+    const { field, name, pointer, ...test } = condition;
+    const [is, value] = Object.entries(test)[0]!;
+    const when = [{ field, ...(name && { name }), ...(pointer && { pointer }), is, value }];
+    const body = { rule: { source: "orders", when, do: { park: "early" } } };
+    const tried = await ask<{ matched: number }>(viewer, "POST /api/v1/admission-rules/try", { body });
+    return { status: tried.status, matched: tried.body.matched };
+  }
+  const onRecord = async () =>
+    (await web.deps.db.query("select 1 from audit_entries where action = 'source.tried-masked'")).length;
+
+  test.each(["body", "header", "error message", "schema"] as const)(
+    "of a %s: who may not reveal learns nothing, and of others the audit has each text once an hour",
+    async (what) => {
+      const blind = tries({ ...ADMIN, actions: ["view", "change-source", "change-admission"] })[what];
+      const right = await blind("hunt");
+      expect(right.status).toBe(200);
+      expect(await blind("x")).toEqual(right);
+      const before = await onRecord();
+      const sighted = tries(ADMIN)[what];
+      expect(await sighted("hunt")).not.toEqual(await sighted("x"));
+      await sighted("hunt");
+      expect(await onRecord()).toBe(before + 2);
+    },
+  );
+
+  test("of a mend that matches a part of a value is on record, and of one that matches none is not", async () => {
+    const preview = (when: object) =>
+      ask<{ items: { outcome: string }[] }>(ADMIN, "POST /api/v1/events/mend/preview", {
+        body: { select: { ids: [id] }, recipe: { kind: "form", steps: [{ op: "set", at: "/x", value: 1, when }] } },
+      });
+    const before = await onRecord();
+    expect((await preview({ at: "/card", exists: true })).body.items).toMatchObject([{ outcome: "changed" }]);
+    expect(await onRecord()).toBe(before);
+    expect((await preview({ at: "/card", matches: "4*" })).body.items).toMatchObject([{ outcome: "changed" }]);
+    expect((await preview({ at: "/card", matches: "5*" })).body.items).toMatchObject([{ outcome: "unchanged" }]);
+    expect(await onRecord()).toBe(before + 2);
+  });
+
+  test("nor is the preview of a forget", async () => {
+    const clerk: Viewer = { ...ADMIN, actions: ["view", "forget"] };
+    const preview = (viewer: Viewer, key: object) =>
+      ask(viewer, "POST /api/v1/forget/preview", { body: { key, source: "orders" } });
+    const masked = [
+      { tag: { name: "to", value: CANARIES.email } },
+      { tag: { name: "nickname", value: "guess" } },
+      { payload: { pointer: "/list/0/password", value: "guess" } },
+      { payload: { pointer: "/customer/name", value: "guess" } },
+      { payload: { pointer: "/card", value: CANARIES.card } },
+    ];
+    for (const key of masked) {
+      expect([key, (await preview(clerk, key)).status]).toEqual([key, 403]);
+      expect([key, (await preview(ADMIN, key)).status]).toEqual([key, 200]);
+    }
+    expect((await preview(clerk, { tag: { name: "orderId", value: "77" } })).status).toBe(200);
+  });
+
+  test("nor is a redrive rule: who may not reveal stores none whose tags are masked", async () => {
+    const author: Viewer = { ...ADMIN, actions: ["view", "change-redrive-rule", "redrive"] };
+    const store = (viewer: Viewer, tags: Record<string, string[]>) =>
+      ask(viewer, "POST /api/v1/redrive-rules", {
+        body: { name: "guess", filter: { source: ["orders"], tags }, delayMs: 1_800_000, reason: "tested" },
+      });
+    const masked = { to: [CANARIES.email] };
+    expect(await store(author, masked)).toMatchObject({ status: 403, body: { code: "forbidden" } });
+    expect((await store(author, { orderId: ["77"] })).status).toBe(201);
+    expect((await ask(ADMIN, "GET /api/v1/redrive-rules")).text).not.toContain(CANARIES.email);
+  });
+});

@@ -89,6 +89,7 @@ describe("the first start", () => {
   test("says without a session how to sign in, and nothing else", async () => {
     expect((await call("GET me")).body).toEqual({
       ...{ name: null, means: null, account: null, actions: [], sources: [], secondFactorNeeded: false },
+      wrongCodes: 0,
       signIn: { mode: "always", open: false, accounts: false, oidc: null, password: true },
     });
     const answer = await call("GET events");
@@ -185,7 +186,40 @@ describe("a sign-in", () => {
   });
 });
 
+test("wrong codes after a right password are told at the next sign-in, and 100 in a row leave the recovery codes alone", async () => {
+  const admin = await setUp();
+  const { id, cookie } = await person(admin, "bob", { role: "operator" });
+  const { codeAt, recoveryCodes } = await addSecondFactor(cookie, id);
+  const told = async (session: string) =>
+    (await call<{ wrongCodes: number }>("GET me", { cookie: session })).body.wrongCodes;
+  for (const code of ["000000", "000001"]) expect((await signIn("bob", PASSWORD, { code })).status).toBe(401);
+  await signIn("bob", "not the password", { code: "000002" });
+  expect(await web.deps.db.query("select after from audit_entries where after ->> 'wrong' = 'code'")).toHaveLength(2);
+  const opened = await signIn("bob", PASSWORD, { code: codeAt(0) });
+  expect([await told(cookie), await told(opened.cookie!)]).toEqual([0, 2]);
+
+  await web.deps.db.run("update accounts set wrong_codes = 99 where id = $1", [id]);
+  await web.deps.db.run("delete from sign_in_tries");
+  expect((await signIn("bob", PASSWORD, { code: "000000" })).status).toBe(401);
+  const refused = await signIn("bob", PASSWORD, { code: codeAt(1) });
+  expect(refused.body).toMatchObject({ code: "sign-in-failed", detail: expect.stringMatching(/type a recovery code/) });
+  const recovered = await signIn("bob", PASSWORD, { code: recoveryCodes[0]! });
+  expect([recovered.status, await told(recovered.cookie!)]).toEqual([204, 101]);
+  expect((await signIn("bob", PASSWORD, { code: codeAt(1) })).status).toBe(204);
+});
+
 describe("a link for a new password", () => {
+  test("is used at an address where somebody guesses passwords", async () => {
+    const admin = await setUp();
+    const { id } = await person(admin, "bob", { role: "viewer" });
+    const { link } = (await call<{ link: string }>("POST accounts/{id}/link", { cookie: admin, params: { id } })).body;
+    await signIn("bob", "not the password");
+    await web.deps.db.run("update sign_in_tries set until_at = now() + interval '1 hour'");
+    expect((await signIn("ada")).status).toBe(429);
+    const body = { secret: link.split("#")[1]!, password: "five large blue whales" };
+    expect((await call("POST account-links/use", { body })).status).toBe(200);
+  });
+
   test("opens no session where there is a second factor: the new password needs a code, too", async () => {
     const admin = await setUp();
     const { id, cookie } = await person(admin, "bob", { role: "viewer" });
@@ -483,6 +517,54 @@ describe("tokens", () => {
       ["POST account/password", { body: { password: PASSWORD, newPassword: "five large blue whales" } }],
     ] as const)
       expect([route, (await call(route, { ...options, ...bearer(secret) })).status]).toEqual([route, 403]);
+  });
+
+  test("need the password, and the code, of a person who signed in a while ago", async () => {
+    const admin = await setUp();
+    const { id, cookie } = await person(admin, "bob", { role: "operator" });
+    const make = (proof?: object) =>
+      call("POST tokens", { cookie, body: { name: "x", days: 1, ...(proof && { proof }) } });
+    const device = async (proof?: object) => {
+      const { userCode: code } = (await call<{ userCode: string }>("POST device-sign-ins", { body: { name: "x" } }))
+        .body;
+      const body = { code, decision: "confirm", ...(proof && { proof }) };
+      return call("POST device-sign-ins/decide", { cookie, body });
+    };
+    expect([(await make()).status, (await device()).status]).toEqual([201, 204]);
+    await web.deps.db.run("update sessions set created_at = now() - interval '6 minutes'");
+    for (const ask of [make, device])
+      expect(await ask()).toMatchObject({
+        status: 422,
+        body: { code: "proof-failed", errors: [{ field: "proof.password" }] },
+      });
+    expect(await make({ password: "not it" })).toMatchObject({ status: 422, body: { code: "proof-failed" } });
+    const proof = { password: PASSWORD };
+    expect([(await make(proof)).status, (await device(proof)).status]).toEqual([201, 204]);
+    const { codeAt } = await addSecondFactor(cookie, id);
+    expect((await make(proof)).body).toMatchObject({ code: "proof-failed", errors: [{ field: "code" }] });
+    expect((await make({ ...proof, code: codeAt(0) })).status).toBe(201);
+    // An administrator's screen makes no token of a service account either.
+    const made = await call<Made>("POST accounts", {
+      cookie: admin,
+      body: { kind: "service", name: "shop", role: "viewer" },
+    });
+    const wanted = { cookie: admin, params: { id: made.body.account.id }, body: { name: "x", days: 1 } };
+    expect((await call("POST accounts/{id}/tokens", wanted)).body).toMatchObject({ code: "proof-failed" });
+    expect((await call("GET audit", { cookie: admin })).text).not.toContain(PASSWORD);
+  });
+
+  test("approve only where they name it", async () => {
+    const cookie = await setUp();
+    const may = async (actions?: string[]) => {
+      const made = await call<MadeToken>("POST tokens", {
+        cookie,
+        body: { name: "x", days: 1, ...(actions && { actions }) },
+      });
+      return (await call<{ actions: string[] }>("GET me", bearer(made.body.secret))).body.actions;
+    };
+    const all = await may();
+    expect([all.includes("redrive"), all.includes("approve")]).toEqual([true, false]);
+    expect(await may(["view", "approve"])).toEqual(["view", "approve"]);
   });
 
   test("name nothing that their account has not", async () => {

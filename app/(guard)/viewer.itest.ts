@@ -503,8 +503,8 @@ const OF_NO_SOURCE: Record<string, () => Case[]> = {
 /** Read by who may view: they hold what their bodies bring against what is stored. */
 const READS_BY_POST: Record<string, () => Case[]> = {
   "POST api/v1/archive/verify/route.ts": () => [post({ operation: other.operation! }), post({ source: "zzb" })],
-  "POST api/v1/mask-rules/trial/route.ts": () => [post({ eventId: other.event! })],
   "POST api/v1/retention/preview/route.ts": () => [post({ days: 7, rules: [] })],
+  "POST api/v1/mask-rules/trial/route.ts": () => [post({ eventId: other.event! }), post({ text: "{}", source: "zzb" })],
   "POST api/v1/schemas/check/route.ts": () => [post({ source: "zzb", eventType: "zzb", text: "{}" })],
 };
 

@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { RunningOperations } from "@/components/events/bulk/running-operations";
+import { WrongCodesStrip } from "@/components/guard/account/wrong-codes-strip";
 import { HeldRedrives } from "@/components/redrive/one-click/held-redrives";
 import { FollowedRedrives } from "@/components/redrive/results/followed-redrives";
 import { StopBand } from "@/components/shell/stop/stop-band";
@@ -34,6 +35,7 @@ export function Frame({ children }: { children: ReactNode }) {
         <div className="flex min-h-0 min-w-0 flex-col">
           <SignedInOnly>
             <OfflineStrip />
+            <WrongCodesStrip />
             <StopBand />
             <IntakeBand />
           </SignedInOnly>

@@ -57,7 +57,7 @@ test("login keeps a token that only its user may read, every command uses it, an
   expect(await run("search")).toMatchObject({ code: 0 });
   expect(await run("whoami")).toMatchObject({
     code: 0,
-    out: expect.stringMatching(/name +Ada\nby +token\nmay +every/),
+    out: expect.stringMatching(/name +Ada\nby +token\nmay +everything but approve/),
   });
   expect(JSON.parse((await run("whoami", "--json")).out)).toMatchObject({ name: "Ada", means: "token" });
   // A slash at the end is the same Parkade, and another address is none.

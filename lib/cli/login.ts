@@ -5,6 +5,7 @@ import { readCredential, writeCredential } from "@/lib/cli/credentials";
 import { factsText } from "@/lib/cli/table";
 import type { MeOut } from "@/lib/guard/accounts/accounts.shapes";
 import type { DeviceAnswer, DeviceStarted } from "@/lib/guard/device-sign-ins/device-sign-ins.shapes";
+import { ACTIONS } from "@/lib/guard/viewer/viewer.pure";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { visible } from "@/lib/platform/plain/format.pure";
 
@@ -113,9 +114,15 @@ export async function whoami(call: Call): Promise<number> {
     factsText([
       ["name", me.name ?? "nobody: sign in with parkade login"],
       ["by", me.means ?? "none"],
-      ["may", me.actions === "all" ? "everything" : me.actions.join(", ") || "nothing"],
+      ["may", mayText(me.actions)],
       ["sources", me.sources === "all" ? "all" : me.sources.join(", ") || "none"],
     ]),
   );
   return me.means === null ? EXIT.refused : EXIT.done;
+}
+
+function mayText(actions: MeOut["actions"]): string {
+  if (actions === "all") return "everything";
+  const missing = ACTIONS.filter((action) => !actions.includes(action));
+  return missing.length === 1 ? `everything but ${missing[0]}` : actions.join(", ") || "nothing";
 }

@@ -6,7 +6,7 @@ import { type InitialList, useEventList } from "@/lib/events/events.browser";
 import { keys } from "@/lib/platform/browser/keys.browser";
 
 function List({ initial }: { initial: InitialList }) {
-  useEventList({}, initial);
+  useEventList({ filter: {}, sort: null }, initial);
   return null;
 }
 

@@ -237,13 +237,11 @@ describe("the plain form of an event", () => {
     tags: fc.oneof(object, odd, fc.constant(null)),
     origin: fc.oneof(object, odd, fc.constant(null)),
   });
-  const documents = fc
-    .tuple(members, fc.subarray(MEMBERS, { maxLength: 4 }))
-    .map(([all, names]) => ({
-      eventId: "e-1",
-      errorCode: "X",
-      ...Object.fromEntries(names.map((each) => [each, all[each]])),
-    }));
+  const documents = fc.tuple(members, fc.subarray(MEMBERS, { maxLength: 4 })).map(([all, names]) => ({
+    eventId: "e-1",
+    errorCode: "X",
+    ...Object.fromEntries(names.map((each) => [each, all[each]])),
+  }));
 
   test("is accepted by the schema, which changes nothing of it", () => {
     let plain = 0;

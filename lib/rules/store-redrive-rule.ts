@@ -1,7 +1,9 @@
 import { resolveInstant } from "@/lib/events/filter/event-filter.shapes";
 import { countMasks } from "@/lib/guard/masking/mask-json.pure";
-import { assertMay, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import type { Db } from "@/lib/platform/database/db";
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
+import { scopeFilter } from "@/lib/guard/viewer/scope.shapes";
+import { assertMay, may, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Db, Queryable } from "@/lib/platform/database/db";
 import type { Prisma, RedriveRule } from "@/lib/platform/database/generated/client";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
@@ -36,6 +38,7 @@ const REDRIVE_RULES: RuleKind<RedriveRule> = {
 export async function createRedriveRule(deps: RuleDeps, request: RedriveRuleRequest, viewer: Viewer): Promise<string> {
   const { name, reason, ...body } = request;
   assertMayRun(viewer, body);
+  await assertMayFind(deps.db, viewer, body);
   const atMs = deps.clock.wallMs();
   assertNotPast(body, atMs);
   assertNoMask(body);
@@ -63,6 +66,7 @@ export async function changeRedriveRule(
 ): Promise<void> {
   assertMay(viewer, "change-redrive-rule");
   const { name, trial } = change;
+  if (change.filter !== undefined) await assertMayFind(deps.db, viewer, { filter: change.filter });
   const tried = trial === undefined ? null : await readTrial(deps.db, trial);
   await changeRule(deps, REDRIVE_RULES, { id, change, viewer }, async (client, stored, edit) => {
     const body = mergedBody(stored, change);
@@ -104,6 +108,11 @@ function mergedBody(stored: RedriveRule, change: RedriveRuleChange): RedriveRule
 
 function assertMayRun(viewer: Viewer, { filter }: Pick<RedriveRuleBody, "filter">): void {
   for (const action of REDRIVE_RULE_NEEDS) assertMay(viewer, action, filter.source ?? "all");
+}
+
+/** What a rule takes answers whether an event holds what its filter says: of who may not reveal, nothing masked. Throws DomainError `forbidden`. */
+async function assertMayFind(db: Queryable, viewer: Viewer, { filter }: Pick<RedriveRuleBody, "filter">) {
+  if (!may(viewer, "reveal")) scopeFilter(viewer, filter, await readMasks(db));
 }
 
 function assertTried(body: RedriveRuleBody, digest: string | null): void {

@@ -7,6 +7,7 @@ import {
   sentSecret,
   sessionCookie,
 } from "@/lib/guard/sessions/session.pure";
+import { readOpening } from "@/lib/guard/sessions/sessions.read";
 import type { Browser, SignedIn } from "@/lib/guard/sign-in/sign-in";
 import { isOpen } from "@/lib/guard/viewer/sign-in-mode.pure";
 import { NOBODY, type Viewer } from "@/lib/guard/viewer/viewer.pure";
@@ -35,6 +36,7 @@ export async function meOf(request: Request, { db, env, oidc }: Deps, viewer: Vi
     actions: actions === "all" ? "all" : [...actions],
     sources: sources === "all" ? "all" : [...sources],
     secondFactorNeeded,
+    wrongCodes: (await readOpening(db, viewer))?.wrongCodes ?? 0,
     signIn: {
       mode: env.signIn,
       open: isOpen(env.signIn, originOf(request.headers)),

@@ -12,6 +12,7 @@ import { TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { SelectField } from "@/components/ui/select";
 import { useMakeToken } from "@/lib/guard/accounts/accounts.browser";
+import { useProof } from "./proof-fields";
 import { ShownOnce } from "./shown-once";
 
 const DAYS = [7, 30, 90, 365].map((days) => ({ value: String(days), label: `${days} days` }));
@@ -27,6 +28,7 @@ export function TokenDialog(props: { account: string | null; givable: Givable; o
   const [rights, setRights] = useState<RightsDraft>({ actions: [], sources: null });
   const [secret, setSecret] = useState<string | null>(null);
   const make = useMakeToken(account);
+  const { fields, proving } = useProof();
   if (secret !== null) {
     return (
       <ShownOnce title="The token" label="the token" text={secret} done="I have kept it" onClose={onClose}>
@@ -45,12 +47,15 @@ export function TokenDialog(props: { account: string | null; givable: Givable; o
       onClose={onClose}
       onSubmit={async () => {
         if (name.trim() === "" || sourcesFault(rights) !== null) return "stay";
-        const made = await make.mutateAsync({
-          name: name.trim(),
-          days: Number(days),
-          ...(rights.actions.length > 0 ? { actions: rights.actions } : {}),
-          ...(sources === null ? {} : { sources }),
-        });
+        const made = await proving((proof) =>
+          make.mutateAsync({
+            name: name.trim(),
+            days: Number(days),
+            ...(rights.actions.length > 0 ? { actions: rights.actions } : {}),
+            ...(sources === null ? {} : { sources }),
+            ...(proof && { proof }),
+          }),
+        );
         setSecret(made.secret);
         return "stay";
       }}
@@ -71,9 +76,10 @@ export function TokenDialog(props: { account: string | null; givable: Givable; o
             set={setRights}
             givable={givable}
             pressed={pressed}
-            actionsHint="None ticked: all that its account may do."
+            actionsHint="None ticked: all that its account may do but approve."
             everySource="all that its account sees"
           />
+          {fields}
         </div>
       )}
     </ReasonDialog>

@@ -106,7 +106,7 @@ function Row({ token }: { token: TokenOut }) {
       <Td className="font-mono text-sm">{token.hint}…</Td>
       <Td>
         <span className="block max-w-60 truncate">
-          {token.actions?.join(", ") ?? "what the account may"}
+          {token.actions?.join(", ") ?? "what the account may, but not approve"}
           {token.sources ? `, in ${token.sources.join(", ")}` : ""}
         </span>
       </Td>

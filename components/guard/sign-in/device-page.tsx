@@ -3,6 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useRouter, useSearchParams } from "next/navigation";
 import { useState } from "react";
+import { useProof } from "@/components/guard/account/proof-fields";
 import { namedSources, type RightsDraft, RightsFields, sourcesFault } from "@/components/guard/people/rights-fields";
 import { Button, LinkButton } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
@@ -114,7 +115,7 @@ function Program({ code, me }: { code: string; me: MeOut }) {
 
 const DAYS = [1, 7, 30, 90, 365].map((days) => ({ value: String(days), label: days === 1 ? "1 day" : `${days} days` }));
 const EXTENTS = [
-  { value: "all", label: "All that I may" },
+  { value: "all", label: "All that I may, but not approve" },
   { value: "some", label: "Some of it" },
 ];
 
@@ -130,6 +131,7 @@ function Decision(props: {
   const [rights, setRights] = useState<RightsDraft>({ actions: [], sources: null });
   const [pressed, setPressed] = useState(false);
   const { busy, error, submit } = useSubmit();
+  const { fields, proving } = useProof();
   const sources = namedSources(rights);
   const narrowed = {
     ...(rights.actions.length > 0 ? { actions: rights.actions } : {}),
@@ -138,7 +140,7 @@ function Decision(props: {
   const decide = (decision: "confirm" | "deny") =>
     submit(async () => {
       const terms = decision === "deny" ? {} : { days: Number(days), ...(extent === "some" ? narrowed : {}) };
-      await decideDeviceSignIn({ code, decision, ...terms });
+      await proving((proof) => decideDeviceSignIn({ code, decision, ...terms, ...(proof && { proof }) }));
       onDecided(decision);
     });
   return (
@@ -175,11 +177,12 @@ function Decision(props: {
           set={setRights}
           givable={{ sources: me.sources, actions: me.actions === "all" ? ACTIONS : me.actions }}
           pressed={pressed}
-          actionsHint="None ticked: all that you may."
+          actionsHint="None ticked: all that you may but approve."
           everySource="all that you see"
         />
       ) : null}
       <SelectField label="Good for" options={DAYS} value={days} onValue={setDays} />
+      {fields}
       <div className="mt-1 grid grid-cols-2 gap-2">
         <Button className="h-8!" disabled={busy} onClick={() => void decide("deny")}>
           Deny

@@ -1,8 +1,17 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { countEvents } from "@/lib/events/list/event-count.read";
 import { scanEvents } from "@/lib/events/list/event-scan.read";
-import { countUpTo, groupCandidates, readCandidates, sampleCandidates } from "@/lib/events/selection/candidates.read";
+import {
+  countUpTo,
+  estimateCandidates,
+  groupCandidates,
+  readCandidateIds,
+  readCandidates,
+  sampleCandidates,
+  selectedAmong,
+} from "@/lib/events/selection/candidates.read";
+import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { scopeFilter, scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
@@ -150,4 +159,58 @@ test("events that failed long before they arrived are found by their time of fai
   const page = selected(filter);
   expect(await rowsRead((tx) => readCandidates(tx, { ...page, after: null, limit: 2_000 }))).toBeLessThan(100);
   expect(await rowsRead((tx) => countUpTo(tx, page, 10_000))).toBeLessThan(100);
+});
+
+const OPERATION = "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a60";
+const REDRIVE = "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a61";
+
+/** Each form holds events of the source "orders", too. */
+const FORMS: Record<string, (ids: string[]) => Selection> = {
+  ids: (ids) => ({ ids }),
+  filter: () => ({ filter: { status: ["PENDING"] } }),
+  operation: () => ({ operation: OPERATION }),
+  redrive: () => ({ redrive: REDRIVE, outcome: ["failed"] }),
+};
+
+describe("of each form of a selection a viewer of one source reads the events of that source alone", () => {
+  let ids: string[];
+  beforeAll(async () => {
+    const events = await db.query<{ id: string }>(
+      "select e.id from dlq_events e join sources s on s.id = e.source_id where e.error_code = 'RARE' or s.name = 'rare'",
+    );
+    ids = events.map(({ id }) => id);
+    await db.run(
+      `insert into bulk_operations (id, kind, state, selection, cutoff, expected, expected_kind, audit_id, created_by, reason)
+       values ($1, 'ignore', 'DONE', '{}', $2, 20, 'exact', $1, 'ada', 'not needed')`,
+      [OPERATION, CUTOFF],
+    );
+    await db.run("insert into audit_subjects (event_id, entry_id) select unnest($1::uuid[]), $2", [ids, OPERATION]);
+    await db.run(
+      `insert into redrive_items (id, redrive_id, slice, source_id, error_code, state)
+       select id, $2, 0, source_id, error_code, 'failed' from dlq_events where id = any($1::uuid[])`,
+      [ids, REDRIVE],
+    );
+  });
+
+  test.each(Object.keys(FORMS))("%s", async (form) => {
+    const mine = { ...localViewer("eve"), sources: ["rare"] };
+    const page = { selection: scopeSelection(mine, "redrive", FORMS[form]!(ids)), asOfMs: NOW, cutoff: CUTOFF };
+    const expected = await db.query<{ id: string }>(
+      "select e.id from dlq_events e join sources s on s.id = e.source_id where s.name = 'rare' order by e.id desc",
+    );
+    expect(expected).toHaveLength(10);
+    const read = async (after: string | null, limit: number) =>
+      (await readCandidateIds(db, { ...page, after, limit })).map(({ id }) => ({ id }));
+    expect(await read(null, 100)).toEqual(expected);
+    expect(await read(expected[3]!.id, 2)).toEqual(expected.slice(4, 6));
+    expect((await readCandidates(db, { ...page, after: null, limit: 100 })).map(({ source }) => source)).toEqual(
+      Array(10).fill("rare"),
+    );
+    expect(await countUpTo(db, page, 1_000)).toBe(10);
+    expect((await sampleCandidates(db, page, 100)).map(({ source }) => source)).toEqual(Array(10).fill("rare"));
+    const groups = await groupCandidates(db, page, { redriveLimit: 5, touched: [] });
+    expect(groups.map(({ source, count }) => ({ source, count }))).toEqual([{ source: "rare", count: 10 }]);
+    expect(await selectedAmong(db, page, ids)).toEqual(new Set(expected.map(({ id }) => id)));
+    expect(await db.transaction((tx) => estimateCandidates(tx, page, 1))).toBeGreaterThan(0);
+  });
 });

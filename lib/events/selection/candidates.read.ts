@@ -2,7 +2,7 @@ import { type CompiledFilter, compileFilter, paramsFrom } from "@/lib/events/fil
 import { kindConditions, kindShare } from "@/lib/events/list/event-kinds.read";
 import { inGroups, isInFacts, mergedPage, narrow, readSearch, type Search } from "@/lib/events/list/event-search.read";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
-import type { ScopedFilter, ScopedSelection } from "@/lib/guard/viewer/scope.shapes";
+import { type ScopedFilter, type ScopedSelection, sourcesOf } from "@/lib/guard/viewer/scope.shapes";
 import type { Control } from "@/lib/order/controls/control.pure";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { UUID_MAX, UUID_MIN, uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";
@@ -205,11 +205,12 @@ async function readSearched<Row extends { id: string }>(
   return mergedPage({ towards: "older", limit: page.limit }, [...ofGroups, ...others]);
 }
 
-/** The page of an operation or of a redrive is read from its own rows, which an index holds in this order. */
+/** The page of an operation or of a redrive is read from its own rows, which an index holds in this order, unless sources restrict it. */
 function pageWhere(selection: ScopedSelection): string | null {
+  if (sourcesOf(selection) !== null) return null;
   const before = (id: string) => `and ($2::uuid is null or ${id} < $2) order by ${id} desc limit $3`;
   if ("operation" in selection) return `e.id = any(array(${changedBy("$4")} ${before("c.event_id")}))`;
-  if (!("redrive" in selection) || selection.sources) return null;
+  if (!("redrive" in selection)) return null;
   return `e.id = any(array(select i.id from ${selectedItems("$4")} ${before("i.id")}))`;
 }
 

@@ -6,7 +6,7 @@ import { rememberBrowser } from "@/lib/guard/sign-in/known-browsers";
 import { assertPasswordSignIn, type PasswordTerms } from "@/lib/guard/sign-in/password.pure";
 import { hashPassword } from "@/lib/guard/sign-in/password-hash";
 import type { Browser, SignedIn, SignInDeps } from "@/lib/guard/sign-in/sign-in";
-import { countTry, takeBackTry, tryLimits } from "@/lib/guard/sign-in/tries.write";
+import { countTry, linkLimits, takeBackTry } from "@/lib/guard/sign-in/tries.write";
 import { actorFault, cleanActor } from "@/lib/guard/viewer/actor.pure";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
@@ -61,7 +61,7 @@ export async function lookAtLink(
   { address }: Browser,
 ): Promise<Pick<LinkRow, "purpose" | "name" | "expiresAt">> {
   assertPasswordSignIn(env);
-  const limits = tryLimits("a link", address).slice(2);
+  const limits = linkLimits(address);
   await countTry(db, limits);
   const link = await readLink(db, hashOf(secret));
   if (link === null) throw unknownLink();

@@ -9,7 +9,7 @@ import type {
   SessionOut,
   SignIn,
 } from "@/lib/guard/accounts/accounts.shapes";
-import type { NewToken, TokenOut } from "@/lib/guard/tokens/tokens.shapes";
+import type { TokenOut, TokenRequest } from "@/lib/guard/tokens/tokens.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { keys } from "@/lib/platform/browser/keys.browser";
@@ -107,7 +107,7 @@ export function useTokens(account: string | null) {
 }
 
 export const useMakeToken = (account: string | null) =>
-  useAccountChange((wanted: NewToken) =>
+  useAccountChange((wanted: TokenRequest) =>
     post<{ token: TokenOut; secret: string }>(
       account === null ? "tokens" : `accounts/${encodeURIComponent(account)}/tokens`,
       wanted,

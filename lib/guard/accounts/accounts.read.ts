@@ -14,13 +14,15 @@ export type SignInAccount = AccountRights & {
   totpSince: number | null;
   totpStep: number | null;
   recoveryCodes: Buffer[];
+  /** In a row, each typed with the right password. */
+  wrongCodes: number;
   disabledAt: number | null;
   /** The rights come from the groups at the OpenID provider. */
   oidcManaged: boolean;
 };
 
 const SIGN_IN = `a.id as account, a.name, a.kind, a.role, a.actions, a.sources, a.name_key as "nameKey", a.password,
-  a.totp_secret as "totpSecret", a.totp_since as "totpSince", a.totp_step as "totpStep", a.recovery_codes as "recoveryCodes",
+  a.totp_secret as "totpSecret", a.totp_since as "totpSince", a.totp_step as "totpStep", a.recovery_codes as "recoveryCodes", a.wrong_codes as "wrongCodes",
   a.disabled_at as "disabledAt", a.oidc_managed as "oidcManaged"`;
 
 export async function findByName(db: Queryable, nameKey: string): Promise<SignInAccount | null> {

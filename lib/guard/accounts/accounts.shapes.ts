@@ -140,6 +140,17 @@ export const linkSchema = z.object({ link: z.string(), expiresAt: timeOut });
 const passwordSchema = z
   .string("must be a text")
   .check(z.minLength(1, "must not be empty"), z.maxLength(4 * PASSWORD_CHARS_MAX, "is too long"));
+/** Field `proof`: that the person acts, and nobody at an unlocked screen. See `assertProof`. */
+export const proofSchema = z.optional(
+  z.strictObject({
+    password: described(passwordSchema, "The own one"),
+    code: described(
+      z.optional(z.string("must be a text").check(z.minLength(1), z.maxLength(40))),
+      "Of the second factor, where there is one",
+    ),
+  }),
+);
+export type Proof = z.output<typeof proofSchema>;
 const secretSchema = z.string("must be a text").check(z.minLength(1), z.maxLength(200));
 const codeSchema = z.string("must be a text").check(z.minLength(1), z.maxLength(40));
 
@@ -241,6 +252,10 @@ export const meSchema = named(
       z.boolean(),
       "The account lacks the second factor that its role demands: until it adds one it may do nothing else",
     ),
+    wrongCodes: described(
+      z.int(),
+      "Wrong codes of the second factor that were typed with the right password before this session was opened",
+    ),
     signIn: z.object({
       mode: z.enum(["elsewhere", "always", "off"]),
       /** This request needs no sign-in. */
@@ -260,6 +275,7 @@ export const meSchema = named(
     actions: ["view", "redrive"],
     sources: ["orders"],
     secondFactorNeeded: false,
+    wrongCodes: 0,
     signIn: { mode: "elsewhere", open: false, accounts: true, oidc: "login.example.com", password: true },
   },
 );

@@ -169,7 +169,7 @@ export async function removeTotpOf({ db, clock }: Deps, id: string, viewer: View
   await db.transaction(async (tx) => {
     const { name, totpSince } = await lockAccount(tx, id);
     await tx.run(
-      "update accounts set totp_secret = null, totp_since = null, totp_step = null, recovery_codes = '{}' where id = $1",
+      "update accounts set totp_secret = null, totp_since = null, totp_step = null, recovery_codes = '{}', wrong_codes = 0 where id = $1",
       [id],
     );
     const before = { account: name, secondFactor: totpSince !== null };

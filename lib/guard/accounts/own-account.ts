@@ -1,8 +1,9 @@
 import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { readOpening } from "@/lib/guard/sessions/sessions.read";
 import { assertGoodPassword } from "@/lib/guard/sign-in/good-password";
 import { assertPasswordSignIn, type PasswordTerms } from "@/lib/guard/sign-in/password.pure";
 import { hashPassword, isPassword } from "@/lib/guard/sign-in/password-hash";
-import { newRecoveryCodes, takeCode } from "@/lib/guard/sign-in/second-factor";
+import { codeOf, newRecoveryCodes, takeCode } from "@/lib/guard/sign-in/second-factor";
 import { lacksSecondFactor, type SecondFactorTerms } from "@/lib/guard/sign-in/second-factor-demand.pure";
 import type { SignInDeps } from "@/lib/guard/sign-in/sign-in";
 import { base32, newTotpSecret, totpAddress, totpStepOf } from "@/lib/guard/sign-in/totp";
@@ -11,7 +12,7 @@ import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { DomainError, invalidFields } from "@/lib/platform/plain/problem.pure";
 import { lockAccount, readAccount, type SignInAccount } from "./accounts.read";
-import type { PasswordChange } from "./accounts.shapes";
+import type { PasswordChange, Proof } from "./accounts.shapes";
 import { endAccess, setPassword } from "./accounts.write";
 
 /** The account and session of a person who has signed in. Throws DomainError `forbidden` for anybody else. */
@@ -36,26 +37,60 @@ export async function readOwnAccount({ db, env }: FactorDeps, viewer: Viewer) {
   return { account: shown, totp: { since: shown.totpSince, recoveryCodesLeft: row?.left ?? 0, demanded } };
 }
 
-type Proof = { password: string };
+/** So long after a sign-in it is the person who has signed in that acts. */
+const FRESH_MS = 5 * 60_000;
+
+/**
+ * Makes sure that the person acts, where it gives away what an account may: a session that is older than FRESH_MS needs its password, and a
+ * code where there is a second factor. Who has no password signs in again. Others than sessions have nothing to prove. Throws
+ * DomainError `proof-failed`, `too-many-requests`.
+ */
+export async function assertProof(deps: SignInDeps, viewer: Viewer, proof: Proof): Promise<void> {
+  if (viewer.means !== "session") return;
+  const opening = await readOpening(deps.db, viewer);
+  if (proof === undefined && opening !== null && opening.ageMs < FRESH_MS) return;
+  if (proof === undefined) {
+    const detail = "is needed, for you signed in a while ago: type your password, or sign out and in again";
+    throw invalidFields([{ field: "proof.password", detail }], "proof-failed");
+  }
+  await withProof(
+    deps,
+    { viewer, proof },
+    {
+      work: async (tx, account) => {
+        if (account.totpSince !== null) await takeProof(tx, account, proof.code, deps.clock.wallMs());
+      },
+    },
+  );
+}
+
+type PasswordProof = { password: string };
 
 /**
  * Runs work on the own account after its password was typed again: an unlocked screen alone changes no way in. The tries are
- * forgotten once the work is done, so that a wrong code counts as a try, too. Throws DomainError `proof-failed`, `too-many-requests`.
+ * forgotten once the work is done, so that a wrong code counts as a try, too. `prepare`: what takes long, before the row is locked. Throws DomainError `proof-failed`, `too-many-requests`.
  */
-async function withProof<T>(
+async function withProof<T, Ready = undefined>(
   { db }: SignInDeps,
-  { viewer, proof }: { viewer: Viewer; proof: Proof },
-  work: (tx: Tx, account: SignInAccount) => Promise<T>,
+  { viewer, proof }: { viewer: Viewer; proof: PasswordProof },
+  {
+    prepare,
+    work,
+  }: {
+    prepare?: (before: SignInAccount) => Promise<Ready>;
+    work: (tx: Tx, account: SignInAccount, ready: Ready) => Promise<T>;
+  },
 ): Promise<T> {
   const { account: id, session } = ownOf(viewer);
   const before = await db.transaction((tx) => lockAccount(tx, id));
   const limits = proofLimits(session);
   await countTry(db, limits);
   if (!(await isPassword(proof.password, before.password))) throw wrongProof();
+  const ready = (await prepare?.(before)) as Ready;
   const done = await db.transaction(async (tx) => {
     const account = await lockAccount(tx, id);
     if (account.password !== before.password || account.disabledAt !== null) throw wrongProof();
-    return work(tx, account);
+    return work(tx, account, ready);
   });
   await forgetTries(db, limits);
   return done;
@@ -63,12 +98,15 @@ async function withProof<T>(
 
 /** Takes a code of the second factor. Throws DomainError `proof-failed`. */
 async function takeProof(tx: Tx, account: SignInAccount, code: string | undefined, nowMs: number): Promise<void> {
+  if (!(await takeCode(tx, account, code ?? "", nowMs))) throw wrongCode(code);
+}
+
+function wrongCode(code: string | undefined): DomainError {
   const detail =
     code === undefined
       ? "is needed: your account has a second factor"
       : "is wrong, or was used: each code counts once, wait for the next one";
-  if (!(await takeCode(tx, account, code ?? "", nowMs)))
-    throw invalidFields([{ field: "code", detail }], "proof-failed");
+  return invalidFields([{ field: "code", detail }], "proof-failed");
 }
 
 function wrongProof(): DomainError {
@@ -86,16 +124,27 @@ export async function changePassword(
 ): Promise<void> {
   assertPasswordSignIn(deps.env);
   await assertGoodPassword(newPassword, { name: viewer.name, field: "newPassword" });
-  const hash = await hashPassword(newPassword);
   const { session } = ownOf(viewer);
-  await withProof(deps, { viewer, proof: { password } }, async (tx, row) => {
-    if (row.totpSince !== null) await takeProof(tx, row, code, deps.clock.wallMs());
-    const { account } = row;
-    await setPassword(tx, account, hash);
-    await tx.run("delete from account_links where account_id = $1", [account]);
-    await endAccess(tx, account, { exceptSession: session, tokensBy: viewer.name });
-    await audit(tx, { deps, viewer, account, action: "account.password-set" });
-  });
+  await withProof(
+    deps,
+    { viewer, proof: { password } },
+    {
+      // A hash is dear: it is made for whoever has both factors.
+      prepare: async (before) => {
+        if (before.totpSince !== null && codeOf(before, code ?? "", deps.clock.wallMs()) === null)
+          throw wrongCode(code);
+        return hashPassword(newPassword);
+      },
+      work: async (tx, row, hash) => {
+        if (row.totpSince !== null) await takeProof(tx, row, code, deps.clock.wallMs());
+        const { account } = row;
+        await setPassword(tx, account, hash);
+        await tx.run("delete from account_links where account_id = $1", [account]);
+        await endAccess(tx, account, { exceptSession: session, tokensBy: viewer.name });
+        await audit(tx, { deps, viewer, account, action: "account.password-set" });
+      },
+    },
+  );
 }
 
 const ISSUER = "Parkade";
@@ -103,16 +152,22 @@ const ISSUER = "Parkade";
 /** A secret for an authenticator app; no code is asked for until one was confirmed. */
 export async function offerTotp(
   deps: SignInDeps,
-  proof: Proof,
+  proof: PasswordProof,
   viewer: Viewer,
 ): Promise<{ secret: string; uri: string }> {
-  return withProof(deps, { viewer, proof }, async (tx, { account, name, totpSince }) => {
-    if (totpSince !== null)
-      throw new DomainError("illegal-transition", "The account has a second factor: remove it first");
-    const secret = newTotpSecret();
-    await tx.run("update accounts set totp_secret = $2, totp_step = null where id = $1", [account, secret]);
-    return { secret: base32(secret), uri: totpAddress(secret, { name, issuer: ISSUER }) };
-  });
+  return withProof(
+    deps,
+    { viewer, proof },
+    {
+      work: async (tx, { account, name, totpSince }) => {
+        if (totpSince !== null)
+          throw new DomainError("illegal-transition", "The account has a second factor: remove it first");
+        const secret = newTotpSecret();
+        await tx.run("update accounts set totp_secret = $2, totp_step = null where id = $1", [account, secret]);
+        return { secret: base32(secret), uri: totpAddress(secret, { name, issuer: ISSUER }) };
+      },
+    },
+  );
 }
 
 /**
@@ -160,18 +215,24 @@ function endPasswordSessions(tx: Tx, { account, exceptSession }: { account: stri
 /** Where the role demands one, the account may do nothing but add another from then on: this is how a factor is replaced. */
 export async function removeTotp(
   deps: SignInDeps,
-  { password, code }: Proof & { code: string },
+  { password, code }: PasswordProof & { code: string },
   viewer: Viewer,
 ): Promise<void> {
-  await withProof(deps, { viewer, proof: { password } }, async (tx, account) => {
-    if (account.totpSince === null) throw new DomainError("illegal-transition", "The account has no second factor");
-    await takeProof(tx, account, code, deps.clock.wallMs());
-    await tx.run(
-      "update accounts set totp_secret = null, totp_since = null, totp_step = null, recovery_codes = '{}' where id = $1",
-      [account.account],
-    );
-    await audit(tx, { deps, viewer, account: account.account, action: "account.second-factor-removed" });
-  });
+  await withProof(
+    deps,
+    { viewer, proof: { password } },
+    {
+      work: async (tx, account) => {
+        if (account.totpSince === null) throw new DomainError("illegal-transition", "The account has no second factor");
+        await takeProof(tx, account, code, deps.clock.wallMs());
+        await tx.run(
+          "update accounts set totp_secret = null, totp_since = null, totp_step = null, recovery_codes = '{}', wrong_codes = 0 where id = $1",
+          [account.account],
+        );
+        await audit(tx, { deps, viewer, account: account.account, action: "account.second-factor-removed" });
+      },
+    },
+  );
 }
 
 type Entry = { deps: SignInDeps; viewer: Viewer; account: string; action: string; more?: object };

@@ -367,13 +367,14 @@ describe("names the entry when a superuser", () => {
     }),
   );
 
-  test(
-    "changes an entry and asks the product for the seal of a forget",
-    undone(async () => {
-      await db.run("update audit_entries set reason = '[forgotten]' where id = $1", [entries[1]]);
-      await db.run("insert into audit_pending (entry_id, ref, kind) values ($1, $2, 'redaction')", [
-        ...[entries[1], randomUUID()],
-      ]);
+  test.each(["none", "one in the audit alone"])(
+    "changes an entry and asks the product for the seal of a forget, of which there is %s",
+    undone(async (known) => {
+      const id = randomUUID();
+      if (known !== "none")
+        await append(9, { subjectKind: "forget", subjectId: id, action: "data.forgotten", eventIds: [] });
+      await db.run("update audit_entries set reason = 'another [forgotten]' where id = $1", [entries[1]]);
+      await db.run("insert into audit_pending (entry_id, ref, kind) values ($1, $2, 'redaction')", [entries[1], id]);
       await sealEntries(db);
       expect(found(await verify())).toEqual([["redaction-without-forget", entries[1]]]);
     }),
@@ -385,14 +386,17 @@ describe("names the entry when a superuser", () => {
       const facts = { subjectKind: "forget", subjectId: id, reason: null, before: null, eventIds: [] };
       const auditId = await append(9, { ...facts, action: "data.forgotten" });
       await db.run(
-        `insert into forgets (id, key_kind, key, reason, audit_id, created_by, created_at, patterns)
-         values ($1, 'tag', '{}', 'asked', $2, 'ada', now(), $3::jsonb)`,
-        [id, auditId, JSON.stringify({ text: name, json: name })],
+        `insert into forgets (id, key_kind, key, reason, audit_id, created_by, created_at)
+         values ($1, 'tag', '{}', 'asked', $2, 'ada', now())`,
+        [id, auditId],
       );
-      await db.query("select redact_audit_entries($1, null, 100)", [id]);
+      await redact(id, name);
       await db.run("update forgets set key = null, finished_at = now() where id = $1", [id]);
-      await append(9, { ...facts, action: "data.forget-ended" });
+      await append(9, { ...facts, action: "data.forget-ended", after: { counts: { auditEntries: 1 } } });
     }
+
+    const redact = (id: string, pattern: string) =>
+      db.query("select audit_owner.redact_audit_entries($1, $2, $2, null, 100)", [id, pattern]);
 
     test(
       "an entry, which is good",
@@ -401,6 +405,31 @@ describe("names the entry when a superuser", () => {
         expect(await verify()).toMatchObject({ good: true, redactions: 0 });
         await sealEntries(db);
         expect(await verify({ anchors })).toMatchObject({ good: true, redactions: 1 });
+      }),
+    );
+
+    test(
+      "more entries than its end says",
+      undone(async () => {
+        const id = randomUUID();
+        await forget(id, "reason 3");
+        await db.run("update audit_entries set reason = 'paid out [forgotten]' where id = $1", [entries[1]]);
+        await db.run("insert into audit_pending (entry_id, ref, kind) values ($1, $2, 'redaction')", [entries[1], id]);
+        await sealEntries(db);
+        expect((await verify()).findings.map(({ code }) => code)).toEqual(["redaction-without-forget"]);
+      }),
+    );
+
+    test(
+      "everything by patterns that match any text, or once it has ended",
+      undone(async () => {
+        const id = randomUUID();
+        await forget(id, "reason 3");
+        await expect(attempt(() => redact(id, "reason 4"))).rejects.toThrow(`no forget ${id} runs`);
+        const next = randomUUID();
+        await append(9, { subjectKind: "forget", subjectId: next, action: "data.forgotten", eventIds: [] });
+        for (const pattern of ["", ".*", ".", "[a-f]|[0-9]"])
+          await expect(attempt(() => redact(next, pattern))).rejects.toThrow("match any text");
       }),
     );
 
@@ -558,6 +587,12 @@ test("a batch that is too slow is halved until it is not, and every entry is sea
   expect(limits).toEqual([1_000, 500, 250, 125, 63, 32, 16, 16, 16]);
   expect(await verify()).toMatchObject({ good: true, seals: before.seals + 40 });
 });
+
+/** A statement that fails does not end the transaction of the test. */
+async function attempt(work: () => Promise<unknown>): Promise<void> {
+  await db.run("savepoint attempt");
+  await work().finally(() => db.run("rollback to savepoint attempt"));
+}
 
 async function remove(id: string): Promise<void> {
   for (const table of ["audit_subjects", "audit_seals"]) await db.run(`delete from ${table} where entry_id = $1`, [id]);

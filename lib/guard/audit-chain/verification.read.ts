@@ -7,11 +7,14 @@ export type StoredSeal = HashedSeal & { chainHash: string };
 /** An entry that waits longer for its seal is a finding. A worker seals each second. Those from before the first seal have no such time. */
 const LATE = "interval '10 minutes'";
 
-/** May the role that asks only add to the audit? A superuser may do everything: that of a small installation. */
+/**
+ * May the role that asks only add to the audit? A superuser may do everything, and an owner can give itself any right: that of a small
+ * installation.
+ */
 export async function isAppendOnly(db: Queryable): Promise<boolean> {
   const [row] = await db.query<{ only: boolean }>(
-    `select not bool_or(has_table_privilege(name, 'update, delete, truncate')) as only
-       from unnest('{audit_entries,audit_subjects,audit_seals,audit_anchors}'::text[]) name`,
+    `select not bool_or(has_table_privilege(c.oid, 'update, delete, truncate') or pg_has_role(c.relowner, 'member')) as only
+       from pg_class c where c.oid = any('{audit_entries,audit_subjects,audit_seals,audit_anchors}'::regclass[])`,
   );
   return row!.only;
 }
@@ -74,23 +77,43 @@ export async function sealedBefore(db: Queryable, seals: readonly StoredSeal[]):
   return new Set(rows.map(({ seq }) => seq));
 }
 
-export type ForgetTime = { fromMs: number; untilMs: number };
+export type ForgetRan = { fromMs: number; untilMs: number };
 
 /**
  * When each of these forgets could change entries: from its start to the seal of its end, both as the audit says it. One
- * without a start in the audit is left out. What a forget changed last is sealed before its end, or with it.
+ * without a start in the audit is left out, and so is one that the store does not know, or that has ended without saying so. What a
+ * forget changed last is sealed before its end, or with it.
  */
-export async function readForgetTimes(db: Queryable, ids: readonly string[]): Promise<Map<string, ForgetTime>> {
+export async function readForgetsRan(db: Queryable, ids: readonly string[]): Promise<Map<string, ForgetRan>> {
   if (ids.length === 0) return new Map();
   const rows = await db.query<{ id: string; fromMs: number; untilMs: number | null }>(
-    `select a.subject_id as id, min(a.at) filter (where a.action = 'data.forgotten') as "fromMs",
+    `select f.id, min(a.at) filter (where a.id = f.audit_id) as "fromMs",
             min(s.sealed_at) filter (where a.action = 'data.forget-ended') as "untilMs"
-       from audit_entries a left join audit_seals s on s.entry_id = a.id and s.kind = 'entry'
-      where a.subject_kind = 'forget' and a.subject_id = any($1::text[])
-      group by a.subject_id having bool_or(a.action = 'data.forgotten')`,
+       from forgets f
+       join audit_entries a on a.subject_kind = 'forget' and a.subject_id = f.id::text
+       left join audit_seals s on s.entry_id = a.id and s.kind = 'entry'
+      where f.id = any($1::uuid[])
+      group by f.id
+     having bool_or(a.action = 'data.forgotten' and a.id = f.audit_id)
+        and (f.finished_at is null or bool_or(a.action = 'data.forget-ended'))`,
     [ids],
   );
   return new Map(rows.map(({ id, fromMs, untilMs }) => [id, { fromMs, untilMs: untilMs ?? Number.POSITIVE_INFINITY }]));
+}
+
+/** The numbers of the seals by which a forget has changed more entries than its end says, unless a later forget has replaced that number. */
+export async function readSurplusRedactions(db: Queryable, ids: readonly string[]): Promise<Set<number>> {
+  if (ids.length === 0) return new Set();
+  const rows = await db.query<{ seq: number }>(
+    `select r.seq
+       from (select seq, ref, row_number() over (partition by ref order by seq) as n
+               from audit_seals where kind = 'redaction' and ref = any($1::uuid[])) r
+       join audit_entries a on a.subject_kind = 'forget' and a.subject_id = r.ref::text and a.action = 'data.forget-ended'
+      cross join lateral (select a.after #>> '{counts,auditEntries}' as text) said
+      where r.n > case when said.text ~ '^[0-9]+$' then said.text::bigint when said.text is null then 0 end`,
+    [ids],
+  );
+  return new Set(rows.map(({ seq }) => seq));
 }
 
 type Unsealed = { code: Extract<FindingCode, "unsealed" | "unsealed-subjects" | "late">; entryId: string };

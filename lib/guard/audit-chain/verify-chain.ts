@@ -11,13 +11,14 @@ import { CHAIN_START, chainHash } from "@/lib/guard/audit-chain/hashes";
 import { readHead } from "@/lib/guard/audit-chain/head.read";
 import {
   explainedChanges,
-  type ForgetTime,
+  type ForgetRan,
   findUnsealed,
   isAppendOnly,
   lastSealedAt,
-  readForgetTimes,
+  readForgetsRan,
   readSealBatch,
   readSealHashes,
+  readSurplusRedactions,
   type StoredSeal,
   sealedBefore,
 } from "@/lib/guard/audit-chain/verification.read";
@@ -137,9 +138,9 @@ async function verifyContents(
   const explained = await explainedChanges(db, otherTexts);
   const twice = await sealedBefore(db, seals);
   const unexplained = new Set(otherTexts.filter(({ seq }) => !explained.has(seq)));
-  const forgets = await readForgetTimes(db, [
-    ...new Set(seals.flatMap((s) => (s.kind === "redaction" ? [s.ref] : []))),
-  ]);
+  const forgetIds = [...new Set(seals.flatMap((s) => (s.kind === "redaction" ? [s.ref] : [])))];
+  const forgets = await readForgetsRan(db, forgetIds);
+  const surplus = await readSurplusRedactions(db, forgetIds);
   for (const seal of seals) {
     const entry = entries.get(seal.entryId);
     if (!entry) {
@@ -151,7 +152,7 @@ async function verifyContents(
     if (twice.has(seal.seq)) findings.note("sealed-twice", seal);
     if (seal.kind === "redaction") {
       report.redactions++;
-      if (!entry.forgotten || !isWithin(forgets.get(seal.ref), seal.sealedAtMs))
+      if (!entry.forgotten || !isWithin(forgets.get(seal.ref), seal.sealedAtMs) || surplus.has(seal.seq))
         findings.note("redaction-without-forget", seal);
     }
     if (seal.kind !== "entry") continue;
@@ -160,7 +161,7 @@ async function verifyContents(
   }
 }
 
-function isWithin(forget: ForgetTime | undefined, ms: number): boolean {
+function isWithin(forget: ForgetRan | undefined, ms: number): boolean {
   return forget !== undefined && ms >= forget.fromMs - SKEW_MS && ms <= forget.untilMs + SKEW_MS;
 }
 

@@ -1,5 +1,5 @@
 import { lockAccount } from "@/lib/guard/accounts/accounts.read";
-import { ownOf } from "@/lib/guard/accounts/own-account";
+import { assertProof, ownOf } from "@/lib/guard/accounts/own-account";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { hashOf, newSecret } from "@/lib/guard/sessions/secret";
 import { hashOfCode, newReadableCode } from "@/lib/guard/sign-in/readable-code";
@@ -54,14 +54,15 @@ export async function lookAtDeviceSignIn(
 
 /**
  * Lets the program have a token of the own account, or not. The token may do what the decision names of what the account may.
- * Throws DomainError `unknown-device-sign-in`, also when somebody has decided before, `invalid-token`, `second-factor-needed`.
+ * Throws DomainError `unknown-device-sign-in`, also when somebody has decided before, `invalid-token`, `second-factor-needed`, `proof-failed`.
  */
 export async function decideDeviceSignIn(
   deps: SignInDeps & { env: SecondFactorTerms },
-  { code, decision, days = DAYS_DEFAULT, actions, sources }: DeviceDecision,
+  { code, decision, days = DAYS_DEFAULT, actions, sources, proof }: DeviceDecision,
   { viewer, address }: { viewer: Viewer; address: string | null },
 ): Promise<void> {
   const { account } = ownOf(viewer);
+  if (decision === "confirm") await assertProof(deps, viewer, proof);
   const wanted = { days, ...(actions && { actions }), ...(sources && { sources }) };
   await guessing(deps, { viewer, address }, () =>
     deps.db.transaction(async (tx) => {

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { newTokenSchema, tokenSchema } from "@/lib/guard/tokens/tokens.shapes";
+import { newTokenSchema, tokenRequestSchema, tokenSchema } from "@/lib/guard/tokens/tokens.shapes";
 import { described, named, nullableText, timeOut } from "@/lib/platform/api/schemas.shapes";
 
 const programSchema = z.string("must be a text").check(
@@ -53,6 +53,7 @@ export const deviceDecisionSchema = z.strictObject({
   days: z.optional(days),
   actions,
   sources,
+  proof: tokenRequestSchema.shape.proof,
 });
 export type DeviceDecision = z.output<typeof deviceDecisionSchema>;
 

@@ -97,7 +97,11 @@ export function maskHeaders(headers: readonly Header[], set: MaskSet): Header[] 
     if (value === null) return header;
     // A detector sees nothing in base64; its name may still be masked.
     const shown =
-      encoding === "bytes" && ruleOfName(set, name) === null ? maskBytes(value, set) : maskValue(name, value, set);
+      encoding === "bytes" && ruleOfName(set, name) === null
+        ? maskBytes(value, set)
+        : encoding === "amqp" && isTypedMasked(value, set)
+          ? REDACTED
+          : maskValue(name, value, set);
     return shown === value ? header : [name, shown];
   });
 }
@@ -111,6 +115,27 @@ function maskBytes(base64: string, set: MaskSet): string {
     return base64;
   }
   return findInText(text, set).length === 0 ? base64 : REDACTED;
+}
+
+/** Types of AMQP whose values are base64: `{ "!": "bytes", "value": "…" }`. */
+const TYPED_BYTES: readonly unknown[] = ["bytes", "longstr-bytes", "encoded"];
+
+/** Whether a typed header of AMQP holds something masked that its JSON does not show as such: bytes, and names in pairs. */
+function isTypedMasked(json: string, set: MaskSet): boolean {
+  const holds = (value: unknown, depth: number): boolean => {
+    if (typeof value !== "object" || value === null) return false;
+    if (depth === 0) return true;
+    const { "!": type, value: typed } = value as Record<string, unknown>;
+    if (typeof typed === "string" && TYPED_BYTES.includes(type)) return maskBytes(typed, set) !== typed;
+    const isNamed = (pair: unknown) => Array.isArray(pair) && ruleOfName(set, String(pair[0])) !== null;
+    if (type === "table" && Array.isArray(typed) && typed.some(isNamed)) return true;
+    return Object.values(value).some((entry) => holds(entry, depth - 1));
+  };
+  try {
+    return holds(JSON.parse(json), DEPTH_MAX);
+  } catch {
+    return false;
+  }
 }
 
 export function maskTags(tags: Readonly<Record<string, string>>, set: MaskSet): Record<string, string> {

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
+import type { Header } from "@/lib/intake/dead-letter.pure";
 import { maskBody, maskHeaders, maskOrigin, maskTags } from "./mask.pure";
 import { DEFAULT_MASKS, type MaskRule, masksOf, matchesGlob, patternFault } from "./mask-rule.pure";
 import { maskText, redactText } from "./mask-text.pure";
@@ -247,6 +248,23 @@ test("headers: by name, by what is in them, in base64, and as JSON of a typed va
     ["x-plain", Buffer.from("hello").toString("base64"), "bytes"],
     ["x-table", `{"password":${M}}`],
   ]);
+});
+
+test.each([
+  ["bytes in an array", [{ "!": "bytes", value: btoa("to ada@example.com") }], true],
+  ["text that is no UTF-8, in a table", { a: { "!": "longstr-bytes", value: btoa("ada@example.com \xff") } }, true],
+  ["a value of AMQP 1.0 as its bytes", { "!": "encoded", value: btoa("\xa1\x0fada@example.com") }, true],
+  ["a name in a table of pairs", { "!": "table", value: [["password", "x"]] }, true],
+  [
+    "a table in a table of pairs",
+    { "!": "table", value: [["a", { "!": "bytes", value: btoa("ada@example.com") }]] },
+    true,
+  ],
+  ["bytes that hold nothing", [{ "!": "bytes", value: btoa("hello") }], false],
+  ["a number of a type", { "!": "int8", value: 4 }, false],
+])("typed headers of AMQP: %s", (_, value, masked) => {
+  const header: Header = ["x-typed", JSON.stringify(value), "amqp"];
+  expect(maskHeaders([header], DEFAULTS)).toEqual([masked ? ["x-typed", REDACTED] : header]);
 });
 
 const CANARIES = ["ada.canary@example.com", CARD, "pk_canarycanarycanary1", "DE89370400440532013000"];

@@ -1,5 +1,5 @@
 import { readTrialEvent } from "@/lib/events/detail/event-detail.read";
-import { assertMay, may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { assertMay, may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { invalidFields } from "@/lib/platform/plain/problem.pure";
 import { maskBody, maskHeaders } from "./mask.pure";
@@ -17,14 +17,14 @@ export async function tryMasking(
   { text, eventId, source, rule }: MaskTrialRequest,
   viewer: Viewer,
 ): Promise<MaskTrial> {
-  assertMay(viewer, "view");
+  // What is masked in a source tells what its events hold.
+  assertMay(viewer, "view", source === undefined ? [] : [source]);
   if ((text === undefined) === (eventId === undefined))
     throw invalidFields([{ field: "text", detail: "or eventId must be given, and not both" }]);
   const fault = rule && patternFault(rule.kind, rule.pattern);
   if (fault) throw invalidFields([{ field: "rule.pattern", detail: fault }], "invalid-mask-rule");
   const rules = await readRulesInForce(db);
   if (eventId === undefined) {
-    sourceScope(viewer, source === undefined ? null : [source]);
     const set = masksOf(withRule(rules, rule, source ?? null)).of(source ?? null);
     return { ...maskBody(text!, set), headers: [] };
   }

@@ -20,8 +20,12 @@ export async function removeEndedWaysIn(db: Db): Promise<void> {
   );
 }
 
-/** After a restore: nobody is signed in by what a backup holds, and what was sent out before it is worth nothing. */
-export async function endWaysIn(tx: Tx): Promise<void> {
+/**
+ * After a restore nothing opens the store that the backup holds: who has signed out, or revoked a token, since then would be in again.
+ * Returns the number of revoked tokens.
+ */
+export async function endWaysIn(tx: Tx, by: string): Promise<number> {
   for (const table of ["sessions", "known_browsers", "account_links", "oidc_flows", "device_sign_ins", "sign_in_tries"])
     await tx.run(`delete from ${table}`);
+  return tx.run("update api_tokens set revoked_at = now(), revoked_by = $1 where revoked_at is null", [by]);
 }

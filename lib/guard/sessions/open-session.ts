@@ -15,17 +15,19 @@ export type Opening = Pick<NewSession, "account" | "means" | "address" | "agent"
   sessionSecret: string | null;
   /** Of a sign-in at the provider. `idToken`: as it came. */
   oidc?: { sid: string | null; idToken: string };
+  /** Typed with the right password since the last sign-in: its owner is told. */
+  wrongCodes?: number;
   nowMs: number;
 };
 
 /** Opens a session for an account, with its audit entry. Returns the secret of the cookie, which is stored nowhere. */
 export async function openSession(tx: Tx, opening: Opening): Promise<{ id: string; secret: string }> {
-  const { account, means, address, agent, oidc, name, sessionSecret, nowMs } = opening;
+  const { account, means, address, agent, oidc, name, sessionSecret, wrongCodes = 0, nowMs } = opening;
   if (sessionSecret !== null) await deleteSession(tx, hashOf(sessionSecret));
   const { secret, hash } = newSecret();
   const id = uuidv7(nowMs);
   await insertSession(tx, {
-    ...{ id, secretHash: hash, account, means, msMax: SESSION_MS_MAX, address, agent },
+    ...{ id, secretHash: hash, account, means, msMax: SESSION_MS_MAX, address, agent, wrongCodes },
     oidcSid: oidc?.sid ?? null,
     idToken: oidc === undefined || oidc.idToken.length > ID_TOKEN_CHARS_MAX ? null : sealIdToken(secret, oidc.idToken),
   });
@@ -36,7 +38,7 @@ export async function openSession(tx: Tx, opening: Opening): Promise<{ id: strin
     subjectKind: "session",
     subjectId: id,
     before: null,
-    after: { account: name, means, address },
+    after: { account: name, means, address, ...(wrongCodes > 0 && { wrongCodes }) },
     count: 1,
     atMs: nowMs,
   });

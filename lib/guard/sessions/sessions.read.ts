@@ -1,6 +1,7 @@
 import type { AccountRights } from "@/lib/guard/accounts/account.pure";
 import type { SessionOut } from "@/lib/guard/accounts/accounts.shapes";
 import type { FactorState } from "@/lib/guard/sign-in/second-factor-demand.pure";
+import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { SESSION_IDLE_MS } from "./session.pure";
 
@@ -11,6 +12,20 @@ export type LiveSession = AccountRights &
     /** Epoch milliseconds. */
     seenAtMs: number;
   };
+
+/** How long ago the viewer's session was opened, and the wrong codes typed with the right password before; null = it has none. */
+export async function readOpening(
+  db: Queryable,
+  viewer: Viewer,
+): Promise<{ ageMs: number; wrongCodes: number } | null> {
+  if (viewer.session === undefined) return null;
+  const [row] = await db.query<{ ageMs: number; wrongCodes: number }>(
+    `select (extract(epoch from now() - created_at) * 1000)::float8 as "ageMs", wrong_codes as "wrongCodes" from sessions where id = $1`,
+    [viewer.session],
+    { name: "session-opening" },
+  );
+  return row ?? null;
+}
 
 /**
  * The session of a secret, by its SHA-256, with the present rights of its account; null = there is none, it has ended, or the

@@ -9,6 +9,7 @@ export type NewSession = {
   msMax: number;
   address: string | null;
   agent: string | null;
+  wrongCodes: number;
   /** `sid` of the OpenID provider. */
   oidcSid: string | null;
   /** See `sealIdToken`. */
@@ -17,8 +18,8 @@ export type NewSession = {
 
 export async function insertSession(tx: Tx, session: NewSession): Promise<void> {
   await tx.run(
-    `insert into sessions (id, secret_hash, account_id, means, expires_at, address, agent, oidc_sid, id_token)
-     values ($1, $2, $3, $4, now() + $5 * interval '1 ms', $6, $7, $8, $9)`,
+    `insert into sessions (id, secret_hash, account_id, means, expires_at, address, agent, oidc_sid, id_token, wrong_codes)
+     values ($1, $2, $3, $4, now() + $5 * interval '1 ms', $6, $7, $8, $9, $10)`,
     [
       session.id,
       session.secretHash,
@@ -29,6 +30,7 @@ export async function insertSession(tx: Tx, session: NewSession): Promise<void> 
       session.agent?.slice(0, 300) ?? null,
       session.oidcSid,
       session.idToken,
+      session.wrongCodes,
     ],
   );
 }

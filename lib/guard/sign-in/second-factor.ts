@@ -14,22 +14,38 @@ export function newRecoveryCodes(): { codes: string[]; hashes: Buffer[] } {
 }
 
 /**
+ * Wrong codes in a row with the right password, after which only a recovery code counts. NIST SP 800-63B allows 100: of a million codes three
+ * are right at a time, so whoever knows the password finds one in 3,000 accounts.
+ */
+export const WRONG_CODES_MAX = 100;
+
+/** What a code is: the step of the app, a recovery code by its hash; null = neither. Takes nothing. */
+export function codeOf(
+  account: SignInAccount,
+  code: string,
+  nowMs: number,
+): { step: number } | { hash: Buffer } | null {
+  const { totpSecret, totpStep, recoveryCodes, wrongCodes } = account;
+  const plain = code.replace(/\s/g, "");
+  const ofApp = totpSecret !== null && wrongCodes < WRONG_CODES_MAX;
+  const step = ofApp ? totpStepOf(plain, { secret: totpSecret, usedStep: totpStep, nowMs }) : null;
+  if (step !== null) return { step };
+  const hash = hashOfCode(plain);
+  return recoveryCodes.some((stored) => stored.equals(hash)) ? { hash } : null;
+}
+
+/**
  * Takes a code of the second factor: of the app, whose step counts from now on as used, or a recovery code, which is gone then.
  * The row is locked. False = it is none.
  */
 export async function takeCode(tx: Tx, account: SignInAccount, code: string, nowMs: number): Promise<boolean> {
-  const { totpSecret, totpStep, recoveryCodes } = account;
-  const plain = code.replace(/\s/g, "");
-  const step = totpSecret === null ? null : totpStepOf(plain, { secret: totpSecret, usedStep: totpStep, nowMs });
-  if (step !== null) {
-    await tx.run("update accounts set totp_step = $2 where id = $1", [account.account, step]);
-    return true;
-  }
-  const hash = hashOfCode(plain);
-  if (!recoveryCodes.some((stored) => stored.equals(hash))) return false;
-  await tx.run("update accounts set recovery_codes = array_remove(recovery_codes, $2) where id = $1", [
-    account.account,
-    hash,
-  ]);
+  const found = codeOf(account, code, nowMs);
+  if (found === null) return false;
+  await ("step" in found
+    ? tx.run("update accounts set totp_step = $2 where id = $1", [account.account, found.step])
+    : tx.run("update accounts set recovery_codes = array_remove(recovery_codes, $2) where id = $1", [
+        account.account,
+        found.hash,
+      ]));
   return true;
 }

@@ -10,7 +10,7 @@ import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { findKnownBrowser, rememberBrowser } from "./known-browsers";
 import { assertPasswordSignIn, type PasswordTerms } from "./password.pure";
 import { isPassword } from "./password-hash";
-import { takeCode } from "./second-factor";
+import { takeCode, WRONG_CODES_MAX } from "./second-factor";
 import { countTry, forgetTries, knownBrowserLimits, takeBackTry, tryLimits } from "./tries.write";
 
 export type SignInDeps = { db: Db; clock: Pick<Clock, "wallMs"> };
@@ -46,32 +46,37 @@ export async function signIn(
   const found = await findByName(db, key);
   const fits = await isPassword(password, found?.password ?? null, { first: known !== null });
   if (found === null || !fits || found.disabledAt !== null) {
-    await auditFailure({ db, clock }, found, browser);
+    await auditFailure({ db, clock }, found, { browser });
     throw failed();
   }
   if (found.totpSince !== null && code === undefined) {
     await takeBackTry(db, limits);
     throw new DomainError("code-required", "Type the code that your app shows now, or a recovery code");
   }
-  const opened = await db.transaction(async (tx) => {
+  const opened = await db.transaction(async (tx): Promise<SignedIn | "wrong-code" | null> => {
     // The password was judged outside: whoever changed it meanwhile has closed this way in.
     const account = await lockAccount(tx, found.account);
     if (account.disabledAt !== null || account.password !== found.password) return null;
     const nowMs = clock.wallMs();
-    if (account.totpSince !== null && !(await takeCode(tx, account, code ?? "", nowMs))) return null;
+    if (account.totpSince !== null && !(await takeCode(tx, account, code ?? "", nowMs))) {
+      await tx.run("update accounts set wrong_codes = wrong_codes + 1 where id = $1", [account.account]);
+      return "wrong-code";
+    }
+    if (account.wrongCodes > 0) await tx.run("update accounts set wrong_codes = 0 where id = $1", [account.account]);
     const { secret: sessionSecret } = await openSession(tx, {
       ...browser,
       account: account.account,
       name: account.name,
       means: "password",
+      wrongCodes: account.wrongCodes,
       nowMs,
     });
     const knownBrowserSecret = await rememberBrowser(tx, { account: account.account, oldSecret, nowMs });
     return { sessionSecret, knownBrowserSecret };
   });
-  if (opened === null) {
-    await auditFailure({ db, clock }, found, browser);
-    throw failed();
+  if (opened === null || opened === "wrong-code") {
+    await auditFailure({ db, clock }, found, { browser, wrongCode: opened !== null });
+    throw found.wrongCodes < WRONG_CODES_MAX ? failed() : onlyRecovery();
   }
   await forgetTries(db, limits);
   return opened;
@@ -84,6 +89,14 @@ function failed(): DomainError {
   );
 }
 
+/** Whoever reads it knows the password. */
+function onlyRecovery(): DomainError {
+  return new DomainError(
+    "sign-in-failed",
+    `${WRONG_CODES_MAX} wrong codes were typed with your password: type a recovery code, or let an administrator remove the second factor. Then change the password, which somebody else may know`,
+  );
+}
+
 /**
  * Writes an entry for an account that exists: with other names strangers would fill the audit. `account` null = there is none: the entry
  * is written and taken back before the commit, so that the time of the answer does not tell which names exist. The commit waits for the
@@ -92,7 +105,7 @@ function failed(): DomainError {
 async function auditFailure(
   { db, clock }: SignInDeps,
   account: SignInAccount | null,
-  { address }: Browser,
+  { browser: { address }, wrongCode = false }: { browser: Browser; wrongCode?: boolean },
 ): Promise<void> {
   await db.transaction(async (tx) => {
     await tx.run("savepoint entry");
@@ -102,7 +115,7 @@ async function auditFailure(
       subjectKind: "account",
       subjectId: account?.account ?? null,
       before: null,
-      after: { account: account?.name ?? "nobody", address },
+      after: { account: account?.name ?? "nobody", address, ...(wrongCode && { wrong: "code" }) },
       count: 1,
       atMs: clock.wallMs(),
     });

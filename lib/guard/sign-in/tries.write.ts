@@ -35,6 +35,14 @@ function addressLimit(address: string | null): TryLimit {
   return { key: `address:${addressKey(address)}`, free: 30, waitMsMax: 15 * 60_000 };
 }
 
+/**
+ * Of one-time links, whose 256 bits nobody guesses: by an address of their own, so that somebody who guesses passwords at the same one does
+ * not keep others from their invitations.
+ */
+export function linkLimits(address: string | null): TryLimit[] {
+  return [{ key: `link:${addressKey(address)}`, free: 30, waitMsMax: 15 * 60_000 }];
+}
+
 /** By what the programs are counted that ask for a sign-in: each stores a row. */
 export function programLimits(address: string | null): TryLimit[] {
   return [{ key: `program:${addressKey(address)}`, free: 30, waitMsMax: 15 * 60_000 }];

@@ -1,5 +1,6 @@
 import type { AccountRights } from "@/lib/guard/accounts/account.pure";
 import { lockAccount, type SignInAccount } from "@/lib/guard/accounts/accounts.read";
+import { assertProof } from "@/lib/guard/accounts/own-account";
 import { actionsOf } from "@/lib/guard/accounts/role.pure";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { hashOf, newSecret } from "@/lib/guard/sessions/secret";
@@ -12,7 +13,7 @@ import { uuidv7 } from "@/lib/platform/ids";
 import { DomainError, invalidFields } from "@/lib/platform/plain/problem.pure";
 import { tokenOf } from "./token.pure";
 import { findToken, listTokensOf, type TokenTerms } from "./tokens.read";
-import type { NewToken, TokenOut } from "./tokens.shapes";
+import type { NewToken, TokenOut, TokenRequest } from "./tokens.shapes";
 
 export type TokenDeps = SignInDeps & { env: TokenTerms & SecondFactorTerms };
 
@@ -34,13 +35,14 @@ export async function listTokens(
   return { items: await listTokensOf(db, account, env) };
 }
 
-/** Makes a token, whose secret is stored nowhere. Throws DomainError `unknown-account`, `invalid-token`, `second-factor-needed`. */
+/** Makes a token, whose secret is stored nowhere. Throws DomainError `unknown-account`, `invalid-token`, `second-factor-needed`, `proof-failed`. */
 export async function makeToken(
   deps: TokenDeps,
-  { account, wanted }: { account: string; wanted: NewToken },
+  { account, request: { proof, ...wanted } }: { account: string; request: TokenRequest },
   viewer: Viewer,
 ): Promise<{ token: TokenOut; secret: string }> {
   assertMayChange(viewer, account);
+  await assertProof(deps, viewer, proof);
   const nowMs = deps.clock.wallMs();
   const { id, secret } = await deps.db.transaction(async (tx) => {
     const owner = await lockAccount(tx, account);

@@ -36,10 +36,13 @@ export type TokenRights = AccountRights & {
   tokenSources: readonly string[] | null;
 };
 
+/** What a token does that names nothing: approving is for a person, so a token that approves names it. */
+const UNNAMED: readonly Action[] = ACTIONS.filter((action) => action !== "approve");
+
 /** A token may do what it names of what its account may do now. */
 export function viewerOfToken({ account, name, kind, role, actions, sources, ...token }: TokenRights): Viewer {
   const own = actionsOf({ kind, role, actions });
-  const allowed = token.tokenActions === null ? own : narrowed(own === "all" ? ACTIONS : own, token.tokenActions);
+  const allowed = narrowed(own === "all" ? ACTIONS : own, token.tokenActions ?? UNNAMED);
   const seen =
     token.tokenSources === null ? sources : sources ? narrowed(sources, token.tokenSources) : token.tokenSources;
   return { name, means: "token", account, actions: allowed, sources: seen ?? "all" };

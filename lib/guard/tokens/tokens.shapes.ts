@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { proofSchema } from "@/lib/guard/accounts/accounts.shapes";
 import { ACTIONS } from "@/lib/guard/viewer/viewer.pure";
 import { described, idOut, named, nullableText, nullableTime, timeOut } from "@/lib/platform/api/schemas.shapes";
 import { TOKEN_DAYS_MAX } from "./token.pure";
@@ -30,7 +31,7 @@ export const tokenSchema = named(
     name: z.string(),
     /** Its first letters. */
     hint: z.string(),
-    /** null = what its account may do. */
+    /** null = what its account may do, but not approve. */
     actions: z.nullable(z.array(z.enum(ACTIONS))),
     /** Names; null = those of its account. */
     sources: z.nullable(z.array(z.string())),
@@ -68,7 +69,7 @@ export const newTokenSchema = z.strictObject({
         .array(z.enum(ACTIONS, `must be among ${ACTIONS.join(", ")}`))
         .check(z.minLength(1, "must name an action"), z.maxLength(ACTIONS.length)),
     ),
-    "Of those of its account; absent = all of them",
+    "Of those of its account; absent = all of them but approve",
   ),
   sources: described(
     z.optional(z.array(z.string().check(z.minLength(1), z.maxLength(200))).check(z.minLength(1), z.maxLength(1_000))),
@@ -76,6 +77,11 @@ export const newTokenSchema = z.strictObject({
   ),
 });
 export type NewToken = z.output<typeof newTokenSchema>;
+
+const PROOF = "Needed of a person who signed in more than five minutes ago";
+/** POST /api/v1/tokens, and of an account. */
+export const tokenRequestSchema = z.extend(newTokenSchema, { proof: described(proofSchema, PROOF) });
+export type TokenRequest = z.output<typeof tokenRequestSchema>;
 
 export const madeTokenSchema = named(
   "MadeToken",

@@ -1,8 +1,10 @@
-import { maskNullable } from "@/lib/guard/masking/mask.pure";
-import type { Masks } from "@/lib/guard/masking/mask-rule.pure";
+import { isDeepStrictEqual } from "node:util";
+import { auditTrial } from "@/lib/guard/masking/audit-trial";
+import { maskBody, maskHeaders, maskNullable, maskTags } from "@/lib/guard/masking/mask.pure";
+import { type MaskSet, type Masks, setFor } from "@/lib/guard/masking/mask-rule.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
-import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { assertMay, may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { AdmissionRule, RuleBody } from "@/lib/intake/admission/admission.pure";
 import type { Trial, TryRequest } from "@/lib/intake/admission/admission.shapes";
 import { readRulesInForce } from "@/lib/intake/admission/admission-rules.read";
@@ -23,7 +25,8 @@ export type TryDeps = { db: Db; clock: Clock };
 /**
  * Applies a rule to the newest stored events of its source, and changes nothing: each event is admitted by the rules in
  * force without the rule and with it, as it arrived. Messages that a rule drops are not stored, so they are not among
- * the events. Throws DomainError `read-timeout`.
+ * the events. Who may not reveal tries it on the events as they are shown, masked; for others the audit has the trial. Throws
+ * DomainError `read-timeout`.
  */
 export async function tryAdmissionRule(deps: TryDeps, request: TryRequest, viewer: Viewer): Promise<Trial> {
   const { source = null, when, do: effect } = request.rule;
@@ -36,7 +39,55 @@ export async function tryAdmissionRule(deps: TryDeps, request: TryRequest, viewe
       [await readRulesInForce(tx), await readRecentLetters(tx, { selection, nowMs, limit: request.newest })] as const,
     { statementTimeoutMs: TRY_TIMEOUT_MS, readOnly: true },
   );
-  return judge(deps, { id: request.id, source, when, do: effect }, { rules: inForce.rules, letters, masks });
+  const turns = createTurns(deps.clock);
+  const shown: RecentLetter[] = [];
+  for (const letter of letters) {
+    if (turns.due()) await turns.give();
+    shown.push(asShown(letter, masks.of(letter.source)));
+  }
+  const trial = await judge(
+    deps,
+    { id: request.id, source, when, do: effect },
+    { rules: inForce.rules, letters: may(viewer, "reveal") ? letters : shown, masks },
+  );
+  const masked = letters.filter(({ letter }, index) => !isDeepStrictEqual(letter, shown[index]!.letter));
+  if (may(viewer, "reveal"))
+    await auditTrial(deps, viewer, {
+      ...{ kind: "admission-rule", text: JSON.stringify({ when, do: effect }) },
+      sources: masked.map((letter) => letter.source),
+    });
+  return trial;
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** With what the rules mask replaced in all that a rule can ask for. A payload that is no text is left out. */
+function asShown({ letter, ...rest }: RecentLetter, set: MaskSet): RecentLetter {
+  const { error, headers, tags, payload } = letter;
+  return {
+    ...rest,
+    letter: {
+      ...letter,
+      error: {
+        type: maskNullable(error.type, set),
+        message: maskNullable(error.message, set),
+        stack: maskNullable(error.stack, set),
+      },
+      headers: maskHeaders(headers, set),
+      tags: maskTags(tags, set),
+      payload: maskedBytes(payload, setFor(set, false)),
+    },
+  };
+}
+
+function maskedBytes(payload: Uint8Array, set: MaskSet): Uint8Array {
+  try {
+    const text = utf8.decode(payload);
+    const shown = maskBody(text, set).text;
+    return shown === text ? payload : Buffer.from(shown);
+  } catch {
+    return new Uint8Array();
+  }
 }
 
 async function judge(

@@ -108,6 +108,7 @@ test("a backup of every table comes back byte for byte, into the same schema, wi
   }));
   const first = await world.request({ select: { ids: (await world.idsOf()).slice(0, 9) } });
   await fillEmptyTables(world.db);
+  await world.db.run("update api_tokens set revoked_at = null");
   await world.db.run("insert into archive_leftovers (key, remove_at) values ('being-written', now())");
   const known = await contents(world.db);
   // A table that a migration adds is filled above, or this names it.
@@ -117,7 +118,7 @@ test("a backup of every table comes back byte for byte, into the same schema, wi
   expect(statSync(path).mode & 0o777).toBe(0o600);
 
   const report = await restore(target.url, path);
-  expect(report).toMatchObject({ skipped: [], migrated: [], work: { redrives: 1, rules: 1 } });
+  expect(report).toMatchObject({ skipped: [], migrated: [], work: { redrives: 1, rules: 1, tokensRevoked: 1 } });
   const silenced = (await restored.query("select 1 from alert_channels where enabled")).length;
   expect([silenced, await restored.query("select 1 from alert_notices")]).toEqual([0, []]);
   expect(await restored.query("select 1 from operation_tells")).toEqual([]);
@@ -128,6 +129,7 @@ test("a backup of every table comes back byte for byte, into the same schema, wi
     audit_pending: _____,
     alert_notices: _,
     operation_tells: ____,
+    api_tokens: tokens,
     ...rest
   } = await contents(restored);
   const {
@@ -136,8 +138,12 @@ test("a backup of every table comes back byte for byte, into the same schema, wi
     audit_pending: ______,
     alert_notices: __,
     operation_tells: ___,
+    api_tokens: knownTokens,
     ...knownRest
   } = known;
+  // No token of the backup opens the restored store.
+  expect(tokens).toHaveLength(knownTokens!.length);
+  expect(await restored.query("select 1 from api_tokens where revoked_at is null")).toEqual([]);
   // Nobody is signed in by what a backup holds.
   for (const table of [
     "sessions",

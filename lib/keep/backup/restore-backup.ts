@@ -60,7 +60,7 @@ export type RestoreReport = {
   skipped: string[];
   /** Migrations that brought an older backup to this release. */
   migrated: string[];
-  work: RestoredWork;
+  work: RestoredWork & { tokensRevoked: number };
   /** null = no archive is configured; else what it lacks, or why it cannot be asked. */
   archive: ArchiveCheck | { place: string; fault: string } | null;
 };
@@ -118,10 +118,10 @@ async function restoreHeld(backup: OpenBackup, deps: RestoreDeps): Promise<Resto
   const work = await write(async (tx) => {
     for (const sequence of manifest.sequences) await setSequence(tx, sequence);
     await keepUnfinished(tx);
-    await endWaysIn(tx);
-    await stopSends(tx, manifest, deps.actor);
+    const tokensRevoked = await endWaysIn(tx, deps.actor);
+    await stopSends(tx, manifest, { actor: deps.actor, tokensRevoked });
     await endRestore(tx);
-    return readRestoredWork(tx);
+    return { ...(await readRestoredWork(tx)), tokensRevoked };
   });
   await endOthers(db);
   await write(analyzeTables);
@@ -177,7 +177,11 @@ function assertSame(table: BackedUpTable, tally: RowTally, who: string): void {
  * What was sent after the backup is parked or queued again in it. So nothing is sent before a person has looked, whatever redrive, rule
  * or date would do it: the stop holds them all. A stop that was in force when the backup was made stays as it is.
  */
-async function stopSends(tx: Tx, { id, madeAt }: BackupManifest, actor: string): Promise<void> {
+async function stopSends(
+  tx: Tx,
+  { id, madeAt }: BackupManifest,
+  { actor, tokensRevoked }: { actor: string; tokensRevoked: number },
+): Promise<void> {
   const [now] = await tx.query<{ ms: number }>("select now() as ms");
   const reason = `Restored from the backup of ${madeAt}: what was sent since then is parked again`;
   const entry = { actor, atMs: now!.ms, reason };
@@ -187,7 +191,7 @@ async function stopSends(tx: Tx, { id, madeAt }: BackupManifest, actor: string):
     ...entry,
     ...{ action: "stop.imposed", subjectKind: "stop", subjectId: null, count: 1 },
     before: imposed ? null : { stopped: true },
-    after: { stopped: true, backup: id, ...(channelsOff.length === 0 ? {} : { channelsOff }) },
+    after: { stopped: true, backup: id, tokensRevoked, ...(channelsOff.length === 0 ? {} : { channelsOff }) },
   });
 }
 

@@ -1,4 +1,4 @@
-import type { ForgetKeyKind } from "@/lib/keep/forget/forget-key.pure";
+import type { ForgetKeyKind, Patterns } from "@/lib/keep/forget/forget-key.pure";
 import type { ForgetScope } from "@/lib/keep/forget/matching-events.read";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 
@@ -12,6 +12,8 @@ export type ForgetRow = {
   cursor: string | null;
   moved: boolean;
   names: string[];
+  /** What is replaced in the audit; null = not known before that phase. */
+  patterns: Patterns | null;
   auditId: string;
   createdBy: string;
 };
@@ -51,7 +53,7 @@ export async function runningForgets(db: Queryable): Promise<string[]> {
 /** The row, locked: of two workers one does the next step, and the other then sees it done. null = it has ended. */
 export async function lockForget(tx: Tx, id: string): Promise<ForgetRow | null> {
   const [row] = await tx.query<ForgetRow>(
-    `select id, key as scope, phase, cursor, moved, names, audit_id as "auditId", created_by as "createdBy"
+    `select id, key as scope, phase, cursor, moved, names, patterns, audit_id as "auditId", created_by as "createdBy"
        from forgets where id = $1 and finished_at is null for update`,
     [id],
   );
@@ -98,7 +100,7 @@ export async function advanceForget(
 }
 
 /** What the audit's function replaces. */
-export async function setPatterns(tx: Tx, id: string, patterns: { text: string; json: string }): Promise<void> {
+export async function setPatterns(tx: Tx, id: string, patterns: Patterns): Promise<void> {
   await tx.run("update forgets set patterns = $2::jsonb where id = $1", [id, JSON.stringify(patterns)]);
 }
 
@@ -125,12 +127,12 @@ export async function noteForgetFault(db: Queryable, id: string, fault: string):
 /** One page of the audit, from its oldest entry. The database has a function for it, since the product may not change the audit. */
 export async function redactAudit(
   tx: Tx,
-  id: string,
+  { id, patterns }: Pick<ForgetRow, "id" | "patterns">,
   { after, batch }: { after: string | null; batch: number },
 ): Promise<{ lastId: string | null; redacted: number }> {
   const [row] = await tx.query<{ lastId: string | null; redacted: number }>(
-    `select last_id as "lastId", redacted from redact_audit_entries($1, $2::uuid, $3)`,
-    [id, after, batch],
+    `select last_id as "lastId", redacted from audit_owner.redact_audit_entries($1, $2, $3, $4::uuid, $5)`,
+    [id, patterns!.text, patterns!.json, after, batch],
   );
   return row!;
 }

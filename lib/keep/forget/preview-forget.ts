@@ -1,4 +1,8 @@
-import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { maskValue } from "@/lib/guard/masking/mask.pure";
+import { type MaskSet, ruleOfPlace, segmentsOf } from "@/lib/guard/masking/mask-rule.pure";
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
+import { maskText } from "@/lib/guard/masking/mask-text.pure";
+import { assertMay, may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { countObjects } from "@/lib/keep/forget/archived-lines.write";
 import type { ForgetPreview, ForgetWhat } from "@/lib/keep/forget/forget.shapes";
 import { scopeOf } from "@/lib/keep/forget/forget-data";
@@ -13,9 +17,10 @@ const COUNT_MS_MAX = 4_000;
 const PAGE = 500;
 const PAGES_MAX = 20;
 
-/** What a forget would do now. Throws as `forgetData`. */
+/** What a forget would do now. Throws as `forgetData`, and DomainError `forbidden` where it would tell what is masked. */
 export async function previewForget(db: Db, viewer: Viewer, what: ForgetWhat): Promise<ForgetPreview> {
   const scope = scopeOf(what, viewer);
+  if (!may(viewer, "reveal")) assertUnmasked(scope, (await readMasks(db)).of(scope.source), viewer);
   const rest = { archivedEvents: await countArchived(db, scope), objects: await countObjects(db, scope) };
   const unknown = { events: null, kept: null, keptByReason: {}, ...rest };
   try {
@@ -40,6 +45,17 @@ export async function previewForget(db: Db, viewer: Viewer, what: ForgetWhat): P
     if (!isReadTimeout(error)) throw error;
     return unknown;
   }
+}
+
+/** The count says whether an event holds the value. A forget itself is on record. */
+function assertUnmasked({ key }: ForgetScope, set: MaskSet, viewer: Viewer): void {
+  const isMasked =
+    "tag" in key
+      ? maskValue(key.tag.name, key.tag.value, set) !== key.tag.value
+      : "payload" in key &&
+        (ruleOfPlace(set, segmentsOf(key.payload.pointer)) !== null ||
+          maskText(key.payload.value, set) !== key.payload.value);
+  if (isMasked) assertMay(viewer, "reveal");
 }
 
 /** null = only the objects know. */

@@ -62,8 +62,10 @@ function replaceIn({ table, text, json = [], jsonBytes = [], where = "true" }: T
   const textOf = (column: string) => `convert_from(${column}, 'UTF8')`;
   const sets = [
     ...text.map((column) => `${column} = regexp_replace(${column}, $1, '[forgotten]', 'g')`),
-    ...json.map((column) => `${column} = forget_in_json(${column}::jsonb, $1)::${typeOf(table, column)}`),
-    ...jsonBytes.map((column) => `${column} = convert_to(forget_in_json(${textOf(column)}::jsonb, $1)::text, 'UTF8')`),
+    ...json.map((column) => `${column} = audit_owner.forget_in_json(${column}::jsonb, $1)::${typeOf(table, column)}`),
+    ...jsonBytes.map(
+      (column) => `${column} = convert_to(audit_owner.forget_in_json(${textOf(column)}::jsonb, $1)::text, 'UTF8')`,
+    ),
   ];
   const found = [
     ...text.map((column) => `${column} ~ $1`),

@@ -200,7 +200,7 @@ async function forgetInAudit(deps: ForgetDeps, tx: Tx, forget: ForgetRow): Promi
       `${replaced.failed} replaced objects are still in the archive: Parkade must be allowed to delete there`,
     );
   if (replaced.all > 0) throw new DomainError("events-busy", "Replaced objects are being removed from the archive");
-  const { lastId, redacted } = await redactAudit(tx, id, { after: forget.cursor, batch: AUDIT_BATCH });
+  const { lastId, redacted } = await redactAudit(tx, forget, { after: forget.cursor, batch: AUDIT_BATCH });
   await advanceForget(tx, id, { phase: "audit", cursor: lastId, moved: false, counts: { auditEntries: redacted } });
   if (lastId !== null) return true;
   const { counts, refused } = await endForget(tx, id);

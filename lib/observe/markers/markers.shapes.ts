@@ -14,9 +14,14 @@ export const markerRequestSchema = named(
     /** Absent = it concerns every source. */
     source: z.optional(boundedText(TEXT_MAX.sourceName)),
     url: z.optional(
-      z
-        .url({ protocol: /^https?$/, error: "must be an address that begins with https:// or http://" })
-        .check(z.maxLength(2_000, "must have at most 2,000 characters")),
+      z.url({ protocol: /^https?$/, error: "must be an address that begins with https:// or http://" }).check(
+        z.maxLength(2_000, "must have at most 2,000 characters"),
+        z.refine((text) => !/[\p{C}\p{Zl}\p{Zp}]/u.test(text), "must hold no characters that cannot be seen"),
+        z.refine((text) => {
+          const { username, password } = new URL(text);
+          return username + password === "";
+        }, "must hold no user and no password: every viewer reads it"),
+      ),
     ),
     /** Absent = now. */
     at: z.optional(z.iso.datetime({ offset: true, error: "must be an ISO 8601 time with an offset" })),

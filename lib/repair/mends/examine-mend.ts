@@ -28,7 +28,7 @@ export type Examined<Candidate extends MendCandidate = MendCandidate> = {
   reason: string | null;
   detail: string | null;
   /** null = its bytes were not read. */
-  before: Message | null;
+  before: EventBody | null;
   after: Message | null;
   places: string[];
 };

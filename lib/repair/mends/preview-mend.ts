@@ -1,7 +1,10 @@
 import { createHash } from "node:crypto";
+import { holdsMasked } from "@/lib/events/detail/event-detail.read";
 import { type Candidate, type CandidatePage, cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
 import { assertEnded } from "@/lib/events/selection/select-events";
+import { auditTrial } from "@/lib/guard/masking/audit-trial";
 import { maskNullable } from "@/lib/guard/masking/mask.pure";
+import { setFor } from "@/lib/guard/masking/mask-rule.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { readScopedSelection } from "@/lib/guard/viewer/scope.read";
@@ -59,6 +62,7 @@ export async function previewMend(
   const turns = createTurns(deps.clock);
   const items: MendItem[] = [];
   const wanted = request.outcome;
+  const probed = new Set<string>();
   let [after, looked, ended] = [place?.after ?? null, 0, false];
   while (items.length < request.limit && !ended) {
     const limit = wanted === undefined ? request.limit : LOOK_CHUNK;
@@ -68,6 +72,7 @@ export async function previewMend(
       for (const examined of part) {
         if (items.length === request.limit || (looked > 0 && takesTooLong())) break reading;
         [after, looked] = [examined.candidate.id, looked + 1];
+        await noteProbed(probed, examined, request, mending);
         if (wanted === undefined || examined.outcome === wanted) items.push(itemOf(examined, mending));
         if (turns.due()) await turns.give();
       }
@@ -76,6 +81,7 @@ export async function previewMend(
     if (after !== candidates.at(-1)?.id && candidates.length > 0) ended = false;
     if (isOver()) break;
   }
+  await auditMatches(deps, request, viewer, probed);
   return { items, nextCursor: ended ? null : written({ ...frozen(request, page), after }), looked };
 }
 
@@ -91,6 +97,7 @@ export async function countMend(
   const turns = createTurns(deps.clock);
   const sums = place?.sums ?? { looked: 0, changed: 0, unchanged: 0, breaksSchema: 0, failed: {}, refused: {} };
   const samples: MendItem[] = [];
+  const probed = new Set<string>();
   let after = place?.after ?? null;
   const begin = async (from: string | null) => {
     const candidates = await readCandidates(deps.db, { ...page, after: from, limit: COUNT_CHUNK });
@@ -108,6 +115,7 @@ export async function countMend(
     for (let part = await first; !part.done; part = await parts.next()) {
       for (const examined of part.value) {
         add(sums, examined);
+        await noteProbed(probed, examined, request, mending);
         const ofOutcome = samples.filter(({ outcome }) => outcome === examined.outcome);
         if (ofOutcome.length < SAMPLES_MAX) samples.push(itemOf(examined, mending));
         if (turns.due()) await turns.give();
@@ -118,6 +126,7 @@ export async function countMend(
     ended = isLast && after === last;
     if (isOver()) break;
   }
+  await auditMatches(deps, request, viewer, probed);
   const cursor = ended ? null : written({ ...frozen(request, page), after, sums });
   return { ...sums, kind: ended ? "exact" : "atLeast", asOf: iso(page.asOfMs), samples, nextCursor: cursor };
 }
@@ -150,6 +159,28 @@ function add(sums: Sums, { outcome, reason }: Examined): void {
   if (outcome === "breaks-schema") sums.breaksSchema++;
   else if (outcome === "failed" || outcome === "refused") sums[outcome][reason!] = (sums[outcome][reason!] ?? 0) + 1;
   else sums[outcome]++;
+}
+
+/** Whether the recipe asks for a part of a value: by its outcome a masked one could be spelled out. */
+function matchesValues({ recipe }: Pick<Request, "recipe">): boolean {
+  return recipe.kind === "form" && recipe.steps.some(({ when }) => when?.matches !== undefined);
+}
+
+/** Notes the source of an event that holds something masked and whose values the recipe matches. */
+async function noteProbed(
+  probed: Set<string>,
+  { candidate: { source }, before }: Examined<Candidate>,
+  request: Request,
+  { masks }: Mending,
+): Promise<void> {
+  if (before === null || probed.has(source) || !matchesValues(request)) return;
+  if (await holdsMasked(before, setFor(masks.of(source), false))) probed.add(source);
+}
+
+async function auditMatches(deps: MendingDeps, { recipe }: Request, viewer: Viewer, probed: ReadonlySet<string>) {
+  // Of who may not reveal, such events are refused unread.
+  if (may(viewer, "reveal"))
+    await auditTrial(deps, viewer, { kind: "mend", text: JSON.stringify(recipe), sources: [...probed] });
 }
 
 /** What a preview shows is masked for everybody. */

@@ -1,9 +1,13 @@
 import { readBodies } from "@/lib/events/bodies.read";
 import type { FormedBody } from "@/lib/events/detail/body-form.pure";
+import { holdsMasked } from "@/lib/events/detail/event-detail.read";
 import type { EventStatus } from "@/lib/events/event-state.pure";
 import { type Candidate, cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
+import { auditTrial } from "@/lib/guard/masking/audit-trial";
+import { setFor } from "@/lib/guard/masking/mask-rule.pure";
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
-import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { assertMay, may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import { createTurns } from "@/lib/platform/turns";
@@ -66,8 +70,8 @@ export async function inferSchema(
 }
 
 /**
- * How the newest parked and redriven events of a source and type fare under a schema. Stores nothing. Throws
- * DomainError `unknown-source`, and `invalid-config` for a schema that cannot be used.
+ * How the newest parked and redriven events of a source and type fare under a schema. Those that hold something masked are undecided for
+ * who may not reveal; for others the audit has the trial. Throws DomainError `unknown-source`, and `invalid-config` for a schema that cannot be used.
  */
 export async function trySchema(
   deps: Deps,
@@ -77,25 +81,39 @@ export async function trySchema(
   assertMay(viewer, "change-source", [source]);
   await assertPayloadSchema(deps.schemas, schema, "schema");
   const draft = draftSchema(eventType, schema);
+  const set = setFor((await readMasks(deps.db)).of(source), false);
+  const turns = createTurns(deps.clock);
+  let anyMasked = false;
+  const isOpen = async (event: Read) => {
+    if (turns.due()) await turns.give();
+    const masked = await holdsMasked(event, set);
+    anyMasked ||= masked;
+    return !masked || may(viewer, "reveal");
+  };
   const of = async (status: EventStatus) => {
     const part: SchemaTrial["parked"] = { checked: 0, passed: 0, failed: 0, undecided: 0, samples: [] };
     const wanted = { source, eventType, status, limit: TRY_EVENTS_MAX };
     for await (const { events, tooLarge } of payloadsOf(deps, wanted, viewer)) {
+      const open: Read[] = [];
+      for (const event of events) if (await isOpen(event)) open.push(event);
       part.checked += events.length + tooLarge;
-      part.undecided += tooLarge;
-      const checks = await deps.checkPayloads.against(events.map((event) => ({ ...event, schema: draft })));
+      part.undecided += tooLarge + events.length - open.length;
+      const checks = await deps.checkPayloads.against(open.map((event) => ({ ...event, schema: draft })));
       for (const [index, check] of checks.entries()) {
         if (check.schema.ok) part.passed++;
         else if (check.schema.tooSlow || check.parses.ok !== true) part.undecided++;
         else {
           part.failed++;
-          if (part.samples.length < SAMPLES_MAX) part.samples.push(await sampleOf(deps, events[index]!, draft));
+          if (part.samples.length < SAMPLES_MAX) part.samples.push(await sampleOf(deps, open[index]!, draft));
         }
       }
     }
     return part;
   };
-  return { parked: await of("PENDING"), delivered: await of("REDRIVEN") };
+  const trial = { parked: await of("PENDING"), delivered: await of("REDRIVEN") };
+  if (anyMasked && may(viewer, "reveal"))
+    await auditTrial(deps, viewer, { kind: "schema", text: JSON.stringify(schema), sources: [source] });
+  return trial;
 }
 
 type Read = FormedBody & { id: string; eventId: string; confirmed: boolean };

@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
 import { ownOf } from "@/lib/guard/accounts/own-account";
 import { listTokens, makeToken } from "@/lib/guard/tokens/change-tokens";
-import { madeTokenSchema, newTokenSchema, tokenListSchema } from "@/lib/guard/tokens/tokens.shapes";
+import { madeTokenSchema, tokenListSchema, tokenRequestSchema } from "@/lib/guard/tokens/tokens.shapes";
 
 export const GET = handle({
   id: "listOwnTokens",
@@ -14,9 +14,9 @@ export const GET = handle({
 export const POST = handle({
   id: "makeOwnToken",
   summary: "Make a token that acts as the own account; its secret is shown this once",
-  body: newTokenSchema,
+  body: tokenRequestSchema,
   status: 201,
   answer: madeTokenSchema,
-  problems: ["unknown-account", "invalid-token"],
-  run: ({ deps, viewer, body }) => makeToken(deps, { account: ownOf(viewer).account, wanted: body }, viewer),
+  problems: ["unknown-account", "invalid-token", "proof-failed"],
+  run: ({ deps, viewer, body }) => makeToken(deps, { account: ownOf(viewer).account, request: body }, viewer),
 });

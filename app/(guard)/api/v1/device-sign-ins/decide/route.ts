@@ -7,7 +7,7 @@ export const POST = handle({
   id: "decideDeviceSignIn",
   summary: "Let the program that waits under a code act as the own account, or not",
   body: deviceDecisionSchema,
-  problems: ["unknown-device-sign-in", "unknown-account", "invalid-token"],
+  problems: ["unknown-device-sign-in", "unknown-account", "invalid-token", "proof-failed"],
   run: ({ deps, request, viewer, body }) =>
     decideDeviceSignIn(deps, body, { viewer, address: browserOf(request, deps).address }),
 });

@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
 import { listTokens, makeToken } from "@/lib/guard/tokens/change-tokens";
-import { madeTokenSchema, newTokenSchema, tokenListSchema } from "@/lib/guard/tokens/tokens.shapes";
+import { madeTokenSchema, tokenListSchema, tokenRequestSchema } from "@/lib/guard/tokens/tokens.shapes";
 import { byId } from "@/lib/platform/api/query.shapes";
 
 const params = byId("unknown-account");
@@ -17,9 +17,9 @@ export const POST = handle({
   id: "makeAccountToken",
   summary: "Make a token of a service account; its secret is shown this once",
   params,
-  body: newTokenSchema,
+  body: tokenRequestSchema,
   status: 201,
   answer: madeTokenSchema,
-  problems: ["invalid-token"],
-  run: ({ deps, viewer, params: { id }, body }) => makeToken(deps, { account: id, wanted: body }, viewer),
+  problems: ["invalid-token", "proof-failed"],
+  run: ({ deps, viewer, params: { id }, body }) => makeToken(deps, { account: id, request: body }, viewer),
 });

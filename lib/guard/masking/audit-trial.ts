@@ -1,0 +1,34 @@
+import { createHash } from "node:crypto";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { uuidv7LowerBound } from "@/lib/platform/ids";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+
+/** A trial is tried again and again while somebody works at it. */
+const TRIAL_AGAIN_MS = 3_600_000;
+
+/**
+ * A trial says of stored events, one answer at a time, what they hold. Where something in them is masked, the audit has who ran it: what is
+ * not audited is not answered. One entry of a source for each trial and hour. `text`: of what was tried, whose hash is kept.
+ */
+export async function auditTrial(
+  { db, clock }: Pick<Deps, "db" | "clock">,
+  viewer: Viewer,
+  { kind, text, sources }: { kind: "mend" | "schema" | "admission-rule"; text: string; sources: readonly string[] },
+): Promise<void> {
+  const [atMs, sha256] = [clock.wallMs(), createHash("sha256").update(text).digest("hex")];
+  for (const source of new Set(sources)) {
+    const after = { trial: kind, sha256 };
+    await db.transaction(async (tx) => {
+      const known = await tx.query(
+        `select from audit_entries a where a.action = 'source.tried-masked' and a.id > $1 and a.actor = $2 and a.subject_id = $3
+            and a.after = $4::jsonb limit 1`,
+        [uuidv7LowerBound(atMs - TRIAL_AGAIN_MS), viewer.name, source, JSON.stringify(after)],
+        { name: "known-trial" },
+      );
+      if (known.length > 0) return;
+      const entry = { action: "source.tried-masked", subjectKind: "source", subjectId: source } as const;
+      await appendAudit(tx, { ...entry, actor: viewer.name, before: null, after, count: 0, atMs });
+    });
+  }
+}

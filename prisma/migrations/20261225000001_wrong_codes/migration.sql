@@ -1,0 +1,3 @@
+-- Codes of the second factor in a row that were wrong after a right password: bounded, and told at the sign-in that ends the row.
+alter table accounts add column wrong_codes integer default 0 not null;
+alter table sessions add column wrong_codes integer default 0 not null;
