@@ -131,6 +131,7 @@ async function giveHistory(): Promise<void> {
             ($1, 4, 'bounce', 2, 2, 'orders', null, '2026-01-02T03:04:10Z', null, null, '\\x7b7d', 'application/json', '[]')`,
     [id],
   );
+  await db.run("update event_revisions set hash = sha256(payload) where id = $1", [id]);
   await db.run(
     "update dlq_event_facts set payload_bytes = 0, last_error_code = 'LATER', last_error = 'later' where id = $1",
     [id],

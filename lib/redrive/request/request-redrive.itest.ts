@@ -1,11 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
-import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import type { LaneQueue } from "@/lib/lane/port";
 import type { Db } from "@/lib/platform/database/db";
+import { readRedrive } from "@/lib/redrive/list/redrives.read";
+import { planRedrive } from "@/lib/redrive/plan/plan-redrive";
 import { redriveRequestSchema } from "@/lib/redrive/request/redrive-request.shapes";
-import { requestRedrive } from "@/lib/redrive/request/request-redrive";
+import { FREEZE_INLINE_MAX, requestRedrive } from "@/lib/redrive/request/request-redrive";
 import { deadLetter } from "@/lib/testing/letters";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
@@ -122,3 +124,20 @@ test.each([0, 1])(
     expect(await request).toMatchObject({ total: 2, refused: 0 });
   },
 );
+
+test("a large set that was searched for without the right to reveal keeps its groups until it is planned", async () => {
+  const viewer: Viewer = { name: "reader", means: "token", sources: ["orders"], actions: ["view", "redrive"] };
+  await world.park(FREEZE_INLINE_MAX + 1);
+  const select = { filter: { q: "stock-service" } };
+  const request = redriveRequestSchema.parse({ select, mode: "verify" });
+  const { id } = await requestRedrive(world.deps, { request, idempotency: null }, viewer);
+  const asked = { q: "stock-service", source: ["orders"] };
+  const stored = async () =>
+    (await world.db.query<{ selection: object }>("select selection - 'asOfMs' as selection from redrives"))[0]!
+      .selection;
+  expect(await stored()).toEqual({ filter: { fingerprint: [expect.any(String)], source: ["orders"] }, asked });
+  expect((await readRedrive(world.db, viewer, id, Date.now())).selection).toEqual({ filter: asked });
+  await planRedrive(world.deps, id, new AbortController().signal);
+  expect(await stored()).toEqual({ filter: asked });
+  expect(await readRedrive(world.db, viewer, id, Date.now())).toMatchObject({ total: FREEZE_INLINE_MAX + 1 });
+});
