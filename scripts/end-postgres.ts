@@ -63,7 +63,8 @@ export async function endServer(
   throw new StartError(`PostgreSQL (process ${pid}) does not end: end it by hand, then start again.`);
 }
 
-function sendSignal(pid: number, signal: NodeJS.Signals): void {
+/** A process that has ended meanwhile needs none. */
+export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {

@@ -3,7 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { lockForStart } from "./lock-for-start.mjs";
 
@@ -45,12 +45,14 @@ function installAll(mark) {
   say("Installing all packages (once, and after an update)");
   // What a start has installed stays, also below a console that runs: `npm ci` would remove it first.
   const whole = existsSync(MARK) && readFileSync(MARK, "utf8") === mark.replace("all", "start");
+  if (!whole) assertUnused();
   npm(whole ? ["install", "--no-save"] : ["ci"], ROOT);
   runScripts(ROOT);
 }
 
 /** In a folder of its own, because npm installs a lockfile whole, and then moved to its place. */
 function installForStart() {
+  assertUnused();
   say("Installing the packages of a start (once, and after an update)");
   const folder = join(ROOT, ".parkade-install");
   try {
@@ -70,6 +72,31 @@ function installForStart() {
     failWith(String(error));
   } finally {
     rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** An install replaces what a console that runs from this folder still loads: its pages and its worker would fail one by one. */
+function assertUnused() {
+  const dataDir = resolve(ROOT, process.env.PARKADE_DATA_DIR || ".parkade");
+  const launcher = existsSync(MODULES) ? launcherOf(join(dataDir, "run.json")) : null;
+  if (launcher === null) return;
+  fail(
+    `Parkade runs from this folder (process ${launcher}), and its packages have changed: stop it, then start it again.`,
+  );
+}
+
+/** As `run-lock.ts` writes it; null = none runs. */
+function launcherOf(path) {
+  try {
+    const { launcher, started } = JSON.parse(readFileSync(path, "utf8"));
+    process.kill(launcher, 0);
+    if (!existsSync("/proc/self/stat")) return launcher;
+    const stat = readFileSync(`/proc/${launcher}/stat`, "utf8");
+    // Behind the name, which may hold spaces, begins field 3; the start is field 22. Another process may have the id by now.
+    const since = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
+    return started === undefined || started === since ? launcher : null;
+  } catch (error) {
+    return error.code === "EPERM" ? "of another user" : null;
   }
 }
 

@@ -1,6 +1,7 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { sendSignal } from "./end-postgres.ts";
 import { markOf, type ProcessMark, parentOf, stillRuns } from "./process-identity.ts";
 import { errorCode, StartError } from "./start-error.ts";
 
@@ -129,7 +130,7 @@ async function endAll(processes: readonly ProcessMark[], say: (line: string) => 
   if (processes.length > 0) say("Waiting for the processes of a killed start to end");
   const until = performance.now() + CHILDREN_MS;
   while (left().length > 0) {
-    if (performance.now() > until) for (const { pid } of left()) process.kill(pid, "SIGKILL");
+    if (performance.now() > until) for (const { pid } of left()) sendSignal(pid, "SIGKILL");
     await sleep(100);
   }
 }

@@ -23,6 +23,7 @@ import { removeHeartbeat, writeHeartbeat } from "@/lib/observe/health/heartbeat.
 import { removeOldMutes } from "@/lib/observe/mutes/end-mutes.write";
 import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import { removeExpired } from "@/lib/observe/rollups/upkeep.write";
+import { type AggregateCursor, removeIdleAggregates } from "@/lib/order/idle-aggregates.write";
 import { atMost, type Clock, systemClock } from "@/lib/platform/clock";
 import { databaseClock } from "@/lib/platform/database/database-clock";
 import { createDb, type Db } from "@/lib/platform/database/db";
@@ -38,6 +39,7 @@ import { closeTracer, tracerOpening } from "@/lib/platform/tracing/spans";
 import { trustCertificates } from "@/lib/platform/trusted-certificates";
 import { confirmQuietEvents } from "@/lib/redrive/confirm/confirm-quiet-events";
 import { createLostWork, type LostWork } from "@/lib/redrive/life/lost-work";
+import { removeOldTicks } from "@/lib/redrive/life/old-redrives.write";
 import { reconcile } from "@/lib/redrive/life/reconcile";
 import { startWaiting } from "@/lib/redrive/life/start-redrive";
 import { advanceCanaries } from "@/lib/redrive/pace/canary-and-brake";
@@ -70,6 +72,8 @@ const IDLE_IN_TRANSACTION_MS = 4_000;
 const UPKEEP_STATEMENT_MS_MAX = 120_000;
 
 const DAY_MS = 86_400_000;
+/** Pages of aggregates that a round of upkeep looks at: ten millions are looked at in a day. */
+const IDLE_PAGES = 20;
 /** Every statement over all days plans and opens each of them, an empty one too. Ingest makes a day that is missing. */
 const DAYS_AHEAD = 3;
 
@@ -303,6 +307,7 @@ async function openBuckets(env: Env, connection: LaneConnection, { clock, log }:
 /** The regular work of a worker beside its heartbeat, which must not wait for the locks of a lost worker. */
 function regularWorkOf(redriver: Redriver, lostWork: LostWork, upkeepDb: Db): RegularWork[] {
   const { paces } = redriver;
+  let lookedTo: AggregateCursor = null;
   return [
     { name: "lost work", everyMs: paces.lostWorkMs, work: () => lostWork.recover() },
     {
@@ -332,6 +337,10 @@ function regularWorkOf(redriver: Redriver, lostWork: LostWork, upkeepDb: Db): Re
         await removeExpired(upkeepDb);
         await removeOldAlerts(upkeepDb);
         await removeOldMutes(upkeepDb);
+        await removeOldTicks(upkeepDb, redriver.clock.wallMs());
+        for (let page = 0; page < IDLE_PAGES && (page === 0 || lookedTo !== null); page++) {
+          lookedTo = await removeIdleAggregates(upkeepDb, lookedTo);
+        }
       },
     },
   ];

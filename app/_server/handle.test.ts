@@ -247,6 +247,23 @@ describe("a read that is shared", () => {
     expect(answers.map((answer) => (answer as { n: number }).n).sort()).toEqual([1, 2]);
   });
 
+  test("takes three connections at once, however many its reads ask for", async () => {
+    let [running, most] = [0, 0];
+    const query = async () => {
+      most = Math.max(most, ++running);
+      await new Promise((resolve) => setImmediate(resolve));
+      running--;
+      return [];
+    };
+    setDeps({ ...deps(), db: { query } as unknown as Deps["db"] });
+    const run: Route<unknown, unknown, unknown>["run"] = async ({ deps: { db } }: { deps: Deps }) => {
+      await Promise.all(Array.from({ length: 9 }, () => db.query("select 1")));
+      return {};
+    };
+    expect((await call({ coalesce: true, run } as never)).status).toBe(200);
+    expect(most).toBe(3);
+  });
+
   test("runs anew for a viewer of the same name who sees other sources", async () => {
     const reads = new SharedReads();
     const read = { route: "r", params: {}, query: "", viewer: localViewer() };

@@ -3,6 +3,7 @@ import * as z from "zod/mini";
 import { assertSecondFactor, NOBODY, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { eventBytesMax } from "@/lib/intake/arrival.shapes";
 import { noParams, noQuery } from "@/lib/platform/api/query.shapes";
+import { fewAtOnce } from "@/lib/platform/database/few-at-once";
 import { uuidv7 } from "@/lib/platform/ids";
 import { DomainError, invalidFields, type ProblemCode } from "@/lib/platform/plain/problem.pure";
 import { UUID } from "@/lib/platform/plain/uuid.pure";
@@ -20,6 +21,9 @@ import { ADDRESS_HEADER, clientOf, requestViewer } from "./viewer";
 
 /** Tests and development find an answer that differs from its schema; in production the check would cost each request. */
 const CHECKED = process.env.NODE_ENV !== "production";
+
+/** Connections that a read takes at once, of the ten of a process: consoles poll, and the writes of services must not wait behind charts. */
+const READ_CONNECTIONS = 3;
 
 /** One parsed request. */
 export type Call<Query = undefined, Body = undefined, Params = Record<never, never>> = {
@@ -130,7 +134,9 @@ type Incoming = {
 };
 
 async function answer<Params, Query, Body>(route: Route<Params, Query, Body>, incoming: Incoming): Promise<Response> {
-  const { request, url, context, requestId, deps } = incoming;
+  const { request, url, context, requestId } = incoming;
+  const reads = request.method === "GET";
+  const deps = reads ? { ...incoming.deps, db: fewAtOnce(incoming.deps.db, READ_CONNECTIONS) } : incoming.deps;
   const viewer = await knownViewer(route, incoming);
   incoming.viewer = viewer;
   const client = clientOf(request, viewer);

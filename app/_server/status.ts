@@ -4,8 +4,11 @@ import type { StatusOut } from "@/lib/observe/stats/stats.shapes";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import type { Deps } from "./deps";
 
-/** The strip is polled: a part that is slow to answer is shown as unwell. */
-const PART_MS_MAX = 1_000;
+/**
+ * The strip is polled: a part that does not answer is shown as unwell, and old data allows no action. A slow store does what it is
+ * asked to, so it has nearly as long as the browser waits.
+ */
+const PART_MS_MAX = 4_000;
 
 const UNKNOWN: StoredStatus = {
   lanes: [

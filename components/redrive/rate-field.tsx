@@ -15,8 +15,10 @@ export function RateField(props: {
   laneRate: number | null;
   onChange: (rate: number) => void;
   onCommit?: (rate: number) => void;
+  /** The browser has taken the touch over, to scroll: nothing was chosen. */
+  onCancel?: () => void;
 }) {
-  const { rate, laneRate, onChange, onCommit } = props;
+  const { rate, laneRate, onChange, onCommit, onCancel } = props;
   const id = useId();
   const max = laneRate ?? RATE_MAX_UNLIMITED;
   const [text, setText] = useState(String(rate));
@@ -45,6 +47,7 @@ export function RateField(props: {
         value={positionOf(rate, max)}
         onChange={(event) => onChange(stepRate(rate, Number(event.target.value), max))}
         onPointerUp={() => onCommit?.(rate)}
+        onPointerCancel={onCancel}
         onKeyUp={() => onCommit?.(rate)}
         className="h-6 min-w-24 flex-1"
       />

@@ -1,25 +1,9 @@
 "use client";
 
 import { useEffect } from "react";
-import { isChunkFailure } from "@/components/ui/load-chunk";
+import { isChunkFailure, mayReload } from "@/components/ui/load-chunk";
 
 const ASK_MS = 2_000;
-/** At most one automatic reload in this time: a page that fails each time must not reload without end. */
-const RELOAD_AGAIN_MS = 60_000;
-const RELOADED_AT = "parkade.reloadedAtMs";
-
-function mayReload(): boolean {
-  try {
-    const before = Number(window.sessionStorage.getItem(RELOADED_AT) ?? 0);
-    if (Date.now() - before < RELOAD_AGAIN_MS) return false;
-    window.sessionStorage.setItem(RELOADED_AT, String(Date.now()));
-    return true;
-  } catch {
-    // Without storage nothing would limit the reloads.
-    return false;
-  }
-}
-
 /**
  * For a page whose code or data could not be fetched: polls until the server answers, then renders the page again, and
  * reloads it if the code is still missing (another version was installed). After any other failure the person decides.

@@ -7,7 +7,7 @@ import { Button, type ButtonProps } from "./button";
 
 /**
  * A button that changes something. While the data on the screen is old it does nothing, and its tooltip gives the
- * reason. Do not use it to stop a redrive or a target: that is always allowed.
+ * reason. Stopping a redrive or a target is always allowed: see `stops`.
  */
 export function ActionButton(
   props: Omit<ButtonProps, "needs"> & {
@@ -16,12 +16,14 @@ export function ActionButton(
     "data-tip"?: string;
     /** Why it can do nothing now, for its tooltip; null = it can. */
     refusal?: string | null;
+    /** What it does now stops something, which is allowed on old data: the one button may start it again later. */
+    stops?: boolean;
   },
 ) {
-  const { onClick, className, "data-tip": tip, refusal = null, needs, everySource, ...rest } = props;
+  const { onClick, className, "data-tip": tip, refusal = null, stops = false, needs, everySource, ...rest } = props;
   const missing = useRefusal(needs ?? undefined, everySource);
   const stale = useStaleReason();
-  const why = missing ?? stale ?? refusal;
+  const why = missing ?? (stops ? null : stale) ?? refusal;
   return (
     <Button
       {...rest}

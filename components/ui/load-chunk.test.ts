@@ -40,11 +40,24 @@ describe("code that is fetched after the page", () => {
 
   it("is given up when the server answers and does not have it: another version was installed", async () => {
     vi.mocked(freshness).mockReturnValue("fresh");
+    const kept = new Map<string, string>();
+    const sessionStorage = {
+      getItem: (key: string) => kept.get(key) ?? null,
+      setItem: (key: string, value: string) => kept.set(key, value),
+    };
+    const reload = vi.fn();
+    Object.assign(page, { sessionStorage, location: { reload } });
     const load = vi.fn(async () => Promise.reject(missing()));
     const loaded = expect(loadChunk(load)).rejects.toMatchObject({ name: "ChunkLoadError" });
-    await vi.advanceTimersByTimeAsync(60_000);
+    await vi.advanceTimersByTimeAsync(10_000);
     await loaded;
     expect(load).toHaveBeenCalledTimes(3);
+    // Whoever pressed a button would wait for ever; a page that misses its code again is left as it is.
+    expect(reload).toHaveBeenCalledTimes(1);
+    const again = expect(loadChunk(load)).rejects.toMatchObject({ name: "ChunkLoadError" });
+    await vi.advanceTimersByTimeAsync(30_000);
+    await again;
+    expect(reload).toHaveBeenCalledTimes(1);
   });
 
   it("fails at once when the code itself fails", async () => {

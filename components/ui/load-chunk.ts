@@ -10,6 +10,22 @@ const RETRY_MS = [500, 1_000, 2_000, 5_000];
 /** While the server answers, code that still cannot be fetched no longer exists: another version was installed. */
 const FAILURES_WHILE_ANSWERING = 3;
 
+/** At most one automatic reload in this time: a page that fails each time must not reload without end. */
+const RELOAD_AGAIN_MS = 60_000;
+const RELOADED_AT = "parkade.reloadedAtMs";
+
+export function mayReload(): boolean {
+  try {
+    const before = Number(window.sessionStorage.getItem(RELOADED_AT) ?? 0);
+    if (Date.now() - before < RELOAD_AGAIN_MS) return false;
+    window.sessionStorage.setItem(RELOADED_AT, String(Date.now()));
+    return true;
+  } catch {
+    // Without storage nothing would limit the reloads.
+    return false;
+  }
+}
+
 /** The messages of a failed chunk fetch in Chromium, Firefox and Safari. */
 export function isChunkFailure(error: unknown): boolean {
   return (
@@ -32,7 +48,10 @@ function untilWorthTrying(ms: number): Promise<void> {
   });
 }
 
-/** Repeats a load while the server does not answer. Rejects when the code itself fails or no longer exists. */
+/**
+ * Repeats a load while the server does not answer. Rejects when the code itself fails or no longer exists. Then the page is loaded anew,
+ * too: whoever pressed the button would see nothing.
+ */
 export async function loadChunk<Module>(load: () => Promise<Module>): Promise<Module> {
   let answering = 0;
   for (let tries = 0; ; tries += 1) {
@@ -41,7 +60,10 @@ export async function loadChunk<Module>(load: () => Promise<Module>): Promise<Mo
     } catch (error) {
       if (!isChunkFailure(error)) throw error;
       if (freshness() === "fresh" && navigator.onLine) answering += 1;
-      if (answering >= FAILURES_WHILE_ANSWERING) throw error;
+      if (answering >= FAILURES_WHILE_ANSWERING) {
+        if (mayReload()) window.location.reload();
+        throw error;
+      }
       await untilWorthTrying(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)]!);
     }
   }

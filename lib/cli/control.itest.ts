@@ -3,7 +3,7 @@ import type { AuditList } from "@/lib/guard/audit/audit.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import { countAggregateFailures } from "@/lib/order/aggregate-failures.write";
-import { blacklistAggregate } from "@/lib/order/blacklist-aggregate.write";
+import { blacklistAggregates } from "@/lib/order/blacklist-aggregate.write";
 import type { ControlList } from "@/lib/order/controls/controls.shapes";
 import type { RedriveList } from "@/lib/redrive/redrives.shapes";
 import { testCommandLine } from "@/lib/testing/command-line";
@@ -102,7 +102,7 @@ test("a blacklist that Parkade imposed is listed and lifted like the others, and
   const bounced = { sourceId: ordersId, aggregateType: "order", aggregateId: AGGREGATE, redriveIds: [], unknown: 3 };
   await parkade.deps.db.transaction(async (tx) => {
     const [failed] = await countAggregateFailures(tx, [bounced], 3);
-    await blacklistAggregate(tx, failed!, { redriveId: null, limit: 3, nowMs: Date.now() });
+    await blacklistAggregates(tx, [{ ...failed!, redriveId: null }], { limit: 3, nowMs: Date.now() });
   });
   const { out } = await run("control", "list");
   const [row] = rowsOf(out);

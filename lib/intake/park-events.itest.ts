@@ -56,19 +56,25 @@ async function addRedrive(state = "RUNNING"): Promise<string> {
   return id;
 }
 
-/** Puts the one event through what a redrive would have done to it, with its rollups. */
-async function move(status: string, item?: { redriveId: string; state: string; attempt?: boolean }): Promise<void> {
-  const { id, status: before } = await event();
+/** Gives events the status that a redrive would have given them, with its rollups. */
+async function moveEvents(ids: readonly unknown[], status: string): Promise<void> {
   await db.run(
-    `with moved as (update dlq_events set status = $2 where id = $1 returning *)
+    `with old as (select id, status from dlq_events where id = any($1::uuid[]))
+     , moved as (update dlq_events e set status = $2 from old where e.id = old.id returning e.*, old.status as before)
      , levels as (insert into dlq_levels select source_id, error_code, s, date_trunc('hour', first_seen, 'UTC'), n
-                    from moved, (values ($3, -1), ($2, 1)) d (s, n))
+                    from moved, lateral (values (before, -1), ($2, 1)) d (s, n))
      , flow as (insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
                 select date_trunc('minute', now(), 'UTC'), source_id, error_code, fingerprint, k, 1
                   from moved, (values ('REDRIVEN', 'redriven'), ('IGNORED', 'ignored')) d (s, k) where s = $2)
-     insert into dlq_group_levels select fingerprint, source_id, s, n from moved, (values ($3, -1), ($2, 1)) d (s, n)`,
-    [id, status, before],
+     insert into dlq_group_levels select fingerprint, source_id, s, n from moved, lateral (values (before, -1), ($2, 1)) d (s, n)`,
+    [ids, status],
   );
+}
+
+/** Puts the one event through what a redrive would have done to it, with its rollups. */
+async function move(status: string, item?: { redriveId: string; state: string; attempt?: boolean }): Promise<void> {
+  const { id } = await event();
+  await moveEvents([id], status);
   if (!item) return;
   await db.run(
     `insert into redrive_items (id, redrive_id, slice, source_id, error_code, state, finished_at)
@@ -368,6 +374,52 @@ describe("a bounce", () => {
       { status: "PENDING", bounces: 1 },
     ]);
     expect((await db.query<Row>("select bounced from redrives"))[0]).toEqual({ bounced: 50 });
+  });
+
+  test("takes as many statements in a storm as alone, though each has a redrive and an aggregate of its own", async () => {
+    await db.run("insert into settings (key, value, updated_by) values ('aggregateFailureLimit', '1', 'ada')");
+    let statements = 0;
+    const counted: Db = {
+      ...db,
+      transaction: (work, options) =>
+        db.transaction((tx) => {
+          const count = (text: string, values?: readonly unknown[], settings?: object) => {
+            statements++;
+            return tx.query(text, values as unknown[], settings);
+          };
+          return work({
+            ...tx,
+            query: count as typeof tx.query,
+            run: (...run) => {
+              statements++;
+              return tx.run(...run);
+            },
+          });
+        }, options),
+    };
+    const storm = async (name: string, size: number): Promise<number> => {
+      const of = (index: number, change: Partial<DeadLetter>) =>
+        deadLetter({ eventId: `${name}-${index}`, aggregateId: `${name}-${index}`, ...change });
+      const events = Array.from({ length: size }, (_, index) => index);
+      await park(events.map((index) => ({ source: "orders", letter: of(index, {}) })));
+      const redrives = await Promise.all(events.map(() => addRedrive()));
+      const parked = await db.query<Row>("select id from dlq_events where event_id like $1", [`${name}-%`]);
+      await moveEvents(
+        parked.map(({ id }) => id),
+        "REDRIVEN",
+      );
+      statements = 0;
+      const back = events.map((index) => ({
+        source: "orders",
+        letter: of(index, { redrive: { redriveId: redrives[index]!, attempt: 1 } }),
+      }));
+      await parkEvents({ db: counted, clock }, back, localViewer("tester"));
+      return statements;
+    };
+    const alone = await storm("one", 1);
+    expect(await storm("many", 40)).toBe(alone);
+    expect(await audits("event.bounced")).toHaveLength(41);
+    expect(await audits("control.imposed")).toHaveLength(41);
   });
 });
 

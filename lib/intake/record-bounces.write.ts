@@ -9,7 +9,7 @@ import type { Db, Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 import { errorSummary, INT4_MAX } from "@/lib/platform/plain/storable.pure";
 import { lockEvents } from "@/lib/redrive/run/store/fence.write";
-import { ATTEMPT, ITEM, PARKED } from "@/lib/redrive/states/state.sql";
+import { ATTEMPT, FINAL_REDRIVES, ITEM, PARKED } from "@/lib/redrive/states/state.sql";
 import { BODY_HOLDS_BYTES, bytesHash, REVISION_HOLDS_BYTES } from "@/lib/repair/revisions/revise-events.write";
 import { bounceBecomesCurrent } from "@/lib/repair/revisions/revision.pure";
 
@@ -392,30 +392,41 @@ export async function storeBounces(
   );
 }
 
-/** Bounces of one redrive; `sampled` of them were delivered since it last started or resumed. */
+/** A redrive that may go on, and brakes or widens by what comes back. `sampled` of its bounces were sent since it last started or resumed. */
 type RedriveBounces = { redriveId: string; sampled: number };
 
 /**
  * For each redrive, counts its deliveries that came back, and subtracts the confirmations that it had counted of them.
- * The redrives are locked in one order: see `claimKeys`.
+ * The redrives are locked in one order: see `claimKeys`. Returns those whose brake or canary may act on it.
  */
-export async function countBounces(tx: Tx, bounces: Bounce[]): Promise<RedriveBounces[]> {
+export async function countBounces(tx: Tx, bounces: readonly Bounce[]): Promise<RedriveBounces[]> {
   const bounced = Map.groupBy(bounces, ({ redriveId }) => redriveId);
   const confirmed = Map.groupBy(bounces, ({ found }) => found.confirmedRedrive);
-  const redriveIds = new Set([...bounced.keys(), ...confirmed.keys()].filter((id) => id !== null));
-  const counted: RedriveBounces[] = [];
-  for (const redriveId of [...redriveIds].sort()) {
-    const ids = (bounced.get(redriveId) ?? []).map(({ found }) => found.id);
-    const [row] = await tx.query<{ sampled: number }>(
-      `update redrives r set bounced = bounced + cardinality($2::uuid[]), confirmed = confirmed - $3
-        where id = $1
-       returning (select count(*) from redrive_items i
-                   where i.id = any($2::uuid[]) and i.redrive_id = r.id and i.state = ${ITEM.delivered}
-                     and i.finished_at >= r.sampled_from) as sampled`,
-      [redriveId, ids, confirmed.get(redriveId)?.length ?? 0],
-      { name: "count-bounces" },
-    );
-    if (row) counted.push({ redriveId, sampled: Number(row.sampled) });
-  }
-  return counted;
+  const redriveIds = [...new Set([...bounced.keys(), ...confirmed.keys()])].filter((id) => id !== null);
+  if (redriveIds.length === 0) return [];
+  return tx.query<RedriveBounces>(
+    `with counts as materialized (
+       select redrive, string_to_array(list, ',')::uuid[] as ids, unconfirmed
+         from unnest($1::uuid[], $2::text[], $3::int[]) as w (redrive, list, unconfirmed)
+     ), locked as materialized (
+       select id from redrives where id in (select redrive from counts) order by id for update
+     ), counted as (
+       update redrives r set bounced = bounced + cardinality(c.ids), confirmed = confirmed - c.unconfirmed
+         from counts c join locked l on l.id = c.redrive
+        where r.id = c.redrive
+       returning r.id, r.state, r.brake, r.canary,
+                 (select count(*) from redrive_items i
+                   where i.id = any(c.ids) and i.redrive_id = r.id and i.state = ${ITEM.delivered}
+                     and i.finished_at >= r.sampled_from)::int as sampled
+     )
+     select id as "redriveId", sampled from counted
+      where state not in ${FINAL_REDRIVES} and (brake is not null or canary is not null)
+      order by id`,
+    [
+      redriveIds,
+      redriveIds.map((id) => (bounced.get(id) ?? []).map(({ found }) => found.id).join(",")),
+      redriveIds.map((id) => confirmed.get(id)?.length ?? 0),
+    ],
+    { name: "count-bounces" },
+  );
 }

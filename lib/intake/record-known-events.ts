@@ -1,4 +1,4 @@
-import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { appendAudits } from "@/lib/guard/audit/audit.write";
 import type { Settings } from "@/lib/guard/settings/settings.pure";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { meaningOf, storedMsOf } from "@/lib/intake/bounce.pure";
@@ -19,7 +19,7 @@ import { ArchivedArrival } from "@/lib/intake/restore-arrivals";
 import { cooldownAfter } from "@/lib/order/after-failure.pure";
 import { aggregateKey } from "@/lib/order/aggregate.pure";
 import { type BouncedAggregate, countAggregateFailures } from "@/lib/order/aggregate-failures.write";
-import { blacklistAggregate } from "@/lib/order/blacklist-aggregate.write";
+import { blacklistAggregates } from "@/lib/order/blacklist-aggregate.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { INT4_MAX } from "@/lib/platform/plain/storable.pure";
@@ -125,24 +125,29 @@ async function recordChanges(
     }),
     { actor, nowMs },
   );
-  for (const { found, parking } of still) {
-    const kept = brought.get(found.id);
-    // Another transaction has kept the same bytes meanwhile.
-    if (kept === undefined) continue;
-    outcomes.set(parking.id, { kind: "changed", id: found.id, ...kept });
-    await appendAudit(tx, {
+  // Another transaction may have kept the same bytes meanwhile.
+  const kept = still.flatMap((change) => {
+    const revision = brought.get(change.found.id);
+    return revision === undefined ? [] : [{ ...change, revision }];
+  });
+  for (const { found, parking, revision } of kept) {
+    outcomes.set(parking.id, { kind: "changed", id: found.id, ...revision });
+  }
+  await appendAudits(
+    tx,
+    kept.map(({ found, parking, revision }) => ({
       actor,
       action: "event.changed",
       subjectKind: "event",
       subjectId: found.id,
       reason: null,
       before: { revision: current.get(found.id)!.revision },
-      after: { ...kept, errorCode: parking.letter.errorCode },
+      after: { ...revision, errorCode: parking.letter.errorCode },
       count: 1,
       atMs: nowMs,
       eventIds: [found.id],
-    });
-  }
+    })),
+  );
   return moved;
 }
 
@@ -208,8 +213,9 @@ async function settleBounces(
     bounces.map(({ found, parking }) => ({ ...parking, id: found.id })),
     nowMs,
   );
-  for (const { found, parking, status, redriveId, failed, counts } of bounces) {
-    await appendAudit(tx, {
+  await appendAudits(
+    tx,
+    bounces.map(({ found, parking, status, redriveId, failed, counts }) => ({
       actor,
       action: "event.bounced",
       subjectKind: "event",
@@ -230,8 +236,8 @@ async function settleBounces(
       count: 1,
       atMs: nowMs,
       eventIds: [found.id],
-    });
-  }
+    })),
+  );
   for (const { redriveId, sampled } of await countBounces(tx, bounces)) {
     await bounceRedrive(tx, redriveId, sampled, nowMs);
   }
@@ -257,8 +263,11 @@ async function failAggregates(
     const known = redriveId === null ? redriveIds : [...new Set([...redriveIds, redriveId])];
     failed.set(key, { ...aggregate, redriveIds: known, unknown: unknown + Number(redriveId === null) });
   }
-  for (const aggregate of await countAggregateFailures(tx, [...failed.values()], limit)) {
-    const redriveId = failed.get(aggregateKey(aggregate))!.redriveIds.at(-1) ?? null;
-    await blacklistAggregate(tx, aggregate, { redriveId, limit, nowMs });
-  }
+  const failing = await countAggregateFailures(tx, [...failed.values()], limit);
+  const lastRedrive = (aggregate: BouncedAggregate) => aggregate.redriveIds.at(-1) ?? null;
+  await blacklistAggregates(
+    tx,
+    failing.map((aggregate) => ({ ...aggregate, redriveId: lastRedrive(failed.get(aggregateKey(aggregate))!) })),
+    { limit, nowMs },
+  );
 }

@@ -1,43 +1,69 @@
-import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { appendAudits } from "@/lib/guard/audit/audit.write";
 import type { FailedAggregate } from "@/lib/order/aggregate-failures.write";
 import { scopeOut } from "@/lib/order/controls/control.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 
+/** An aggregate that keeps failing; `redriveId`: the last redrive of it that failed. */
+type Failing = FailedAggregate & { redriveId: string | null };
+
 /**
- * Blacklists an aggregate that keeps failing, until somebody lifts the blacklist. It is stored in the aggregate's own
- * row, so a claim reads only its own aggregates, however many fail. Does nothing when this blacklist is already in
- * force.
+ * Blacklists aggregates that keep failing, until somebody lifts the blacklist. It is stored in the aggregate's own row, so a claim
+ * reads only its own aggregates, however many fail. Leaves those alone that are blacklisted already. The caller has locked the rows.
  */
-export async function blacklistAggregate(
+export async function blacklistAggregates(
   tx: Tx,
-  failed: FailedAggregate,
-  facts: { redriveId: string | null; limit: number; nowMs: number },
+  failing: readonly Failing[],
+  { limit, nowMs }: { limit: number; nowMs: number },
 ): Promise<void> {
-  const id = uuidv7(facts.nowMs);
-  const reason = `${failed.failures} redrives of this aggregate failed in a row (the limit is ${facts.limit})`;
-  const [imposed] = await tx.query<{ aggregateType: string; source: string }>(
+  if (failing.length === 0) return;
+  const column = <T>(of: (aggregate: Failing) => T) => failing.map(of);
+  type Imposed = {
+    id: string;
+    aggregateId: string;
+    aggregateType: string;
+    source: string;
+    reason: string;
+    redriveId: string | null;
+  };
+  const imposed = await tx.query<Imposed>(
     `update aggregates a
-        set blacklist_id = $4, blacklisted_at = to_timestamp($6::float8 / 1000), blacklist_reason = $5,
-            blacklist_redrive = $7
-       from sources s
-      where a.source_id = $1 and a.aggregate_type = coalesce($2::text, '') and a.aggregate_id = $3
+        set blacklist_id = w.id, blacklisted_at = to_timestamp($6::float8 / 1000), blacklist_reason = w.reason,
+            blacklist_redrive = w.redrive
+       from unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::text[], $7::uuid[])
+              as w (source_id, aggregate_type, aggregate_id, id, reason, redrive),
+            sources s
+      where a.source_id = w.source_id and a.aggregate_type = coalesce(w.aggregate_type, '') and a.aggregate_id = w.aggregate_id
         and s.id = a.source_id and a.blacklist_id is null
-     returning a.aggregate_type as "aggregateType", s.name as source`,
-    [failed.sourceId, failed.aggregateType, failed.aggregateId, id, reason, facts.nowMs, facts.redriveId],
+     returning a.blacklist_id as id, a.aggregate_id as "aggregateId", a.aggregate_type as "aggregateType", s.name as source,
+               a.blacklist_reason as reason, a.blacklist_redrive as "redriveId"`,
+    [
+      column(({ sourceId }) => sourceId),
+      column(({ aggregateType }) => aggregateType),
+      column(({ aggregateId }) => aggregateId),
+      column(() => uuidv7(nowMs)),
+      column(({ failures }) => `${failures} redrives of this aggregate failed in a row (the limit is ${limit})`),
+      nowMs,
+      column(({ redriveId }) => redriveId),
+    ],
   );
-  if (!imposed) return;
-  const scope = scopeOut({ ...imposed, scope: "aggregateId", value: failed.aggregateId });
-  await appendAudit(tx, {
-    actor: "worker",
-    action: "control.imposed",
-    subjectKind: "control",
-    subjectId: id,
-    redriveId: facts.redriveId,
-    reason,
-    before: null,
-    after: { kind: "blacklist", scope, origin: "automatic" },
-    count: 1,
-    atMs: facts.nowMs,
-  });
+  await appendAudits(
+    tx,
+    imposed.map(({ id, aggregateId, reason, redriveId, ...of }) => ({
+      actor: "worker",
+      action: "control.imposed",
+      subjectKind: "control",
+      subjectId: id,
+      redriveId,
+      reason,
+      before: null,
+      after: {
+        kind: "blacklist",
+        scope: scopeOut({ ...of, scope: "aggregateId", value: aggregateId }),
+        origin: "automatic",
+      },
+      count: 1,
+      atMs: nowMs,
+    })),
+  );
 }

@@ -60,14 +60,17 @@ export function useListActions({
     const count = picked.kind === "ids" ? picked.ids.size : exactTotal;
     if (count === null) return setAction("redrive");
     setSending(true);
-    const { redriveAtOnce } = await loadChunk(loadOneClick);
-    const started = await redriveAtOnce(client, selected, count, {
-      open: (href) => router.push(href),
-      onAsk: () => setAction("redrive"),
-      onUndone: () => setPicked(picked),
-    });
-    if (started) setPicked(NOTHING);
-    setSending(false);
+    try {
+      const { redriveAtOnce } = await loadChunk(loadOneClick);
+      const started = await redriveAtOnce(client, selected, count, {
+        open: (href) => router.push(href),
+        onAsk: () => setAction("redrive"),
+        onUndone: () => setPicked(picked),
+      });
+      if (started) setPicked(NOTHING);
+    } finally {
+      setSending(false);
+    }
   };
 
   const actOn = (wanted: BulkAction) => {

@@ -5,9 +5,9 @@ import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
 import { ReadError } from "@/components/ui/error-panel";
 import { Panel } from "@/components/ui/panel";
+import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { Table, Td, Th, Tr } from "@/components/ui/table";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { failureToast } from "@/components/ui/toast";
 import { useRevokeToken, useTokens } from "@/lib/guard/accounts/accounts.browser";
 import type { AccountOut } from "@/lib/guard/accounts/accounts.shapes";
 import { actionsOf } from "@/lib/guard/accounts/role.pure";
@@ -95,6 +95,7 @@ function SignInBy({ at }: { at: string }) {
 
 function Row({ token }: { token: TokenOut }) {
   const revoke = useRevokeToken();
+  const [sure, setSure] = useState(false);
   const now = useNow();
   const ended = token.revokedAt !== null || (now > 0 && Date.parse(token.expiresAt) <= now);
   const needsSignIn = !ended && token.signInBy !== null && token.signInBy < token.expiresAt;
@@ -117,19 +118,23 @@ function Row({ token }: { token: TokenOut }) {
       </Td>
       <Td>
         {ended ? null : (
-          <ActionButton
-            needs={null}
-            size="sm"
-            aria-label={`Revoke ${token.name}`}
-            onClick={() =>
-              void revoke
-                .mutateAsync(token.id)
-                .catch((error: unknown) => failureToast("The token was not revoked", error))
-            }
-          >
-            Revoke
+          <ActionButton needs={null} size="sm" aria-label={`Revoke ${token.name}`} onClick={() => setSure(true)}>
+            Revoke…
           </ActionButton>
         )}
+        {sure ? (
+          <ReasonDialog
+            needs={null}
+            stops
+            title={`Revoke ${token.name}?`}
+            description="Whatever uses this token is refused at once. A revoked token does not come back: make another one."
+            verb="Revoke"
+            variant="danger"
+            reason="none"
+            onClose={() => setSure(false)}
+            onSubmit={() => revoke.mutateAsync(token.id)}
+          />
+        ) : null}
       </Td>
     </Tr>
   );

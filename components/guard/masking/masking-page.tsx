@@ -6,6 +6,7 @@ import { EmptyState } from "@/components/ui/empty-state";
 import { ReadError } from "@/components/ui/error-panel";
 import { PageHeader } from "@/components/ui/page-header";
 import { Panel } from "@/components/ui/panel";
+import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { Table, Td, Th, Tr } from "@/components/ui/table";
 import { TimeAgo } from "@/components/ui/time-ago";
@@ -103,6 +104,9 @@ function Rules({ items, onChange }: { items: readonly MaskRuleOut[]; onChange: (
   const edit = useEditMaskRule();
   const run = (change: MaskRuleEdit) =>
     void edit.mutateAsync(change).catch((error: unknown) => failureToast("The rule was not changed", error));
+  const [asked, setAsked] = useState<{ verb: "Switch off" | "Delete"; rule: MaskRuleOut; change: MaskRuleEdit } | null>(
+    null,
+  );
   return (
     <div className="overflow-x-auto">
       <Table aria-label="Rules">
@@ -134,9 +138,13 @@ function Rules({ items, onChange }: { items: readonly MaskRuleOut[]; onChange: (
                   variant="ghost"
                   needs="change-masks"
                   everySource={rule.source === null}
-                  onClick={() => run({ change: { id: rule.id, enabled: !rule.enabled } })}
+                  onClick={() => {
+                    const change: MaskRuleEdit = { change: { id: rule.id, enabled: !rule.enabled } };
+                    if (rule.enabled) setAsked({ verb: "Switch off", rule, change });
+                    else run(change);
+                  }}
                 >
-                  {rule.enabled ? "Switch off" : "Switch on"}
+                  {rule.enabled ? "Switch off…" : "Switch on"}
                 </Button>
                 <Button
                   size="sm"
@@ -153,15 +161,28 @@ function Rules({ items, onChange }: { items: readonly MaskRuleOut[]; onChange: (
                   needs="change-masks"
                   everySource={rule.source === null}
                   aria-label={`Delete the rule for ${rule.pattern}`}
-                  onClick={() => run({ remove: { id: rule.id } })}
+                  onClick={() => setAsked({ verb: "Delete", rule, change: { remove: { id: rule.id } } })}
                 >
-                  Delete
+                  Delete…
                 </Button>
               </Td>
             </Tr>
           ))}
         </tbody>
       </Table>
+      {asked === null ? null : (
+        <ReasonDialog
+          needs="change-masks"
+          everySource={asked.rule.source === null}
+          title={`${asked.verb} the rule for ${asked.rule.pattern}?`}
+          description={`What it masks in ${asked.rule.source ?? "every source"} is shown to everybody at once.`}
+          verb={asked.verb}
+          variant="danger"
+          reason="none"
+          onClose={() => setAsked(null)}
+          onSubmit={async () => void (await edit.mutateAsync(asked.change))}
+        />
+      )}
     </div>
   );
 }

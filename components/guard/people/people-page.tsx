@@ -10,6 +10,7 @@ import { Input } from "@/components/ui/input";
 import type { MenuEntry } from "@/components/ui/menu";
 import { PageHeader } from "@/components/ui/page-header";
 import { MenuButton } from "@/components/ui/popup-button";
+import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { Table, Td, Th, Tr } from "@/components/ui/table";
 import { TimeAgo } from "@/components/ui/time-ago";
@@ -24,9 +25,17 @@ import {
 } from "@/lib/guard/accounts/accounts.browser";
 import type { AccountOut, MeOut } from "@/lib/guard/accounts/accounts.shapes";
 import { useMe, useRefusal } from "@/lib/guard/viewer/me.browser";
+import { plural } from "@/lib/platform/plain/format.pure";
 import { AccountDialog, LinkDialog } from "./account-dialog";
 
-type Open = { kind: "rights"; account: AccountOut | null } | { kind: "link"; link: string; name: string } | null;
+type Open =
+  | { kind: "rights"; account: AccountOut | null }
+  | { kind: "link"; link: string; name: string }
+  | ({ kind: "sure" } & Sure)
+  | null;
+
+/** What takes something away from an account is confirmed: one wrong entry of a menu is pressed easily. */
+type Sure = { title: string; effect: string; verb: string; run: () => Promise<unknown>; done: string };
 
 /** Accounts of people and services. */
 export function PeoplePage() {
@@ -139,6 +148,23 @@ function Accounts({ signIn }: { signIn: MeOut["signIn"] }) {
       {open?.kind === "rights" ? (
         <AccountDialog account={open.account} passwords={signIn.password} onClose={() => setOpen(null)} />
       ) : null}
+      {open?.kind === "sure" ? (
+        <ReasonDialog
+          needs="change-accounts"
+          everySource
+          stops
+          title={open.title}
+          description={open.effect}
+          verb={open.verb}
+          variant="danger"
+          reason="none"
+          onClose={() => setOpen(null)}
+          onSubmit={async () => {
+            await open.run();
+            return { title: open.done, tone: "success" };
+          }}
+        />
+      ) : null}
       {open?.kind === "link" ? <LinkDialog link={open.link} name={open.name} onClose={() => setOpen(null)} /> : null}
     </>
   );
@@ -167,6 +193,7 @@ function Row(props: {
   const link = useMakeLink();
   const end = useEndSessions();
   const removeTotp = useRemoveTotpOf();
+  const sure = (asked: Sure) => onOpen({ kind: "sure", ...asked });
   const run = (work: Promise<unknown>, done: string) =>
     void work
       .then(() => showToast({ title: done, tone: "success" }))
@@ -187,16 +214,30 @@ function Row(props: {
     {
       id: "sessions",
       needs: "change-accounts",
-      label: `End its ${account.sessions} ${account.sessions === 1 ? "session" : "sessions"}`,
+      label: `End its ${plural(account.sessions, "session")}…`,
       disabled: account.sessions === 0,
-      onSelect: () => run(end.mutateAsync(id), `The sessions of ${name} have ended`),
+      onSelect: () =>
+        sure({
+          title: `End the ${plural(account.sessions, "session")} of ${name}?`,
+          effect: "It must sign in again in every browser. What it has typed there and not sent is lost.",
+          verb: "End its sessions",
+          run: () => end.mutateAsync(id),
+          done: `The sessions of ${name} have ended`,
+        }),
     },
     {
       id: "totp",
       needs: "change-accounts",
-      label: "Remove its second factor",
+      label: "Remove its second factor…",
       disabled: account.totpSince === null,
-      onSelect: () => run(removeTotp.mutateAsync(id), `${name} has no second factor`),
+      onSelect: () =>
+        sure({
+          title: `Remove the second factor of ${name}?`,
+          effect: "Its password alone is then enough to sign in. Nobody but its owner can add a second factor again.",
+          verb: "Remove it",
+          run: () => removeTotp.mutateAsync(id),
+          done: `${name} has no second factor`,
+        }),
     },
   ];
   const service: MenuEntry[] = [
@@ -209,13 +250,20 @@ function Row(props: {
     {
       id: "disable",
       needs: "change-accounts",
-      label: disabledAt === null ? "Disable" : "Enable",
+      label: disabledAt === null ? "Disable…" : "Enable",
       danger: disabledAt === null,
-      onSelect: () =>
-        run(
-          change.mutateAsync({ id, version, disabled: disabledAt === null }),
-          disabledAt === null ? `${name} is disabled` : `${name} may sign in again`,
-        ),
+      onSelect: () => {
+        const work = () => change.mutateAsync({ id, version, disabled: disabledAt === null });
+        if (disabledAt !== null) return run(work(), `${name} may sign in again`);
+        sure({
+          title: `Disable ${name}?`,
+          effect:
+            "Its sessions end and its tokens are revoked at once, and it cannot sign in. Enabling it again brings no token back.",
+          verb: "Disable",
+          run: work,
+          done: `${name} is disabled`,
+        });
+      },
     },
   ];
   return (

@@ -56,15 +56,16 @@ export function RedriveHeader({ redrive, onCancel }: { redrive: RedriveOut; onCa
           ) : null}
           {/* One button that changes its label, so that the focus stays on it. */}
           {may("pause") || may("resume") ? (
-            <Button
+            <ActionButton
               needs="redrive"
+              stops={may("pause")}
               variant={may("resume") && !isBraked(redrive) ? "primary" : "secondary"}
               busy={change.isPending}
               onClick={() => pauseOrResume(may("pause") ? "pause" : "resume")}
             >
               {may("pause") ? <Pause size={13} aria-hidden /> : <Play size={13} aria-hidden />}
               {may("pause") ? "Pause" : "Resume"}
-            </Button>
+            </ActionButton>
           ) : null}
           {may("cancel") ? (
             <Button needs="redrive" variant="danger" onClick={onCancel}>

@@ -9,6 +9,7 @@ import { ErrorPanel } from "@/components/ui/error-panel";
 import { Radio } from "@/components/ui/input";
 import { Panel } from "@/components/ui/panel";
 import { useRefusal } from "@/lib/guard/viewer/me.browser";
+import { useStaleReason } from "@/lib/platform/browser/freshness.browser";
 import { redriveTimeMs } from "@/lib/redrive/pace/redrive-rate.pure";
 import { useChangeRedrive } from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
@@ -31,7 +32,9 @@ export function RedrivePace({ redrive, className }: { redrive: RedriveOut; class
     setAsked(next);
     change.mutate({ lane: next }, { onSettled: () => setAsked(null) });
   };
-  const refusal = useRefusal("redrive");
+  const missing = useRefusal("redrive");
+  const stale = useStaleReason();
+  const refusal = missing ?? stale;
   const owner = redrive.target ?? "the lane";
   const places = redrive.places ?? 0;
   const atOnce = Math.min(heldPlaces ?? redrive.concurrency ?? places, places);
@@ -53,6 +56,7 @@ export function RedrivePace({ redrive, className }: { redrive: RedriveOut; class
           rate={rate}
           laneRate={laneRate}
           onChange={setHeld}
+          onCancel={() => setHeld(null)}
           onCommit={(next) => {
             if (next === set) return setHeld(null);
             // Held until the answer, so that the slider does not jump back meanwhile.
@@ -84,6 +88,7 @@ export function RedrivePace({ redrive, className }: { redrive: RedriveOut; class
             value={atOnce}
             places={places}
             onChange={setHeldPlaces}
+            onCancel={() => setHeldPlaces(null)}
             onCommit={(next) => {
               const asked = next === places ? null : next;
               if (asked === redrive.concurrency) return setHeldPlaces(null);
@@ -140,8 +145,9 @@ function ConcurrencyField(props: {
   places: number;
   onChange: (value: number) => void;
   onCommit: (value: number) => void;
+  onCancel: () => void;
 }) {
-  const { value, places, onChange, onCommit } = props;
+  const { value, places, onChange, onCommit, onCancel } = props;
   const id = useId();
   return (
     <div className="grid gap-1">
@@ -160,6 +166,7 @@ function ConcurrencyField(props: {
         value={value}
         onChange={(event) => onChange(Number(event.target.value))}
         onPointerUp={() => onCommit(value)}
+        onPointerCancel={onCancel}
         onKeyUp={() => onCommit(value)}
         className="h-6"
       />

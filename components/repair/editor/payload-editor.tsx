@@ -17,6 +17,7 @@ import { CodeEditor, type CodeEditorHandle, EditorKeys } from "./code-editor";
 import { type Content, type Draft, EDIT_BYTES_MAX, languageOf } from "./edit-draft";
 import { exactBytes, exactText } from "./exact-text";
 import type { PlacedProblem, PointedProblem } from "./json-places";
+import { newestOnly } from "./newest-only";
 
 /** The answer of the schema: its problems, or why it could not be asked. */
 type SchemaSays = { words: string; failed: boolean } | null;
@@ -46,9 +47,10 @@ export function PayloadEditor({ event, draft, onChange, onFile, onDone }: PartOf
   const language = languageOf(now);
   const [problems, setProblems] = useState<PlacedProblem[] | null>(null);
   const [says, setSays] = useState<SchemaSays>(null);
+  const newest = useMemo(() => newestOnly(setSays), []);
   const check = useCallback(
-    (typed: string) => askSchema({ source: event.source, eventType: event.eventType, text: typed }, setSays),
-    [event.source, event.eventType],
+    (typed: string) => askSchema({ source: event.source, eventType: event.eventType, text: typed }, newest()),
+    [event.source, event.eventType, newest],
   );
   if (draft.was.payload.length > EDIT_BYTES_MAX) {
     return (

@@ -48,8 +48,8 @@ function selectionOfText(of: string): Selection | null {
 
 function storedIds(key: string): Selection | null {
   try {
-    const ids = JSON.parse(sessionStorage.getItem(idsKey(key)) ?? "null") as string[] | null;
-    return ids === null ? null : { ids };
+    const ids: unknown = JSON.parse(sessionStorage.getItem(idsKey(key)) ?? "null");
+    return Array.isArray(ids) ? { ids } : null;
   } catch {
     return null;
   }

@@ -33,7 +33,7 @@ import { MendApply } from "./mend-apply";
 import { MendLine, MendPreview } from "./mend-preview";
 import { MendProgress, SendProgress, VerifyProgress } from "./mend-steps";
 import { placesOf, sharedError } from "./payload-places";
-import { EMPTY_DRAFT, faultsOfTyped, type RecipeDraft, recipeOf } from "./recipe-draft";
+import { EMPTY_DRAFT, faultsOfTyped, keptDraft, type RecipeDraft, recipeOf } from "./recipe-draft";
 
 const RecipeEditor = whenOpened(
   () => import("./recipe-editor").then(({ RecipeEditor }) => RecipeEditor),
@@ -137,9 +137,7 @@ function useRecipeDraft(selection: Selection): [RecipeDraft, (draft: RecipeDraft
   const key = draftKey(selection);
   const [draft, setDraft] = useState<RecipeDraft>(() => {
     try {
-      const kept = JSON.parse(sessionStorage.getItem(key) ?? "null") as RecipeDraft | null;
-      // A tab from before an upgrade may hold a kind of recipe that was removed.
-      return kept?.kind === "form" || kept?.kind === "json-patch" ? kept : EMPTY_DRAFT;
+      return keptDraft(sessionStorage.getItem(key)) ?? EMPTY_DRAFT;
     } catch {
       return EMPTY_DRAFT;
     }

@@ -4,6 +4,7 @@ import {
   draftOf,
   EMPTY_DRAFT,
   faultsOfTyped,
+  keptDraft,
   newStep,
   type RecipeDraft,
   recipeOf,
@@ -81,5 +82,28 @@ describe("what is wrong with a draft", () => {
     expect(faults(form())).toEqual([[null, "steps"]]);
     expect(faults({ ...EMPTY_DRAFT, kind: "json-patch" })).toHaveLength(1);
     expect(faults({ ...EMPTY_DRAFT, kind: "json-patch", jsonPatch: "[" })).toHaveLength(1);
+  });
+});
+
+describe("a draft that a tab has kept", () => {
+  it.each([
+    form({ op: "set", at: "/a", value: "1", when: { at: "/b", test: "exists", value: "" } }),
+    { ...EMPTY_DRAFT, kind: "json-patch" as const, jsonPatch: "[{" },
+  ])("comes back as it was", (draft) => {
+    expect(keptDraft(JSON.stringify(draft))).toEqual(draft);
+  });
+
+  it.each([
+    null,
+    "null",
+    "7",
+    JSON.stringify({ ...EMPTY_DRAFT, kind: "script" }),
+    JSON.stringify({ kind: "form", jsonPatch: "[]" }),
+    JSON.stringify({ ...EMPTY_DRAFT, jsonPatch: undefined }),
+    JSON.stringify({ ...EMPTY_DRAFT, steps: [{ key: 0, op: "set", path: "/a" }] }),
+    JSON.stringify(form({ op: "merge" as never })),
+    JSON.stringify(form({ when: { at: "/b", test: "like" as never, value: "" } })),
+  ])("is none when another version wrote it: %s", (text) => {
+    expect(keptDraft(text)).toBeNull();
   });
 });

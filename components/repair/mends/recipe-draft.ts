@@ -51,6 +51,27 @@ export function newStep(key: number): StepDraft {
   return { key, op: "set", at: "", to: "", value: "", overwrite: false, when: null };
 }
 
+/** The draft that a tab has kept as text; null = none, or one of another version of Parkade, which the page cannot show. */
+export function keptDraft(text: string | null): RecipeDraft | null {
+  const kept: Partial<RecipeDraft> | null = JSON.parse(text ?? "null");
+  if (kept === null || typeof kept !== "object") return null;
+  const { kind, jsonPatch, steps } = kept;
+  if ((kind !== "form" && kind !== "json-patch") || typeof jsonPatch !== "string" || !Array.isArray(steps)) return null;
+  return steps.every(isStep) ? { kind, jsonPatch, steps } : null;
+}
+
+function isStep(step: unknown): boolean {
+  if (!hasTypesOf(newStep(0), step)) return false;
+  const { op, when } = step as StepDraft;
+  if (!STEP_OPS.includes(op)) return false;
+  return when === null || (hasTypesOf({ at: "", test: "", value: "" }, when) && TESTS.includes(when.test));
+}
+
+function hasTypesOf(model: object, value: unknown): boolean {
+  if (value === null || typeof value !== "object") return false;
+  return Object.entries(model).every(([name, known]) => typeof (value as never)[name] === typeof known);
+}
+
 export type RecipeFault = { step: number | null; field: string; detail: string };
 
 const PLACE = /^(|(\/([^~/]|~[01])*)+|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+)$/;

@@ -69,6 +69,8 @@ export async function changeEvents(
   const begin = (nowMax: number) =>
     inTransaction(deps.db, (tx) =>
       answerOnce(tx, request.idempotency, asOfMs, async () => {
+        // What a run that was rolled back has found is not done here: a worker does it.
+        [inFlight, withdrawn] = [[], []];
         const events = await selectEvents(tx, selected, nowMax);
         if (change === null || events.candidates.length > nowMax) {
           const left = await leaveToWorker(tx, selected, events, context);

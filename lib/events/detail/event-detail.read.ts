@@ -27,6 +27,7 @@ import { readAggregateOrder } from "@/lib/order/aggregate-order.read";
 import { decidingControl } from "@/lib/order/controls/control.pure";
 import { heldBehindOf } from "@/lib/order/tails/held-behind.read";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
+import { oneAtATime } from "@/lib/platform/database/few-at-once";
 import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { holderOf } from "@/lib/redrive/gate/dry-run-facts.read";
@@ -66,21 +67,7 @@ export async function readEventDetail(db: Queryable, viewer: Viewer, id: string,
 /** The same without masks: the caller audits it in the same transaction. Throws DomainError `unknown-event`, `forbidden`. */
 export async function readRevealedEvent(tx: Tx, viewer: Viewer, id: string, nowMs: number): Promise<EventDetail> {
   assertMay(viewer, "reveal");
-  return readDetail(inTurn(tx), viewer, { id, nowMs, reveals: true });
-}
-
-/** The connection of a transaction takes one statement at a time. */
-function inTurn(tx: Tx): Queryable {
-  let last: Promise<unknown> = Promise.resolve();
-  const after = <T>(run: () => Promise<T>): Promise<T> => {
-    const next = last.then(run, run);
-    last = next;
-    return next;
-  };
-  return {
-    query: (...statement) => after(() => tx.query(...statement)),
-    run: (...statement) => after(() => tx.run(...statement)),
-  };
+  return readDetail(oneAtATime(tx), viewer, { id, nowMs, reveals: true });
 }
 
 type Asked = { id: string; nowMs: number; reveals: boolean };

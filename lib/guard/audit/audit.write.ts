@@ -4,37 +4,51 @@ import type { Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 
 /**
- * Appends one entry with the events that it covers, in one statement. Takes a transaction so that it
- * commits with the change or not at all. Returns the entry's id.
+ * Appends one entry with the events that it covers. Takes a transaction so that it commits with the change or not at all.
+ * Returns the entry's id.
  */
 export async function appendAudit(tx: Tx, entry: AuditEntry): Promise<string> {
-  const id = entry.ofItems?.entryId ?? uuidv7(entry.atMs);
-  const [subjects, listed] = entry.ofItems ? [[], entry.eventIds] : [entry.eventIds ?? [], null];
+  const [id] = await appendAudits(tx, [entry]);
+  return id!;
+}
+
+/** Appends entries in one statement, however many there are. Returns their ids. */
+export async function appendAudits(tx: Tx, entries: readonly AuditEntry[]): Promise<string[]> {
+  if (entries.length === 0) return [];
+  const named = entries.map((entry) => ({ ...entry, id: entry.ofItems?.entryId ?? uuidv7(entry.atMs) }));
+  const column = <T>(of: (entry: AuditEntry & { id: string }) => T) => named.map(of);
   await tx.run(
-    `with entry as (
+    `with entries as materialized (
+       select *, covered::uuid[] as event_ids
+         from unnest($1::uuid[], $2::float8[], $3::text[], $4::text[], $5::text[], $6::text[], $7::uuid[], $8::text[], $9::text[],
+                     $10::text[], $11::int[], $12::text[], $13::boolean[])
+           as w (id, at, actor, action, subject_kind, subject_id, redrive_id, reason, before, after, count, covered, of_items)
+     ), entry as (
        insert into audit_entries
          (id, at, actor, action, subject_kind, subject_id, redrive_id, reason, before, after, count, event_ids)
-       values ($1, to_timestamp($2::float8 / 1000), $3, $4, $5, $6, $7, $8, $9::jsonb, $10::jsonb, $11, $13::uuid[])
-     ), pending as (insert into audit_pending (entry_id, ref) values ($1, $1))
-     insert into audit_subjects (event_id, entry_id) select unnest($12::uuid[]), $1`,
+       select id, to_timestamp(at / 1000), actor, action, subject_kind, subject_id, redrive_id, reason, before::jsonb, after::jsonb,
+              count, case when of_items then event_ids end
+         from entries
+     ), pending as (insert into audit_pending (entry_id, ref) select id, id from entries)
+     insert into audit_subjects (event_id, entry_id) select unnest(event_ids), id from entries where not of_items`,
     [
-      id,
-      entry.atMs,
-      entry.actor,
-      entry.action,
-      entry.subjectKind,
-      entry.subjectId,
-      entry.redriveId ?? null,
-      entry.reason ?? null,
-      toJson(entry.before),
-      toJson(entry.after),
-      entry.count,
-      subjects,
-      listed,
+      column(({ id }) => id),
+      column(({ atMs }) => atMs),
+      column(({ actor }) => actor),
+      column(({ action }) => action),
+      column(({ subjectKind }) => subjectKind),
+      column(({ subjectId }) => subjectId),
+      column(({ redriveId }) => redriveId ?? null),
+      column(({ reason }) => reason ?? null),
+      column(({ before }) => toJson(before)),
+      column(({ after }) => toJson(after)),
+      column(({ count }) => count),
+      column(({ eventIds = [] }) => (typeof eventIds === "string" ? eventIds : `{${eventIds.join(",")}}`)),
+      column(({ ofItems }) => ofItems !== undefined),
     ],
     { name: "append-audit" },
   );
-  return id;
+  return named.map(({ id }) => id);
 }
 
 /** Adds events to an entry, as a part that is sealed by itself: the entry of a bulk operation is written before its first chunk. */

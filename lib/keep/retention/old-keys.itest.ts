@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { type ParkOutcome, parkEvents } from "@/lib/intake/park-events";
 import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
@@ -35,7 +36,10 @@ afterEach(async () => {
 const deps = () => ({ ...world.deps, archive });
 
 /** Three events are redriven, confirmed, and removed `daysAgo`. Resolves with their ids and that of their redrive. */
-async function redrivenAndRemoved(daysAgo: number): Promise<{ ids: string[]; redriveId: string }> {
+async function redrivenAndRemoved(
+  daysAgo: number,
+  filter: EventFilter = {},
+): Promise<{ ids: string[]; redriveId: string }> {
   await world.park(3, (index) => ({ aggregateId: `order-${index}`, version: 1n, tags: { tenant: "acme" } }));
   await world.worker();
   const { id: redriveId } = await world.request();
@@ -46,10 +50,14 @@ async function redrivenAndRemoved(daysAgo: number): Promise<{ ids: string[]; red
      update redrives set confirmed = 3 where id = $1`,
     [redriveId],
   );
-  const { id } = await removeEvents(deps(), { select: { filter: {} }, reason: "settled" }, ADA);
+  await removed(daysAgo, filter);
+  return { ids, redriveId };
+}
+
+async function removed(daysAgo: number, filter: EventFilter): Promise<void> {
+  const { id } = await removeEvents(deps(), { select: { filter }, reason: "settled" }, ADA);
   await workBulkOperation(deps(), id!, new AbortController().signal);
   await world.db.run("update archive_objects set removed_at = now() - make_interval(days => $1)", [daysAgo]);
-  return { ids, redriveId };
 }
 
 const knownFor = (days: number | null) => world.db.run("update sources set known_days = $1", [days]);
@@ -77,16 +85,31 @@ const restore = (ids: string[]) => restoreArchived(deps(), { ids }, ADA);
 
 describe("what is known of an archived event", () => {
   test("goes when its source need not know it any more: it stays in the archive, and what arrives is new", async () => {
-    const { ids, redriveId } = await redrivenAndRemoved(401);
-    const before = await world.redrive(redriveId);
+    const { ids } = await redrivenAndRemoved(401);
     expect(await left(ids)).toEqual(WHOLE);
     expect(await removeOldKeys(world.db)).toBe(1);
     expect(await left(ids)).toEqual(NONE);
-    expect(await world.redrive(redriveId)).toEqual(before);
     expect((await listArchivedEvents(world.db, ADA, LIST)).items.map(({ id }) => id).sort()).toEqual(ids);
     expect(await removeOldKeys(world.db)).toBe(0);
     expect(await arriveAgain()).toEqual(["parked", "parked"]);
     expect(await restore(ids)).toMatchObject({ restored: 1, duplicates: 2, refused: [] });
+  });
+
+  test("takes its redrive along, with all its items, when it is the last of it", async () => {
+    const { redriveId } = await redrivenAndRemoved(401, { eventId: ["event-0000", "event-0001"] });
+    const kept = async () =>
+      (
+        await world.db.query(
+          `select (select count(*)::int from redrives) as redrives, (select count(*)::int from redrive_items) as items,
+                  (select count(*)::int from redrive_ticks) > 0 as ticks`,
+        )
+      )[0];
+    expect(await removeOldKeys(world.db)).toBe(1);
+    expect(await kept()).toEqual({ redrives: 1, items: 3, ticks: true });
+    expect(await world.redrive(redriveId)).toMatchObject({ total: 3 });
+    await removed(401, {});
+    expect(await removeOldKeys(world.db)).toBe(1);
+    expect(await kept()).toEqual({ redrives: 0, items: 0, ticks: false });
   });
 
   test("stays until then, and for good where the source says so", async () => {

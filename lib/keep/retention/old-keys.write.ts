@@ -1,4 +1,5 @@
 import type { Db, Tx } from "@/lib/platform/database/db";
+import { removeUnknownRedrives } from "@/lib/redrive/life/old-redrives.write";
 
 /** Sets of one round: a round of a large store ends, and the next one goes on. */
 const SETS_MAX = 500;
@@ -7,7 +8,7 @@ const PAGE = 100;
 /**
  * Removes the keys and the attempts of archived events that left the store longer ago than their source is to know them
  * (`sources.known_days`). They stay in the archive and can be found and restored; an arrival with such a key is a new event.
- * Their items stay: the audit lists events by them. Each set is a transaction.
+ * A redrive goes with the last of its events that is known, with its items. Each set is a transaction.
  * Returns the number of sets.
  */
 export async function removeOldKeys(db: Db): Promise<number> {
@@ -51,13 +52,18 @@ async function removeKeysOf(tx: Tx, objectId: string): Promise<boolean> {
       where a.object_id = $1 and k.id = a.id order by k.event_id, k.source_id, k.producer for update of k`,
     [objectId],
   );
-  await tx.run(
+  const redrives = await tx.query<{ id: string }>(
     `with events as materialized (select id, source_id, event_id from archived_events where object_id = $1),
      keys as (
        delete from event_keys k using events a where k.event_id = a.event_id and k.source_id = a.source_id and k.id = a.id),
-     attempts as (delete from redrive_attempts t using events a where t.id = a.id)
-     update archive_objects set keys_removed_at = now() where id = $1`,
+     attempts as (delete from redrive_attempts t using events a where t.id = a.id),
+     ended as (update archive_objects set keys_removed_at = now() where id = $1)
+     select distinct i.redrive_id as id from events a join redrive_items i on i.id = a.id`,
     [objectId],
+  );
+  await removeUnknownRedrives(
+    tx,
+    redrives.map(({ id }) => id),
   );
   return true;
 }

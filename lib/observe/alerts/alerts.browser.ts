@@ -75,7 +75,7 @@ export function useAlertTrial(watch: AlertWatch | null) {
   return useQuery<AlertTrialOut, ApiError>({
     queryKey: keys.alertRules.trial(watch),
     queryFn: ({ signal }) =>
-      fetchJson<AlertTrialOut>("/api/v1/alert-rules/try", { method: "POST", body: { watch }, signal }),
+      fetchJson<AlertTrialOut>("/api/v1/alert-rules/try", { method: "POST", body: { watch }, signal, reads: true }),
     enabled: watch !== null,
     retry: false,
     staleTime: 60_000,

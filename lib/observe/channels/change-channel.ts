@@ -16,6 +16,7 @@ import {
 import {
   deleteChannel,
   insertChannel,
+  type LockedChannel,
   lockChannel,
   type StoredChannel,
   updateChannel,
@@ -47,17 +48,22 @@ export async function addChannel(deps: ChannelDeps, request: ChannelRequest, vie
   });
 }
 
-/** Changes a channel; messages that wait go by the new settings. Throws DomainError `unknown-channel`, `forbidden`, `invalid-config`. */
+/**
+ * Changes a channel; messages that wait go by the new settings. Throws DomainError `unknown-channel`, `forbidden`, `invalid-config`,
+ * `stale-settings`.
+ */
 export async function changeChannel(
   deps: ChannelDeps,
   { name, change }: { name: string; change: ChannelChange },
   viewer: Viewer,
 ): Promise<void> {
-  const { reason, ...wanted } = change;
+  const { reason, changedAt, ...wanted } = change;
   const atMs = deps.clock.wallMs();
   await assertUsable(deps, wanted, viewer);
   await deps.db.transaction(async (tx) => {
-    const { id, ...before } = await changeable(tx, name, viewer);
+    const { id, updatedAtMs, stored: before } = await changeable(tx, name, viewer);
+    if (changedAt !== undefined && Date.parse(changedAt) !== updatedAtMs)
+      throw new DomainError("stale-settings", "The channel was changed since it was read: read it again");
     const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
     const after: StoredChannel = { ...before, ...given };
     after.config = restoreMaskedAddress(after.config, before.config, deps.limits);
@@ -79,7 +85,7 @@ export async function removeChannel(
   viewer: Viewer,
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    const { id, ...before } = await changeable(tx, name, viewer);
+    const { id, stored: before } = await changeable(tx, name, viewer);
     await deleteChannel(tx, id);
     const edit = { id, actor: viewer.name, atMs: clock.wallMs() };
     await audit(tx, name, edit, { action: "channel.deleted", reason, before, after: null });
@@ -117,11 +123,11 @@ export async function testChannel(
   });
 }
 
-async function changeable(tx: Tx, name: string, viewer: Viewer): Promise<StoredChannel & { id: string }> {
-  const stored = await lockChannel(tx, name);
-  if (stored === null || !seesAll(viewer, stored.sources)) throw unknownChannel(name);
-  assertMay(viewer, "change-alert", stored.sources ?? "all");
-  return stored;
+async function changeable(tx: Tx, name: string, viewer: Viewer): Promise<LockedChannel> {
+  const channel = await lockChannel(tx, name);
+  if (channel === null || !seesAll(viewer, channel.stored.sources)) throw unknownChannel(name);
+  assertMay(viewer, "change-alert", channel.stored.sources ?? "all");
+  return channel;
 }
 
 /** Names of variables, addresses and sources that a channel may not have, each by its field. */

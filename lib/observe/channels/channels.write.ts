@@ -5,13 +5,17 @@ import type { Tx } from "@/lib/platform/database/db";
 
 export type StoredChannel = Pick<ChannelRequest, "enabled" | "severities" | "sources" | "config">;
 
+export type LockedChannel = { id: string; updatedAtMs: number; stored: StoredChannel };
+
 /** null = there is no such channel. */
-export async function lockChannel(tx: Tx, name: string): Promise<(StoredChannel & { id: string }) | null> {
-  const [row] = await tx.query<StoredChannel & { id: string }>(
-    "select id, enabled, severities, sources, config from alert_channels where name = $1 for update",
+export async function lockChannel(tx: Tx, name: string): Promise<LockedChannel | null> {
+  const [row] = await tx.query<StoredChannel & Omit<LockedChannel, "stored">>(
+    `select id, enabled, severities, sources, config, updated_at as "updatedAtMs" from alert_channels where name = $1 for update`,
     [name],
   );
-  return row ?? null;
+  if (row === undefined) return null;
+  const { id, updatedAtMs, ...stored } = row;
+  return { id, updatedAtMs, stored };
 }
 
 type Edit = { id: string; actor: string; atMs: number };

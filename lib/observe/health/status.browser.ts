@@ -8,7 +8,7 @@ import { keys } from "@/lib/platform/browser/keys.browser";
 
 /** The present flow and the health of the parts of Parkade. Polled; a failed poll keeps the last answer. */
 const STATUS_POLL_MS = 3_000;
-/** The server gives each part of the status one second. */
+/** The server gives each part of the status four seconds. */
 const STATUS_TIMEOUT_MS = 5_000;
 
 async function readStatus(signal: AbortSignal): Promise<StatusOut> {

@@ -62,7 +62,12 @@ export function useLiftable(filter: LiftFilter) {
   return useQuery<LiftedMany, ApiError>({
     queryKey: keys.controls({ liftable: filter }),
     queryFn: ({ signal }) =>
-      fetchJson<LiftedMany>(LIFT, { method: "POST", body: { filter, dryRun: true, reason: "count" }, signal }),
+      fetchJson<LiftedMany>(LIFT, {
+        method: "POST",
+        body: { filter, dryRun: true, reason: "count" },
+        signal,
+        reads: true,
+      }),
   });
 }
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { listAudit } from "@/lib/guard/audit/audit-list.read";
 import { auditQuery } from "@/lib/guard/audit/audit-query.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { blacklistAggregate } from "@/lib/order/blacklist-aggregate.write";
+import { blacklistAggregates } from "@/lib/order/blacklist-aggregate.write";
 import { listControls } from "@/lib/order/controls/control-list.read";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import { liftControls, undoLift } from "@/lib/order/controls/lift-controls";
@@ -31,11 +31,10 @@ async function blacklisted(source: string, names: readonly string[], redriveId: 
       [sourceId, aggregateId],
     );
     await world.db.transaction((tx) =>
-      blacklistAggregate(
-        tx,
-        { sourceId, aggregateType: "order", aggregateId, failures: 3 },
-        { redriveId, limit: 3, nowMs: Date.now() },
-      ),
+      blacklistAggregates(tx, [{ sourceId, aggregateType: "order", aggregateId, failures: 3, redriveId }], {
+        limit: 3,
+        nowMs: Date.now(),
+      }),
     );
   }
 }
@@ -123,11 +122,10 @@ test("forgets the failures that led to it, and leaves alone what is blacklisted 
     `select source_id as "sourceId" from aggregates where aggregate_id = 'o-2'`,
   )) as [{ sourceId: string }];
   await world.db.transaction((tx) =>
-    blacklistAggregate(
-      tx,
-      { sourceId, aggregateType: "order", aggregateId: "o-2", failures: 5 },
-      { redriveId: OTHER, limit: 3, nowMs: Date.now() },
-    ),
+    blacklistAggregates(tx, [{ sourceId, aggregateType: "order", aggregateId: "o-2", failures: 5, redriveId: OTHER }], {
+      limit: 3,
+      nowMs: Date.now(),
+    }),
   );
   expect(await undoLift(world.deps, { undo: id!, reason: "too early" }, ada)).toMatchObject({ controls: 2 });
   const [row] = await world.db.query("select blacklist_redrive from aggregates where aggregate_id = 'o-2'");

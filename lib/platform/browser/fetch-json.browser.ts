@@ -20,13 +20,17 @@ export type JsonRequest = {
   timeoutMs?: number;
 };
 
-/** The last request of each path that has no answer yet: the same one again is its repeat, and has its key. */
-const unanswered = new Map<string, { body: string; key: string }>();
+/** The same request later than this is another one: a test message that somebody sends once more must be sent. */
+const REPEAT_MS_MAX = 60_000;
+
+/** The last request of each path that has no answer yet: the same one again, soon, is its repeat, and has its key. */
+const unanswered = new Map<string, { body: string; key: string; sentAtMs: number }>();
 
 function keyOf(path: string, body: string): string {
   const known = unanswered.get(path);
-  const key = known?.body === body ? known.key : randomKey();
-  unanswered.set(path, { body, key });
+  const repeats = known?.body === body && performance.now() - known.sentAtMs < REPEAT_MS_MAX;
+  const key = repeats ? known.key : randomKey();
+  unanswered.set(path, { body, key, sentAtMs: performance.now() });
   return key;
 }
 

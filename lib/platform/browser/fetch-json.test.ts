@@ -1,3 +1,4 @@
+import { globSync, readFileSync } from "node:fs";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "./fetch-json.browser";
@@ -74,6 +75,21 @@ describe("fetchJson", () => {
     expect(keys.map((key) => keys.indexOf(key))).toEqual([0, 1, 0, 3, 3, 5]);
   });
 
+  it("takes the same request a minute after a lost answer for another one, which the server must not answer from memory", async () => {
+    const keys: unknown[] = [];
+    vi.stubGlobal("fetch", async (_path: string, { headers }: { headers: Record<string, string> }) => {
+      keys.push(headers["idempotency-key"]);
+      throw new TypeError("Failed to fetch");
+    });
+    const nowMs = vi.spyOn(performance, "now");
+    for (const atMs of [0, 59_000, 118_000, 179_000]) {
+      nowMs.mockReturnValue(atMs);
+      await fetchJson("/test", { method: "POST", once: true }).catch(() => undefined);
+    }
+    nowMs.mockRestore();
+    expect(keys.map((key) => keys.indexOf(key))).toEqual([0, 0, 0, 3]);
+  });
+
   it("gives up on an answer that does not come, and says of a change that it may have been done", async () => {
     vi.stubGlobal("fetch", (_path: string, { signal }: RequestInit) => {
       if (signal?.aborted) return Promise.reject(signal.reason);
@@ -97,6 +113,17 @@ describe("fetchJson", () => {
   it("does not take a broken answer for a missing network", async () => {
     answering("{", { status: 200 });
     expect(await failure(fetchJson("/x"))).toMatchObject({ code: "unexpected-answer" });
+  });
+
+  it("is told of every POST that changes nothing, whose time limit is that of a read", () => {
+    const asks = globSync("lib/**/*.browser.ts").flatMap((file) =>
+      [...readFileSync(file, "utf8").matchAll(/fetchJson<[^>]*>+\((?:[^;]*?)method: "POST"[^;]*;/g)].map(
+        ([call]) => call,
+      ),
+    );
+    const reads = asks.filter((call) => /\/(try|preview|preview-mapping|count|check)[`"]|dryRun: true/.test(call));
+    expect(reads.length).toBeGreaterThanOrEqual(8);
+    expect(reads.filter((call) => !call.includes("reads: true"))).toEqual([]);
   });
 
   it("sends a body as JSON", async () => {

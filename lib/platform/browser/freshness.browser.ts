@@ -23,21 +23,32 @@ export function freshnessOf(ageMs: number, unreachable: boolean): Freshness {
 }
 
 let answeredAtMs = 0;
+let answeredAfterMs = 0;
 let unreachable = false;
 let level: Freshness = "fresh";
 let timer: ReturnType<typeof setInterval> | null = null;
 const listeners = new Set<() => void>();
 
+/** By the longer of two clocks: one of the day can be set back, and the other may stand still while the computer sleeps. */
+function ageMs(): number {
+  return Math.max(Date.now() - answeredAtMs, performance.now() - answeredAfterMs);
+}
+
 function update(): void {
-  const next = freshnessOf(Date.now() - answeredAtMs, unreachable);
+  const next = freshnessOf(ageMs(), unreachable);
   if (next === level) return;
   level = next;
   for (const listener of listeners) listener();
 }
 
+function ageFromNow(): void {
+  answeredAtMs = Date.now();
+  answeredAfterMs = performance.now();
+}
+
 /** Called when the server answered with data of its database. */
 export function noteAnswer(): void {
-  answeredAtMs = Date.now();
+  ageFromNow();
   unreachable = false;
   update();
 }
@@ -59,7 +70,7 @@ export function freshness(): Freshness {
 
 export function onFreshness(listener: () => void): () => void {
   // The page itself was an answer.
-  if (answeredAtMs === 0) answeredAtMs = Date.now();
+  if (answeredAtMs === 0) ageFromNow();
   listeners.add(listener);
   timer ??= setInterval(update, TICK_MS);
   return () => {

@@ -60,6 +60,22 @@ function answerOf<Answer>({ fingerprint, answer }: Known<Answer>, asked: string)
   return answer;
 }
 
+/** The first answer to a request, without a claim of its key; null = there is none yet. Throws `idempotency-key-reused`. */
+export async function firstAnswer<Answer>(
+  db: Queryable,
+  request: IdempotentRequest | null,
+  nowMs: number,
+): Promise<Answer | null> {
+  if (request === null) return null;
+  const [known] = await db.query<{ fingerprint: string; response: { answer: Answer } }>(
+    `select fingerprint, response from idempotency_keys
+      where actor = $1 and key = $2 and response is not null and expires_at > to_timestamp($3::float8 / 1000)`,
+    [request.actor, request.key, nowMs],
+  );
+  if (known === undefined) return null;
+  return answerOf({ fingerprint: known.fingerprint, answer: known.response.answer }, request.fingerprint);
+}
+
 /**
  * Answers once, inside the transaction of the work: a repeated request gets the first answer (`isNew` false), and nothing
  * happens a second time. Throws as `claimRequest`.

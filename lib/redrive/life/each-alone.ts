@@ -1,6 +1,9 @@
 import type { Log } from "@/lib/platform/log";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
+/** Of rows that are gone nobody says that their faults have ended. */
+const FAULTS_MAX = 1_000;
+
 /** Faults that were logged and have not ended, so that a round which runs every second logs each of them once. */
 const faults = new WeakMap<Log, Set<string>>();
 
@@ -25,6 +28,7 @@ export async function eachAlone<T extends { id: string }>(
       if (error instanceof DomainError && error.code === "store-unavailable") throw error;
       if (!known.has(fault)) log.error({ id: row.id, err: error }, `${what} failed, it is tried again`);
       known.add(fault);
+      if (known.size > FAULTS_MAX) known.delete(known.keys().next().value!);
     }
   }
 }

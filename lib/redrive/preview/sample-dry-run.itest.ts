@@ -162,3 +162,36 @@ test("a preview names the headers that are left out, with the number of events",
     { check: "headers", events: 2, detail: expect.stringContaining('cannot carry the header "my header"') },
   ]);
 });
+
+test("targets, owners and schemas are asked with no transaction open, in a preview and for an approval", async () => {
+  await world.source("billing", { schema: NEEDS_AMOUNT });
+  await world.park(2, () => ({ payload: payload({ amount: 1 }) }), "billing");
+  const open: string[] = [];
+  const asked = async <Answer>(what: string, answer: Answer): Promise<Answer> => {
+    const [row] = await world.db.query<{ n: number }>(
+      `select count(*)::int as n from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null and state like 'idle in%'`,
+    );
+    open.push(`${what} ${row!.n}`);
+    return answer;
+  };
+  const watched: typeof sample = {
+    checkPayloads: {
+      ...checkPayloads,
+      inForce: async (...args) => asked("schema", await checkPayloads.inForce(...args)),
+    },
+    askOwner: () => asked("owner", owner),
+    probe: () => asked("target", reachable),
+    leftOut: (row, messages) => sample.leftOut(row, messages),
+  };
+  const viewer = localViewer("jonas");
+  const { id } = await world.request({ startAt: new Date(Date.now() + 3_600_000).toISOString() });
+  await sampleFrozen({ ...world.deps, ...watched }, id, viewer);
+  await world.park(4, () => ({ payload: payload({ amount: 1 }) }), "billing");
+  await previewRedrive(
+    { ...world.deps, sample: watched },
+    { select: { filter: {} }, mode: "deliver", lane: "main" },
+    viewer,
+  );
+  expect([...new Set(open)].sort()).toEqual(["owner 0", "schema 0", "target 0"]);
+});

@@ -39,7 +39,7 @@ import { readTargets, type TargetRow } from "@/lib/sources/targets/targets.read"
 const SAMPLE_MAX = 50;
 /** Maximum bytes of payloads in memory; an event whose payload would exceed it is left out of the sample. */
 const SAMPLE_BYTES_MAX = 8 * 1024 * 1024;
-const SAMPLE_TIMEOUT_MS = 1_500;
+const READ_ONLY = { statementTimeoutMs: 1_500, readOnly: true };
 /** Refused events that the preview shows. */
 const SAMPLES_MAX = 5;
 /** Different warnings that the preview shows. */
@@ -83,10 +83,8 @@ export async function sampleDryRun(
   selected: SelectedForRedrive,
   planned: readonly PlannedItem[] | null,
 ): Promise<Sampled> {
-  return deps.db.transaction((tx) => examine(deps, tx, request, { selected, planned }), {
-    statementTimeoutMs: SAMPLE_TIMEOUT_MS,
-    readOnly: true,
-  });
+  const facts = await deps.db.transaction((tx) => readFacts(tx, request, { selected, planned }), READ_ONLY);
+  return examine(deps, request, facts);
 }
 
 /**
@@ -100,12 +98,12 @@ export async function sampleFrozen(deps: SampleDeps, id: string, viewer: Viewer)
   const target = await redriveTarget(deps.db, viewer, redrive.target);
   const selection = scopeSelection(viewer, "redrive", { redrive: id, outcome: ["open"] });
   const selected = { selection, asOfMs, cutoff: cutoffOf(selection, asOfMs), despite };
-  const read = async (tx: Queryable) => {
+  const facts = await deps.db.transaction(async (tx) => {
     const frozen = await readCandidates(tx, { ...selected, after: null, limit: FREEZE_INLINE_MAX });
     const planned = frozen.map((candidate) => ({ candidate, refusal: null, detail: null }));
-    return (await examine(deps, tx, { lane, earlier, target }, { selected, planned })).out;
-  };
-  return deps.db.transaction(read, { statementTimeoutMs: SAMPLE_TIMEOUT_MS, readOnly: true });
+    return readFacts(tx, { lane, earlier, target }, { selected, planned });
+  }, READ_ONLY);
+  return (await examine(deps, { lane, earlier, target }, facts)).out;
 }
 
 /** An event of the sample. `refusalIfTargetsReady`: its refusal if every target took sends now. */
@@ -116,12 +114,26 @@ type Examined = {
   refusalIfTargetsReady: Refusal | null;
 };
 
-async function examine(
-  deps: SampleDeps,
+/** What the store says. Targets, owners and the sandbox of the schemas are asked after its transaction: they may take seconds. */
+type Facts = {
+  /** With their bodies. One without a body was removed after it was selected. */
+  held: { event: Event; body: EventBody }[];
+  targets: TargetRow[];
+  openBreakers: Awaited<ReturnType<typeof readOpenBreakers>>;
+  targetOf: (event: Event) => TargetRow | null;
+  order: Awaited<ReturnType<typeof readPlannedOrderFacts>>;
+  skipped: ReadonlySet<string>;
+  bytesMax: number;
+  despite: SelectedForRedrive["despite"];
+  /** Every event that may go is among them. */
+  whole: boolean;
+};
+
+async function readFacts(
   tx: Queryable,
   { lane, earlier = "hold", target }: SampleRequest,
   { selected, planned }: { selected: SelectedForRedrive; planned: readonly PlannedItem[] | null },
-): Promise<Sampled> {
+): Promise<Facts> {
   const plan = planned ?? (await planSome(tx, selected, earlier));
   const passing = plan.flatMap(({ candidate, refusal }) =>
     refusal === null ? [{ ...candidate, version: versionOf(candidate) }] : [],
@@ -131,16 +143,33 @@ async function examine(
   const ofSource = new Map(own.map((row) => [row.sourceId, row]));
   const sources = [...new Set(events.map(({ sourceId }) => sourceId))];
   const wanted = target === null ? sources.flatMap((id) => ofSource.get(id) ?? []) : events.length > 0 ? [target] : [];
-  const targets = await targetStates(deps, tx, wanted);
-  const targetOf = ({ sourceId }: Event) => target ?? ofSource.get(sourceId) ?? null;
-  const { despite } = selected;
-  const examined = await examineEach(deps, tx, { events, targetOf, targets, lane, despite });
-  const skipped = await skippedAmong(
-    tx,
-    examined.map(({ event }) => event.id),
-  );
+  const bodies = await readBodies(tx, events);
+  const held = events.flatMap((event) => {
+    const body = bodies.get(event.id);
+    return body ? [{ event, body }] : [];
+  });
+  const { payloadBytesMax } = await readSettings(tx);
+  return {
+    held,
+    targets: wanted,
+    openBreakers: await readOpenBreakers(tx, wanted, selected.asOfMs),
+    targetOf: ({ sourceId }) => target ?? ofSource.get(sourceId) ?? null,
+    order: await readPlannedOrderFacts(tx, events),
+    skipped: await skippedAmong(
+      tx,
+      held.map(({ event }) => event.id),
+    ),
+    bytesMax: payloadBytesMax,
+    despite: selected.despite,
+    whole: planned !== null && held.length === passing.length,
+  };
+}
+
+async function examine(deps: SampleDeps, { lane, earlier = "hold" }: SampleRequest, facts: Facts): Promise<Sampled> {
+  const targets = await targetStates(deps, facts);
+  const examined = await examineEach(deps, { ...facts, states: targets, lane });
+  const { skipped, whole } = facts;
   const ends = endsOf(examined, skipped, earlier, ({ refusal }) => refusal);
-  const whole = planned !== null && examined.length === passing.length;
   return {
     out: { ...summary(examined, ends), whole, targets: targets.map(({ out }) => out) },
     refusals: whole
@@ -201,39 +230,24 @@ async function firstOfEach(tx: Queryable, passing: readonly Event[]): Promise<Ev
 
 async function examineEach(
   deps: SampleDeps,
-  tx: Queryable,
-  set: {
-    events: readonly Event[];
-    targetOf: (event: Event) => TargetRow | null;
-    targets: readonly TargetState[];
-    lane: string;
-    despite: SelectedForRedrive["despite"];
-  },
+  { held, targetOf, order, bytesMax, despite, states, lane }: Facts & { states: readonly TargetState[]; lane: string },
 ): Promise<Examined[]> {
-  const bodies = await readBodies(tx, set.events);
-  const order = await readPlannedOrderFacts(tx, set.events);
-  const { payloadBytesMax: bytesMax } = await readSettings(tx);
-  // An event without a body was removed after it was selected.
-  const withBodies = set.events.flatMap((event) => {
-    const body = bodies.get(event.id);
-    return body ? [{ event, body }] : [];
-  });
   const checked = await deps.checkPayloads.inForce(
-    tx,
-    withBodies.map(({ event: { sourceId }, body }) => ({ ...body, sourceId })),
+    deps.db,
+    held.map(({ event: { sourceId }, body }) => ({ ...body, sourceId })),
   );
-  const checks = new Map(withBodies.map(({ event }, index) => [event.id, checked[index]!]));
-  const owners = await askOwners(deps, withBodies, set.targetOf);
-  const leftOut = await headersLeftOut(deps, withBodies, set.targetOf);
-  return withBodies.map(({ event, body }) => {
-    const facts = set.targets.find(({ row }) => row.id === set.targetOf(event)?.id)?.facts;
+  const checks = new Map(held.map(({ event }, index) => [event.id, checked[index]!]));
+  const owners = await askOwners(deps, held, targetOf);
+  const leftOut = await headersLeftOut(deps, held, targetOf);
+  return held.map(({ event, body }) => {
+    const facts = states.find(({ row }) => row.id === targetOf(event)?.id)?.facts;
     const verdictAt = (target: DryRunFacts["target"]) =>
       dryRun({
         payload: { bytes: body.payload.byteLength, bytesMax, ...checks.get(event.id)! },
         target,
         version: event.version,
         leftOut: leftOut.get(event.id) ?? [],
-        despite: set.despite,
+        despite,
         ...order.get(event.id)!,
       });
     const owner = owners.get(event.id);
@@ -241,7 +255,7 @@ async function examineEach(
       const verdict = verdictAt(target);
       return verdict.kind === "refuse" ? verdict.refusal : (owner?.refusal ?? null);
     };
-    const target = facts ?? { fault: `its source has no target on the ${set.lane} lane` };
+    const target = facts ?? { fault: `its source has no target on the ${lane} lane` };
     return {
       event,
       findings: [...verdictAt(target).findings, ...(owner ? [owner.finding] : [])],
@@ -374,11 +388,13 @@ type Event = Omit<Candidate, "version"> & { version: bigint | null };
 
 type TargetState = { row: TargetRow; facts: DryRunFacts["target"]; out: SampleTarget };
 
-async function targetStates(deps: SampleDeps, tx: Queryable, targets: readonly TargetRow[]): Promise<TargetState[]> {
-  const open = await readOpenBreakers(tx, targets, deps.clock.wallMs());
+async function targetStates(
+  deps: SampleDeps,
+  { targets, openBreakers }: Pick<Facts, "targets" | "openBreakers">,
+): Promise<TargetState[]> {
   return Promise.all(
     targets.map(async (row, index): Promise<TargetState> => {
-      const breaker = open.find(({ target }) => target === row.name);
+      const breaker = openBreakers.find(({ target }) => target === row.name);
       const probed = index < TARGETS_MAX ? await deps.probe(row) : null;
       const facts = {
         name: row.name,

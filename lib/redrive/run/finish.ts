@@ -2,7 +2,7 @@ import { appendAudit } from "@/lib/guard/audit/audit.write";
 import type { AuditEntry } from "@/lib/guard/audit/audit-entry.pure";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { aggregateResults } from "@/lib/order/aggregate-result.pure";
-import { blacklistAggregate } from "@/lib/order/blacklist-aggregate.write";
+import { blacklistAggregates } from "@/lib/order/blacklist-aggregate.write";
 import { isRowFault, type Tx } from "@/lib/platform/database/db";
 import { retrying } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/deps";
@@ -325,7 +325,6 @@ async function settleOrder(
   const failed = await settleAggregates(tx, redriveId, aggregateResults(ends));
   if (failed.length === 0) return;
   const { aggregateFailureLimit: limit } = await readSettings(tx);
-  for (const aggregate of failed.filter(({ failures }) => failures >= limit)) {
-    await blacklistAggregate(tx, aggregate, { redriveId, limit, nowMs });
-  }
+  const failing = failed.filter(({ failures }) => failures >= limit).map((aggregate) => ({ ...aggregate, redriveId }));
+  await blacklistAggregates(tx, failing, { limit, nowMs });
 }

@@ -3,8 +3,8 @@ import { readBulkOperation } from "@/lib/events/bulk/bulk-operations.read";
 import { type BulkOptions, insertBulkOperation } from "@/lib/events/bulk/bulk-operations.write";
 import { ringOrLog } from "@/lib/events/bulk/change-events";
 import type { BulkAnswer } from "@/lib/events/events.shapes";
-import { cutoffOf } from "@/lib/events/selection/candidates.read";
-import { selectEvents } from "@/lib/events/selection/select-events";
+import { type CandidatePage, cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
+import { assertEnded, selectEvents } from "@/lib/events/selection/select-events";
 import { askForMend } from "@/lib/guard/approvals/approval";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
@@ -20,7 +20,7 @@ import {
 import { may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { setOperationTells } from "@/lib/observe/channels/operation-tells.write";
 import type { Tx } from "@/lib/platform/database/db";
-import { answerOnce, type IdempotentRequest } from "@/lib/platform/database/idempotent-request.write";
+import { answerOnce, firstAnswer, type IdempotentRequest } from "@/lib/platform/database/idempotent-request.write";
 import { inTransaction } from "@/lib/platform/database/retrying";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
@@ -28,22 +28,19 @@ import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { examineMend, type Mending, type MendingDeps } from "@/lib/repair/mends/examine-mend";
 import { MASKED } from "@/lib/repair/mends/mending.pure";
 import { freezeMend, nameSources } from "@/lib/repair/mends/mends.write";
-import { readFrozen } from "@/lib/repair/mends/work-mend";
 import { compileRecipe } from "@/lib/repair/recipes/apply-recipe";
 import type { MendRequest, UndoMendRequest } from "@/lib/repair/recipes/recipes.shapes";
 import { maskedRefusal } from "@/lib/repair/revisions/revision.pure";
 
 /** Events of one mend: they are frozen in the transaction of the request. */
 const MEND_EVENTS_MAX = 500_000;
-/** For so long a request looks for an event that would change. Freezing, and the first events, take a second. */
+/** For so long a request looks for an event that would change, before its transaction: recipes run in another process. */
 const LOOK_MS_MAX = 20_000;
 /** Events of the first look, and of one. A recipe may take a quarter of a second for a payload of 700 kB. */
 const LOOK_FIRST = 4;
 const LOOK_CHUNK = 1_000;
-/** A look takes about as long, at the pace of those before: meanwhile the transaction asks nothing. */
+/** A look takes about as long, at the pace of those before. */
 const LOOK_MS = 1_000;
-/** A look may take several times as long as those before it. */
-const IDLE_MS_MAX = 30_000;
 /** One statement: 500,000 events are frozen by one, in some seconds. */
 const FREEZE_MS_MAX = 60_000;
 
@@ -66,6 +63,18 @@ export async function requestMend(
   const mend = compileRecipe(deps, recipe, payloadBytesMax);
   const asOfMs = deps.clock.wallMs();
   const page = { selection, asOfMs, cutoff: cutoffOf(selection, asOfMs) };
+  const answered = () => firstAnswer<BulkAnswer>(deps.db, idempotency, asOfMs);
+  const known = await answered();
+  if (known !== null) return known;
+  if ("operation" in selection) await assertEnded(deps.db, selection.operation);
+  try {
+    await assertChanges(deps, page, { mend, masks, mayReveal }, { breaking, viewer });
+  } catch (error) {
+    // The first request with this key may have ended meanwhile, and its mend have changed all events.
+    const late = await answered();
+    if (late !== null) return late;
+    throw error;
+  }
   return begin(deps, idempotency, asOfMs, async (tx) => {
     const first = await selectEvents(tx, page, 1);
     const id = uuidv7(asOfMs);
@@ -87,7 +96,6 @@ export async function requestMend(
     }
     await tx.run("update bulk_operations set expected = $2 where id = $1", [id, frozen + first.missing]);
     if (!("filter" in selection) && selection.sources === undefined) await nameSources(tx, id);
-    await assertChanges(deps, tx, { mend, masks, mayReveal }, { id, breaking, viewer });
     if (tell.length > 0) await setOperationTells(tx, id, tell, { viewer, atMs: asOfMs });
     await askForMend(tx, { id, options, reason, createdBy: viewer.name }, frozen, asOfMs);
     return { id, state: BULK_BEGINS, changed: 0, refused: missingOf(first.missing), ids: null, underWay: 0 };
@@ -182,26 +190,29 @@ function shownSelection(selection: ScopedSelection): object {
   return "ids" in selection ? { ids: selection.ids.length } : selection;
 }
 
-/** Looks at the frozen events until one would change. Throws `would-change-nothing` when none does, `forbidden` when all are masked. */
+/**
+ * Looks at the selected events until one would change. Throws `would-change-nothing` when none does, `forbidden` when all are
+ * masked. Of no event it says nothing: the freeze does.
+ */
 async function assertChanges(
   deps: MendingDeps,
-  tx: Tx,
+  selected: Omit<CandidatePage, "after" | "limit">,
   mending: Mending,
-  { id, breaking, viewer }: { id: string; breaking: boolean; viewer: Viewer },
+  { breaking, viewer }: { breaking: boolean; viewer: Viewer },
 ): Promise<void> {
-  await tx.run(`set local idle_in_transaction_session_timeout = ${IDLE_MS_MAX}`);
   const started = deps.clock.nowMs();
   const found: Record<string, number> = {};
   let looked = 0;
   for (let after: string | null = null, passedMs = 0; passedMs < LOOK_MS_MAX; ) {
     const atThisPace = looked === 0 ? LOOK_FIRST : Math.ceil((looked / Math.max(passedMs, 1)) * LOOK_MS);
-    const page = await readFrozen(tx, { operationId: id, after, limit: Math.min(atThisPace, LOOK_CHUNK) });
+    const page = await readCandidates(deps.db, { ...selected, after, limit: Math.min(atThisPace, LOOK_CHUNK) });
+    if (page.length === 0 && looked === 0) return;
     if (page.length === 0) {
       if (Object.keys(found).join() === MASKED) throw maskedRefusal(viewer, "All selected events have");
       const reasons = Object.entries(found).map(([reason, count]) => `${reason}: ${count}`);
       throw wouldChangeNothing("The recipe would change none of the selected events", reasons.join(", "));
     }
-    for await (const part of examineMend(deps, tx, mending, page)) {
+    for await (const part of examineMend(deps, deps.db, mending, page)) {
       for (const { outcome, reason } of part) {
         if (outcome === "changed" || (outcome === "breaks-schema" && breaking)) return;
         const why = reason ?? outcome;

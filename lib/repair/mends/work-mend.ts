@@ -33,7 +33,7 @@ type Page = { operationId: string; after: string | null; limit: number };
 type Frozen = MendCandidate & { stale: string | null };
 
 /** A page of a mend's frozen events, with the revision that was current then. */
-export async function readFrozen(db: Queryable, page: Page): Promise<Frozen[]> {
+async function readFrozen(db: Queryable, page: Page): Promise<Frozen[]> {
   const items = await readMendItems(db, page);
   if (items.length === 0) return [];
   // The selection was already restricted to the sources of the viewer.

@@ -259,6 +259,24 @@ describe("a mend", () => {
     expect([...now.values()]).toContain("edited");
   });
 
+  test("looks for an event that would change before its transaction, which may take long", async () => {
+    await parkMany(2);
+    const open: number[] = [];
+    const { checkPayloads } = world.deps;
+    const inForce: typeof checkPayloads.inForce = async (...asked) => {
+      const [row] = await world.db.query<{ n: number }>(
+        `select count(*)::int as n from pg_stat_activity
+          where datname = current_database() and pid <> pg_backend_pid() and state like 'idle in transaction%'`,
+      );
+      open.push(row!.n);
+      return checkPayloads.inForce(...asked);
+    };
+    const deps = { ...world.deps, checkPayloads: { ...checkPayloads, inForce } };
+    const mend = { select: { filter: {} }, recipe: RENAME, reason: "renamed", breaking: false, idempotency: null };
+    await requestMend(deps, mend, ada);
+    expect(open).toEqual([0]);
+  });
+
   test("is refused as a whole when it changes nothing, fails for all or breaks the schema of all", async () => {
     await world.source("strict", { schema: { type: "object", required: ["custId"] } });
     await parkMany(2);

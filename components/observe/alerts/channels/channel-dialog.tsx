@@ -43,7 +43,7 @@ export function ChannelDialog({ channel, onClose }: { channel: ChannelOut | null
         if (channel === null) await add.mutateAsync({ ...made.request, ...why });
         else {
           const { name: _, ...rest } = made.request;
-          await change.mutateAsync({ ...rest, ...why });
+          await change.mutateAsync({ ...rest, changedAt: channel.updatedAt, ...why });
         }
         return {
           title: channel === null ? `Added ${made.request.name}: send a test message` : `Changed ${channel.name}`,

@@ -20,7 +20,7 @@ export const PATCH = handle({
   params,
   body: channelChangeSchema,
   answer: channelSchema,
-  problems: ["invalid-config"],
+  problems: ["invalid-config", "stale-settings"],
   run: async ({ deps, viewer, params: { name }, body }) => {
     await changeChannel({ ...deps, limits: deps.env }, { name, change: body }, viewer);
     return readChannel(deps.db, viewer, name);

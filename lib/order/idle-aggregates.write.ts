@@ -1,0 +1,51 @@
+import type { Db, Tx } from "@/lib/platform/database/db";
+
+/** Aggregates of one statement. */
+const PAGE = 5_000;
+/** A failure that long ago is no part of a run any more. */
+const FAILED_DAYS = 400;
+
+/**
+ * SQL: the aggregate `a` stands as it would without a row. A lease is given back by an end a day ago, so one that ended two days ago was
+ * given back or lost a day ago: no claim that has read it can still be under way.
+ */
+const IDLE = `a.blacklist_id is null and (a.lease_until is null or a.lease_until < now() - interval '2 days')
+  and case when a.failed_at is null then a.consecutive_failures = 0 else a.failed_at < now() - interval '${FAILED_DAYS} days' end`;
+
+/** Where the next look begins; null = at the first aggregate. */
+export type AggregateCursor = { aggregateId: string; sourceId: string; aggregateType: string } | null;
+
+/**
+ * Removes the rows of idle aggregates among the next ones. Each claim of an aggregate makes a row, and most aggregates are never heard of
+ * again. The rows are locked in the order in which claims lock them.
+ */
+export async function removeIdleAggregates(db: Db, after: AggregateCursor): Promise<AggregateCursor> {
+  return db.transaction(async (tx) => {
+    // Each row is found by its key: of a small table the planner would read the whole instead.
+    await tx.run("set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off");
+    return removeAmongNext(tx, after);
+  });
+}
+
+async function removeAmongNext(tx: Tx, after: AggregateCursor): Promise<AggregateCursor> {
+  const [last] = await tx.query<NonNullable<AggregateCursor>>(
+    `with page as materialized (
+       select a.aggregate_id, a.source_id, a.aggregate_type from aggregates a
+        where (a.aggregate_id, a.source_id, a.aggregate_type) > ($1::text, $2::uuid, $3::text)
+        order by a.aggregate_id, a.source_id, a.aggregate_type limit ${PAGE}
+     ), idle as materialized (
+       select a.aggregate_id, a.source_id, a.aggregate_type
+         from page p join aggregates a using (aggregate_id, source_id, aggregate_type)
+        where ${IDLE}
+        order by a.aggregate_id, a.source_id, a.aggregate_type for update of a
+     ), removed as (
+       delete from aggregates a using idle i
+        where a.aggregate_id = i.aggregate_id and a.source_id = i.source_id and a.aggregate_type = i.aggregate_type
+     )
+     select aggregate_id as "aggregateId", source_id as "sourceId", aggregate_type as "aggregateType" from page
+      order by aggregate_id desc, source_id desc, aggregate_type desc limit 1`,
+    [after?.aggregateId ?? "", after?.sourceId ?? "00000000-0000-0000-0000-000000000000", after?.aggregateType ?? ""],
+    { name: "idle-aggregates" },
+  );
+  return last ?? null;
+}
