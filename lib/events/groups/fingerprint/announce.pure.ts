@@ -50,6 +50,10 @@ const PREDICATE =
 /** `User not found: `, `customer does not exist: ` */
 const NOT_THERE = /([A-Za-z]+) (?:(?:was |is |were |are )?not found|does(?: not|n't) exist|already exists)\W{0,3}$/;
 
+/** A condition or an assignment of SQL: `WHERE name = '...'`. */
+const SQL = /(?:WHERE|AND|OR|SET|ON|HAVING|,)\s{1,4}[\w.`"[\]]{1,60}\s{0,2}(?:[=<>]|!=|<>|[<>]=|I?LIKE)\s{0,2}$/i;
+export const isComparedInSql = (out: string) => SQL.test(out.slice(-80));
+
 /** Whether the words before a quoted word announce a value and not the name of a thing. */
 export function announcesValue(before: string): boolean {
   const last = lastWord(before);
@@ -205,6 +209,8 @@ const DESCRIBES =
   /(?:desc|description|message|msg|reason|error|errors|detail|details|cause|err|title|exception|says?|said|text|reported|because|failed|response|body|panicked at)["']?[\s:=(]{1,4}$/i;
 const SPEAKS_OF_ERROR =
   /(?:^|[^A-Za-z])(?:not|no|fail\w*|errors?|invalid|denied|declined|refused|time(?:d )?out|missing|expired?|exceed\w*|unknown|cannot|can't|could|unable|unavailable|closed|required|must|unexpected|exists?|forbidden|unauthori[sz]ed|rejected|insufficient|already|too|unsupported|aborted|reset|broken|duplicate|illegal|lost|gone|dead|full|busy|stopped|interrupted|cancell?ed|disconnected|unreachable|terminated|killed|truncated|malformed|unrecogni[sz]ed|undefined|incorrect|wrong|empty|mismatch\w*|blocked|locked|disabled|unhandled|limit|quota|does|too many|violat\w*|conflict|deadlock|overflow|corrupt\w*)(?![A-Za-z])/i;
+export const speaksOfError = (text: string) => SPEAKS_OF_ERROR.test(text);
+
 /** The signature of a method. */
 const SIGNATURE = /^(?:public|private|protected|internal|static|final|abstract|async|void|function|def|fn|func|fun) /;
 const TYPE_NAME = /^(?:class |interface |type |struct )?[\w.$]+(?:<[\w.$<>, ?]+>|\[\])?$/;

@@ -1,3 +1,5 @@
+import { speaksOfError } from "./announce.pure";
+
 /**
  * JSON in a message, also cut off, of Python, Ruby, JavaScript or the `toString` of a class, read by its members: a body that
  * says which error it is (`code`, `error`, `message`) is reduced to what it says, any other one is data.
@@ -86,6 +88,7 @@ const plainKey = (key: string) => key.replace(/[-_ :@.]/g, "").toLowerCase();
 class MemberReader {
   readonly #text: string;
   #at: number;
+  readonly #whole: boolean;
   readonly #fold: (text: string) => string;
   #key = "";
   readonly #keys: string[] = [];
@@ -94,6 +97,7 @@ class MemberReader {
   constructor(text: string, at: number, fold: (text: string) => string) {
     this.#text = text;
     this.#at = at;
+    this.#whole = at === 0;
     this.#fold = fold;
   }
 
@@ -172,14 +176,22 @@ class MemberReader {
     this.#record(text);
   }
 
+  /** What is wrong with a field: below `errors`, or in a list of a message that is a structure as a whole: `{"email": ["..."]}`. */
+  #isOfField(value: string): boolean {
+    if (this.#keys.some((parent) => OF_FIELDS.has(plainKey(parent)))) return true;
+    return this.#whole && this.#keys.length > 1 && speaksOfError(value);
+  }
+
   #record(value: string) {
     if (value === "" || this.#telling.length >= SAID_MAX) return;
     const key = plainKey(this.#key);
-    const ofField = this.#keys.some((parent) => OF_FIELDS.has(plainKey(parent))) && /\s/.test(value);
+    const ofField = /\s/.test(value) && this.#isOfField(value);
     const alone = TELLING.has(key) || ofField;
     if (!alone && !BESIDE.has(key)) return;
     const bare = value.replaceAll("\\", "");
     const kept = NUMBER_SAYS.test(key) && /^-?[0-9A-Z.]{1,8}$/.test(bare);
-    this.#telling.push({ key: this.#key, value: kept ? bare : this.#fold(bare), alone });
+    const parent = ofField ? this.#keys.at(-1)! : "";
+    const name = parent === "" || parent === this.#key ? this.#key : `${parent}.${this.#key}`;
+    this.#telling.push({ key: name, value: kept ? bare : this.#fold(bare), alone });
   }
 }

@@ -94,7 +94,7 @@ class MessageReader {
     const code = text.charCodeAt(this.#at);
     const kind = code < 128 ? CLASS[code]! : code === 0xa0 || code === 0x3000 ? SPACE : QUOTE;
     if (kind === SPACE) {
-      if (!this.#out.endsWith(" ")) this.#out += " ";
+      if (this.#at === 0 || CLASS[text.charCodeAt(this.#at - 1)] !== SPACE) this.#out += " ";
       this.#at++;
     } else if (kind === TOKEN) this.#token();
     else if (kind === JOINER) this.#joiner(code);
@@ -194,7 +194,7 @@ class MessageReader {
       return;
     }
     this.#secretEnd = special === "secret" ? end : 0;
-    if (this.#out.endsWith("ame=") && this.#phraseOfMember(from)) return;
+    if (text.charCodeAt(from - 1) === 61 && this.#out.endsWith("ame=") && this.#phraseOfMember(from)) return;
     if (this.#mayBeAnnounced(from, end)) {
       const announced = announcedToken(this.#out, chunk, plain, text.slice(end, end + 20));
       if (announced !== null) {

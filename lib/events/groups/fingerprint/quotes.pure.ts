@@ -1,4 +1,12 @@
-import { announcesCode, announcesSecret, announcesValue, isPassage, namesThing, saysOfValue } from "./announce.pure";
+import {
+  announcesCode,
+  announcesSecret,
+  announcesValue,
+  isComparedInSql,
+  isPassage,
+  namesThing,
+  saysOfValue,
+} from "./announce.pure";
 
 /** Quoted text in a message. */
 
@@ -58,7 +66,7 @@ export function foldQuoted(
   if (PATH.test(inner) || FILE.test(inner)) return fold(inner.replace(/[^\x21-\x7e]+/g, "_"));
   if (/\s/.test(inner)) return whole || isPassage(inner, before) ? fold(inner) : "<text>";
   if (namesThing(before, inner, after)) return inner;
-  if (announcesValue(before) || saysOfValue(after)) return "<text>";
+  if (announcesValue(before) || saysOfValue(after) || isComparedInSql(out)) return "<text>";
   if (inner.length > 80 || /[^\x20-\x7e]/.test(inner) || SIGN.test(inner)) return "<text>";
   const folded = fold(inner);
   return /^(?:<[a-z]+>)$/.test(folded) ? "<text>" : folded;
