@@ -6,8 +6,13 @@ import { regroupEvents } from "@/lib/events/groups/aliases/regroup-events";
 import { type GroupMerged, type GroupMergeRequest, unknownGroup } from "@/lib/events/groups/groups.shapes";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+<<<<<<< ours
 import type { Queryable } from "@/lib/platform/database/db";
 import { inTransaction } from "@/lib/platform/database/retrying";
+=======
+import type { Queryable, Tx } from "@/lib/platform/database/db";
+import { retrying } from "@/lib/platform/database/retrying";
+>>>>>>> theirs
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { invalidFields } from "@/lib/platform/plain/problem.pure";
 
@@ -24,7 +29,11 @@ export async function mergeGroup(
   { fingerprint, request: { into, reason } }: { fingerprint: string; request: GroupMergeRequest },
   viewer: Viewer,
 ): Promise<GroupMerged> {
+<<<<<<< ours
   const merged = await inTransaction(db, async (tx) => {
+=======
+  const merge = async (tx: Tx): Promise<GroupMerged> => {
+>>>>>>> theirs
     await advanceAliases(tx);
     const [from, target] = await readGroupsMeant(tx, [fingerprint, into]);
     const [group, other] = [await changeable(tx, viewer, from!), await changeable(tx, viewer, target!)];
@@ -46,7 +55,8 @@ export async function mergeGroup(
       ...{ before: null, after: { into: target }, count: 1, atMs: clock.wallMs() },
     });
     return { fingerprint: from!, into: target! };
-  });
+  };
+  const merged = await retrying(() => db.transaction(merge), { pause: db.pause });
   // Best effort: the merge is committed, and the worker moves what is left.
   await moveGroups(db, { only: [merged.fingerprint] }).catch(() => 0);
   return merged;
@@ -63,7 +73,11 @@ export async function splitGroup(
   fingerprint: string,
   viewer: Viewer,
 ): Promise<void> {
+<<<<<<< ours
   const from = await inTransaction(db, async (tx) => {
+=======
+  const split = async (tx: Tx): Promise<string> => {
+>>>>>>> theirs
     await advanceAliases(tx);
     const [alias] = await tx.query<{ target: string; pattern: string }>(
       `select target, pattern from group_aliases
@@ -79,16 +93,19 @@ export async function splitGroup(
       fingerprint,
       target,
     ]);
-    await tx.run("update dlq_groups set grouping_version = $2, examined = null where fingerprint = $1", [
-      target,
-      EXAMINED_AGAIN,
-    ]);
+    // What is still to be moved there is examined where it is.
+    await tx.run(
+      `update dlq_groups set grouping_version = ${EXAMINED_AGAIN}, examined = null
+        where fingerprint = any(${groupsMeant("array[$1::text]", { unmoved: true })})`,
+      [target],
+    );
     await appendAudit(tx, {
       ...{ actor: viewer.name, action: "group.split", subjectKind: "group", subjectId: fingerprint, reason: null },
       ...{ before: { into: target }, after: null, count: 1, atMs: clock.wallMs() },
     });
     return target;
-  });
+  };
+  const from = await retrying(() => db.transaction(split), { pause: db.pause });
   // Best effort: the split is committed, and the worker moves what is left.
   await regroupEvents({ db, log }, { only: [from] }).catch(() => 0);
 }

@@ -1,3 +1,4 @@
+import { EXAMINED_AGAIN } from "@/lib/events/groups/aliases/aliases.sql";
 import { type EventMove, moveEvents } from "@/lib/events/groups/aliases/move-events.write";
 import { type Moving, moveHistory } from "@/lib/events/groups/aliases/move-history.write";
 import { holdsRollups } from "@/lib/observe/rollups/fold-rollups.write";
@@ -44,16 +45,18 @@ async function moveSome(tx: Tx, only: readonly string[] | undefined): Promise<{ 
 /**
  * Aliases of which something may be stored, those that have waited longest first; they go to the end of the queue. One is settled
  * when the transactions that were open as it was first looked at have ended: a later one has read it. This is asked before the
- * events of the group are looked for.
+ * events of the group are looked for. Not those that a split
+ * examines: some of their events belong elsewhere. Locked, so that a split that has just returned one is seen.
  */
 function dueAliases(tx: Tx, only: readonly string[] | undefined): Promise<Moving[]> {
   return tx.query<Moving>(
     `with open as materialized (select ${OPEN_TRANSACTIONS} as ids),
      due as materialized (
-       select fingerprint, coalesce(awaits, open.ids) as awaits from group_aliases cross join open
+       select fingerprint, coalesce(awaits, open.ids) as awaits from group_aliases a cross join open
         where moved_at is null and target <> fingerprint and family is null
           and ${only ? "fingerprint = any($1)" : "due_at <= now() and $1::text[] is null"}
-        order by due_at, fingerprint limit ${GROUPS_MAX})
+          and not exists (select from dlq_groups g where g.fingerprint = a.fingerprint and g.grouping_version = ${EXAMINED_AGAIN})
+        order by due_at, fingerprint limit ${GROUPS_MAX} for update of a)
      update group_aliases a set due_at = now(), awaits = due.awaits
        from due cross join open where a.fingerprint = due.fingerprint
      returning a.fingerprint, a.target, a.reason, not due.awaits && open.ids as settled`,

@@ -134,9 +134,11 @@ async function examineSome(tx: Tx, names: readonly string[]): Promise<Turn | nul
   // What they decide stays as it is meanwhile.
   await lockAliases(tx);
   const groups = await readOldGroups(tx, names);
-  // Nothing can be computed of a group without events: it keeps its name. Where another group stands for one, its events came back
-  // from an archive: they are moved there.
-  const passed = groups.filter(({ events, target }) => events === 0 || target !== null);
+  // Nothing can be computed of a group without events: it keeps its name. Where another group stands for one of earlier rules, its events
+  // came back from an archive: they are moved there.
+  const passed = groups.filter(
+    ({ events, target, version }) => events === 0 || (target !== null && version !== EXAMINED_AGAIN),
+  );
   await moveAgain(
     tx,
     passed.map(({ fingerprint }) => fingerprint),
