@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 import { violations } from "./support/axe.ts";
-import { expect, openBeside, openMore, pick, test } from "./support/parkade.ts";
+import { chooseMore, expect, openBeside, openMore, pick, test } from "./support/parkade.ts";
 
 test.use({ contextOptions: { reducedMotion: "reduce" } });
 
@@ -96,8 +96,9 @@ test("nor on what opens over a page", async ({ page, parkade }) => {
   await pick(page, "y-1");
   await look("a selection");
   const selection = page.getByRole("region", { name: "Selection" });
-  for (const name of ["Redrive…", "Verify", "Ignore…", "Cooldown…", "Blacklist…"]) {
-    await selection.getByRole("button", { name }).click();
+  for (const name of ["Redrive…", "Verify", "Ignore…", "Cooldown", "Blacklist"]) {
+    if (name === "Cooldown" || name === "Blacklist") await chooseMore(selection, name);
+    else await selection.getByRole("button", { name }).click();
     const dialog = page.getByRole("dialog");
     await expect(dialog).toBeVisible();
     await expect(dialog.getByRole("status", { name: "Counting" })).toHaveCount(0);

@@ -1,4 +1,4 @@
-import { because, expect, openBeside, pickLoaded, test, toast } from "./support/parkade.ts";
+import { because, chooseMore, expect, openBeside, pickLoaded, test, toast } from "./support/parkade.ts";
 
 test("a blacklist keeps an aggregate back until it is lifted", async ({ page, parkade, downstream }) => {
   const source = await parkade.source("blacklist");
@@ -9,7 +9,7 @@ test("a blacklist keeps an aggregate back until it is lifted", async ({ page, pa
     { eventId: "k-3", aggregateId: `${aggregate}-other` },
   ]);
   await page.goto(`${source.href}&aggregateId=${aggregate}`);
-  await (await pickLoaded(page)).getByRole("button", { name: "Blacklist…" }).click();
+  await chooseMore(await pickLoaded(page), "Blacklist");
   // The dialog proposes the scope that the selected events share.
   const dialog = page.getByRole("dialog", { name: "Blacklist" });
   await expect(dialog.getByRole("textbox", { name: "aggregate" })).toHaveValue(aggregate);

@@ -255,6 +255,15 @@ export async function search(page: Page, text: string): Promise<void> {
   await box.press("Enter");
 }
 
+/** Chooses an action of the selection that its bar keeps behind More. */
+export async function chooseMore(selection: Locator, name: string): Promise<void> {
+  await selection.getByRole("button", { name: "More actions on the selection" }).click();
+  await selection
+    .page()
+    .getByRole("menuitem", { name: new RegExp(`^${name}…`) })
+    .click();
+}
+
 /** Opens the folded fields of the dialog of a redrive. */
 export async function openMore(dialog: Locator): Promise<void> {
   await dialog.getByRole("button", { name: "More", exact: true }).click();

@@ -5,9 +5,16 @@ import { MenuButton } from "@/components/ui/popup-button";
 import { exportHref } from "@/lib/events/events.browser";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 
+const UNMASKED = {
+  title: "Export all matching events unmasked",
+  description:
+    "The file has each event as it was parked, with what is masked on the screen. The audit keeps who exported which events, and why.",
+  verb: "Export unmasked",
+};
+
 /** Downloads all matching events, not only the loaded ones. */
 export function ExportMenu({ filter }: { filter: EventFilter }) {
-  const { start, dialog } = useRevealReason((reason) => download(exportHref(filter, "ndjson", reason)));
+  const { start, dialog } = useRevealReason((reason) => download(exportHref(filter, "ndjson", reason)), UNMASKED);
   return (
     <>
       {dialog}

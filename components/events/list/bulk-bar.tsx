@@ -2,6 +2,7 @@
 
 import { ActionButton } from "@/components/ui/action-button";
 import { countText } from "@/components/ui/count-text";
+import { MenuButton } from "@/components/ui/popup-button";
 import type { EventCounts, ListedEvent } from "@/lib/events/events.shapes";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
@@ -91,30 +92,36 @@ export function BulkBar({
           Release…
         </ActionButton>
       ) : null}
-      <ActionButton
-        needs="confirm"
+      <MenuButton
+        name="More actions on the selection"
+        label={
+          <>
+            More <span aria-hidden>▾</span>
+          </>
+        }
+        side="top"
         size="sm"
-        onClick={() => setAction("confirm")}
-        data-tip="Mark them as processed by their consumers; nothing is sent"
-      >
-        Confirm…
-      </ActionButton>
-      <ActionButton needs="control" size="sm" onClick={() => setAction("cooldown")}>
-        Cooldown…
-      </ActionButton>
-      <ActionButton needs="control" size="sm" onClick={() => setAction("blacklist")}>
-        Blacklist…
-      </ActionButton>
-      <ActionButton
-        needs="remove"
-        size="sm"
-        variant="danger"
-        refusal={noneSettled}
-        onClick={() => setAction("remove")}
-        data-tip="Move those that are IGNORED or CONFIRMED into the archive"
-      >
-        Remove…
-      </ActionButton>
+        entries={[
+          {
+            id: "confirm",
+            needs: "confirm",
+            label: "Confirm…",
+            hint: "processed elsewhere, nothing is sent",
+            onSelect: () => setAction("confirm"),
+          },
+          { id: "cooldown", needs: "control", label: "Cooldown…", onSelect: () => setAction("cooldown") },
+          { id: "blacklist", needs: "control", label: "Blacklist…", onSelect: () => setAction("blacklist") },
+          {
+            id: "remove",
+            needs: "remove",
+            label: "Remove…",
+            danger: true,
+            disabled: noneSettled !== null,
+            hint: noneSettled ?? "into the archive",
+            onSelect: () => setAction("remove"),
+          },
+        ]}
+      />
     </SelectionBar>
   );
 }

@@ -13,11 +13,21 @@ import type { RevealedEvent } from "@/lib/guard/masking/reveal.shapes";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { plural } from "@/lib/platform/plain/format.pure";
 
+const ONE_EVENT = {
+  title: "Show what is masked",
+  description:
+    "The audit keeps who looked, at which event, and why. The reason is used again in this tab for 15 minutes.",
+  verb: "Reveal",
+};
+
 /**
  * Does something that shows what is masked, with a reason: one that this tab was given in the last quarter of an hour, else a dialog
- * asks for it.
+ * asks for it. `many`: the words of the dialog for a set of events, which always asks.
  */
-export function useRevealReason(work: (reason: string) => Promise<void> | void): {
+export function useRevealReason(
+  work: (reason: string) => Promise<void> | void,
+  many?: typeof ONE_EVENT,
+): {
   start: () => void;
   busy: boolean;
   dialog: ReactNode;
@@ -25,7 +35,7 @@ export function useRevealReason(work: (reason: string) => Promise<void> | void):
   const [asking, setAsking] = useState(false);
   const [busy, setBusy] = useState(false);
   const start = () => {
-    const reason = rememberedReason();
+    const reason = many ? null : rememberedReason();
     if (reason === null) return setAsking(true);
     setBusy(true);
     Promise.resolve(work(reason))
@@ -35,13 +45,11 @@ export function useRevealReason(work: (reason: string) => Promise<void> | void):
   const dialog = asking ? (
     <ReasonDialog
       needs="reveal"
-      title="Show what is masked"
-      description="The audit keeps who looked, at which event, and why. The reason is used again in this tab for 15 minutes."
-      verb="Reveal"
+      {...(many ?? ONE_EVENT)}
       onClose={() => setAsking(false)}
       onSubmit={async (reason) => {
         await work(reason);
-        rememberReason(reason);
+        if (!many) rememberReason(reason);
       }}
     />
   ) : null;

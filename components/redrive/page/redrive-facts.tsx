@@ -11,6 +11,7 @@ import { Panel } from "@/components/ui/panel";
 import { ShortId } from "@/components/ui/short-id";
 import { TimeAbsolute, TimeAgo } from "@/components/ui/time-ago";
 import { useRefusal } from "@/lib/guard/viewer/me.browser";
+import { useLiftable } from "@/lib/order/controls/controls.browser";
 import { formatDuration, plural } from "@/lib/platform/plain/format.pure";
 import { useChangeRedrive } from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
@@ -92,18 +93,25 @@ export function RedriveFacts({ redrive, className }: { redrive: RedriveOut; clas
         <Fact name="confirmed">{redrive.despite.map((reason) => refusalShort(reason)).join(", ")}</Fact>
       ) : null}
       <Fact name="target">{redrive.target ?? `each source's own target on the ${redrive.lane} lane`}</Fact>
-      {redrive.failed > 0 || redrive.bounced > 0 ? (
-        <Fact name="blacklists">
-          <Link href={`/controls?redrive=${redrive.id}`} className="touch text-accent underline">
-            lift blacklists caused by this redrive…
-          </Link>
-        </Fact>
-      ) : null}
+      {redrive.failed > 0 || redrive.bounced > 0 ? <Blacklists id={redrive.id} /> : null}
       <Fact name="canary">{canary ? `${canary.steps.join(", ")}, then all` : "none"}</Fact>
       <Fact name="tells">
         <RedriveTells redrive={redrive} />
       </Fact>
     </WorkFacts>
+  );
+}
+
+/** Whoever may not lift them does not see them here. */
+function Blacklists({ id }: { id: string }) {
+  const controls = useLiftable({ redrive: id }).data?.controls ?? 0;
+  if (controls === 0) return null;
+  return (
+    <Fact name="blacklists">
+      <Link href={`/controls?redrive=${id}`} className="touch text-accent underline">
+        lift {plural(controls, "blacklist")} caused by this redrive…
+      </Link>
+    </Fact>
   );
 }
 
@@ -123,9 +131,11 @@ function RedriveTells({ redrive: { id, tell, state } }: { redrive: RedriveOut })
   );
 }
 
+const BOUNDS = new Set(["from", "to", "failedFrom", "failedTo"]);
+
 /** A fixed bound of the window in the shown zone; a relative bound (`-24h`) unchanged. */
 function isMoment(term: { name: string; values: string[] }): boolean {
-  return (term.name === "from" || term.name === "to") && !Number.isNaN(Date.parse(term.values[0] ?? ""));
+  return BOUNDS.has(term.name) && !Number.isNaN(Date.parse(term.values[0] ?? ""));
 }
 
 export function Fact({ name, children }: { name: string; children: ReactNode }) {

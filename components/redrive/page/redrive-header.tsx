@@ -2,21 +2,27 @@
 
 import { Ban, Pause, Play } from "lucide-react";
 import Link from "next/link";
+import { useState } from "react";
 import { placeWords, redriveTitle } from "@/components/redrive/redrive-title";
 import { StallLine } from "@/components/redrive/stall-line";
 import { StateOfRedrive } from "@/components/redrive/state-of-redrive";
 import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
+import { lazily } from "@/components/ui/lazily";
 import { showToast } from "@/components/ui/toast";
 import { underWayWords } from "@/components/ui/under-way-words";
+import { formatNumber } from "@/lib/platform/plain/format.pure";
 import { useChangeRedrive } from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
-import { nextRedriveState } from "@/lib/redrive/states/redrive-state.pure";
+import { isFinal, nextRedriveState } from "@/lib/redrive/states/redrive-state.pure";
 import { isBraked } from "./redrive-braked";
+
+const RedriveDialog = lazily(() => import("@/components/redrive/dialog/redrive-dialog"), "RedriveDialog");
 
 export function RedriveHeader({ redrive, onCancel }: { redrive: RedriveOut; onCancel: () => void }) {
   const change = useChangeRedrive(redrive.id);
+  const [again, setAgain] = useState(false);
   const pauseOrResume = (action: "pause" | "resume") =>
     change.mutate(
       { action },
@@ -67,6 +73,11 @@ export function RedriveHeader({ redrive, onCancel }: { redrive: RedriveOut; onCa
               {may("pause") ? "Pause" : "Resume"}
             </ActionButton>
           ) : null}
+          {isFinal(redrive.state) && redrive.mode === "deliver" && redrive.cancelled > 0 ? (
+            <ActionButton needs="redrive" onClick={() => setAgain(true)}>
+              Redrive the {formatNumber(redrive.cancelled)} left…
+            </ActionButton>
+          ) : null}
           {may("cancel") ? (
             <Button needs="redrive" variant="danger" onClick={onCancel}>
               <Ban size={13} aria-hidden /> Cancel…
@@ -74,6 +85,13 @@ export function RedriveHeader({ redrive, onCancel }: { redrive: RedriveOut; onCa
           ) : null}
         </div>
       </header>
+      {again ? (
+        <RedriveDialog
+          selection={{ redrive: redrive.id, outcome: ["cancelled"] }}
+          total={redrive.cancelled}
+          onClose={() => setAgain(false)}
+        />
+      ) : null}
       {redrive.stalled && !isBraked(redrive) && redrive.stalled.code !== "approval" ? (
         <p className="mx-3 mb-3 rounded-md border border-l-2 border-warning bg-surface px-3 py-2 wrap-anywhere">
           <StallLine stalled={redrive.stalled} />

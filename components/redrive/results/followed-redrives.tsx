@@ -13,12 +13,15 @@ import { Shape, type ShapeName } from "@/components/ui/shape";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { keys } from "@/lib/platform/browser/keys.browser";
 import { notify, useNotices } from "@/lib/platform/browser/notices.browser";
+import { useVisible } from "@/lib/platform/browser/visible.browser";
 import { followedRedrives, readRedrive } from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 import { isFinal } from "@/lib/redrive/states/redrive-state.pure";
 import { groupWords, isUndone, type Result, resultOf } from "./result-words";
 
 const POLL_MS = 2_000;
+/** How long the result of a redrive without failures stays. */
+const ENDED_MS = 30_000;
 /** More are one line, which opens. */
 const APART_MAX = 2;
 
@@ -30,7 +33,7 @@ const LOOKS: Record<Result["tone"], { shape: ShapeName; colour: string }> = {
 };
 
 /**
- * The redrives that were started in this browser, below every page until each is dismissed: they take room of their own, so that they
+ * The redrives that were started in this browser, below every page until each is dismissed or has ended without failures: they take room of their own, so that they
  * cover no toast with Undo and no bar of a phone. A redrive in its hold is shown by the bar with Undo, and one whose page is open by its page.
  */
 export function FollowedRedrives() {
@@ -44,6 +47,7 @@ export function FollowedRedrives() {
   const shown = redrives.filter((redrive) => !isHeldNow(redrive) && pathname !== `/redrives/${redrive.id}`);
   if (shown.length === 0) return null;
   const grouped = shown.length > APART_MAX;
+  const running = shown.some(({ state }) => !isFinal(state));
   return (
     <section aria-label="Results" className="border-t border-line-strong bg-raised">
       {/* Progress is not read aloud; an end and a standstill are. */}
@@ -58,7 +62,7 @@ export function FollowedRedrives() {
           <Button size="sm" variant="ghost" aria-expanded={open} onClick={() => setOpen(!open)}>
             {groupWords(shown.map(resultOf))}
           </Button>
-          <NotifyChoice notices={notices} />
+          {running ? <NotifyChoice notices={notices} /> : null}
           <IconButton
             size="sm"
             label="Dismiss all results"
@@ -72,7 +76,7 @@ export function FollowedRedrives() {
         <ul className="max-h-40 overflow-y-auto">
           {shown.map((redrive, index) => (
             <Row key={redrive.id} redrive={redrive}>
-              {index === 0 && !grouped ? <NotifyChoice notices={notices} /> : null}
+              {index === 0 && !grouped && running ? <NotifyChoice notices={notices} /> : null}
             </Row>
           ))}
         </ul>
@@ -162,6 +166,17 @@ function useForget(redrives: RedriveOut[], pathname: string): void {
   useEffect(() => {
     if (seen !== "") followedRedrives.unfollow(seen.split(","));
   }, [seen]);
+  // Nothing to decide: what went well leaves by itself, once somebody could read it.
+  const visible = useVisible();
+  const well = redrives
+    .filter((redrive) => resultOf(redrive).tone === "ended")
+    .map(({ id }) => id)
+    .join(",");
+  useEffect(() => {
+    if (well === "" || !visible) return;
+    const timer = setTimeout(() => followedRedrives.unfollow(well.split(",")), ENDED_MS);
+    return () => clearTimeout(timer);
+  }, [well, visible]);
 }
 
 function isHeldNow({ state, mode, holdLeftMs, holdUntil, waitsFor }: RedriveOut): boolean {

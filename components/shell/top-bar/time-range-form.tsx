@@ -20,7 +20,9 @@ export function TimeRangeForm(props: { value: Window; openLabel: string; onChang
   const bounds = { from: boundOf(from, zone), to: boundOf(to, zone) };
   const reversed = isReversed(bounds.from, bounds.to);
   const wrong = bounds.from === null || bounds.to === null;
-  const presets = [{ from: undefined, label: openLabel }, ...WINDOW_PRESETS];
+  // A page whose open window is one of the named ones has it once.
+  const named = WINDOW_PRESETS.filter(({ label }) => label !== openLabel);
+  const presets = [{ from: undefined, label: openLabel }, ...named];
   return (
     <div className="flex flex-col gap-4 sm:flex-row">
       <ul className="flex flex-col">

@@ -114,13 +114,13 @@ export function stallOf(facts: StallFacts): Stall | null {
   if (wait) return waitStall(wait);
   if (facts.state !== "RUNNING" || facts.open === 0) return null;
   // Known before the last 30 s are over: a person who looks at an outage must see it.
-  const away = facts.holdUntilMs === null ? stoppedByAway(facts) : null;
-  if (away) return away;
+  const closed = facts.holdUntilMs === null ? (stoppedByAway(facts) ?? stoppedByTarget(facts)) : null;
+  if (closed) return closed;
   if (facts.decidedRecently > 0) return null;
   if (facts.holdUntilMs !== null) {
     return { ...stall("hold", "Held so that it can be undone; then it is sent."), untilMs: facts.holdUntilMs };
   }
-  return stoppedByTarget(facts) ?? stoppedByItems(facts) ?? stoppedBySend(facts);
+  return stoppedByItems(facts) ?? stoppedBySend(facts);
 }
 
 /** What a person who resumes it will see. */

@@ -1,6 +1,7 @@
 "use client";
 
 import { useEffect, useRef, useState } from "react";
+import { refusalSummary } from "@/components/redrive/refusal-words";
 import { ActionButton } from "@/components/ui/action-button";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
@@ -33,6 +34,11 @@ export function RedriveNow(props: {
         needs="redrive"
         variant="primary"
         disabled={pending === 0}
+        refusal={
+          eligible === 0 && pending > 0
+            ? `None of them can go now: ${refusalSummary(preview.data?.refused ?? {})}`
+            : null
+        }
         onPointerEnter={() => setNear(true)}
         onFocus={() => setNear(true)}
         data-tip={
@@ -42,7 +48,10 @@ export function RedriveNow(props: {
         }
         onClick={() => onClick(eligible ?? pending)}
       >
-        Redrive {some ? `${formatNumber(eligible)} of ${formatNumber(pending)}` : formatNumber(pending)}
+        {/* No number before it is counted: how many are PENDING is not how many go. */}
+        Redrive
+        {eligible === null ? "" : ` ${formatNumber(eligible)}`}
+        {some ? ` of ${formatNumber(pending)}` : ""}
       </ActionButton>
     </span>
   );
