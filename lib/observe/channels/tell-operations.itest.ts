@@ -105,6 +105,15 @@ describe("a channel that asked to be told of a redrive", () => {
     expect(await tell()).toBe(1);
   });
 
+  test("is told of a standstill whose begin lies in the future: the clock was set back since", async () => {
+    await channel("ops");
+    await world.park(1, () => ({ eventId: "e-1" }));
+    await request({ tell: ["ops"] });
+    await tell();
+    await world.db.run("update operation_tells set still_since = now() + interval '1 hour'");
+    expect([await tell(), await tell()]).toEqual([1, 0]);
+  });
+
   test("may be named later, and is not told when it is taken back", async () => {
     await channel("ops");
     await channel("chat");

@@ -58,13 +58,12 @@ export type StoredStatus = Pick<
  * unlimited.
  */
 export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredStatus> {
-  const [archive, stops, intakeStops, approvals, alerts, alertFault] = await Promise.all([
+  const [archive, stops, intakeStops, approvals, alerts] = await Promise.all([
     readArchiveFault(db),
     listStops(db, viewer),
     readIntakeStops(db),
     countApprovals(db, viewer),
     countAlerts(db, viewer),
-    readAlertFault(db),
   ]);
   const [row] = await db.query<StatusRow>(
     `with sent as (
@@ -107,6 +106,8 @@ export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredS
     [sourceScope(viewer), "open" satisfies "open" | "closed", "failing" satisfies ConsumerWord],
     { name: "status" },
   );
+  // After the others: the strip is polled by every open page, and takes no further connection for it.
+  const alertFault = await readAlertFault(db);
   const status = row!;
   return {
     lanes: [

@@ -12,9 +12,5 @@ export const isWithin = (at: string, interval: string): string =>
 export const isOver = (at: string, interval: string): string =>
   `(${at} <= now() - ${interval} or ${at} > now() + interval '${AHEAD_S} s')`;
 
-/** SQL: a lease of at most `interval` ends at `until`, and holds. One that ends later was written by another clock. */
-export const isHeld = (until: string, interval: string): string =>
-  `(${until} >= now() and ${until} <= now() + ${interval} + interval '${AHEAD_S} s')`;
-
 /** SQL: an interval of that many milliseconds. */
 export const ms = (param: string): string => `make_interval(secs => ${param}::float8 / 1000)`;
