@@ -6,13 +6,8 @@ import { regroupEvents } from "@/lib/events/groups/aliases/regroup-events";
 import { type GroupMerged, type GroupMergeRequest, unknownGroup } from "@/lib/events/groups/groups.shapes";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-<<<<<<< ours
 import type { Queryable } from "@/lib/platform/database/db";
 import { inTransaction } from "@/lib/platform/database/retrying";
-=======
-import type { Queryable, Tx } from "@/lib/platform/database/db";
-import { retrying } from "@/lib/platform/database/retrying";
->>>>>>> theirs
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { invalidFields } from "@/lib/platform/plain/problem.pure";
 
@@ -29,11 +24,7 @@ export async function mergeGroup(
   { fingerprint, request: { into, reason } }: { fingerprint: string; request: GroupMergeRequest },
   viewer: Viewer,
 ): Promise<GroupMerged> {
-<<<<<<< ours
   const merged = await inTransaction(db, async (tx) => {
-=======
-  const merge = async (tx: Tx): Promise<GroupMerged> => {
->>>>>>> theirs
     await advanceAliases(tx);
     const [from, target] = await readGroupsMeant(tx, [fingerprint, into]);
     const [group, other] = [await changeable(tx, viewer, from!), await changeable(tx, viewer, target!)];
@@ -55,8 +46,7 @@ export async function mergeGroup(
       ...{ before: null, after: { into: target }, count: 1, atMs: clock.wallMs() },
     });
     return { fingerprint: from!, into: target! };
-  };
-  const merged = await retrying(() => db.transaction(merge), { pause: db.pause });
+  });
   // Best effort: the merge is committed, and the worker moves what is left.
   await moveGroups(db, { only: [merged.fingerprint] }).catch(() => 0);
   return merged;
@@ -73,11 +63,7 @@ export async function splitGroup(
   fingerprint: string,
   viewer: Viewer,
 ): Promise<void> {
-<<<<<<< ours
   const from = await inTransaction(db, async (tx) => {
-=======
-  const split = async (tx: Tx): Promise<string> => {
->>>>>>> theirs
     await advanceAliases(tx);
     const [alias] = await tx.query<{ target: string; pattern: string }>(
       `select target, pattern from group_aliases
@@ -104,8 +90,7 @@ export async function splitGroup(
       ...{ before: { into: target }, after: null, count: 1, atMs: clock.wallMs() },
     });
     return target;
-  };
-  const from = await retrying(() => db.transaction(split), { pause: db.pause });
+  });
   // Best effort: the split is committed, and the worker moves what is left.
   await regroupEvents({ db, log }, { only: [from] }).catch(() => 0);
 }
