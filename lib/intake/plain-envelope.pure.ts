@@ -45,7 +45,10 @@ const ERROR_MAX: ReadonlyMap<string, number> = new Map([
 
 function isError(error: unknown): boolean {
   if (!isObject(error)) return false;
-  for (const name in error) if (!isTextOrAbsent(error[name], ERROR_MAX.get(name) ?? -1)) return false;
+  for (const name in error) {
+    const max = ERROR_MAX.get(name);
+    if (max === undefined || !isTextOrAbsent(error[name], max)) return false;
+  }
   return true;
 }
 
