@@ -98,6 +98,7 @@ describe("an event of our JSON", () => {
     ["broken base64", event({ payload: undefined, payloadBase64: "A*==" }), "invalid-request", "payloadBase64"],
     ["an unknown name", event({ agregateId: "x" }), "invalid-request", "agregateId"],
     ["a NUL in a text", event({ aggregateId: "a\0b" }), "invalid-request", "aggregateId"],
+    ["an unknown part of an error", event({ error: { code: null } }), "invalid-request", "error.code"],
     ["a NUL in the error", event({ error: { message: "a\0b" } }), "invalid-request", "error.message"],
     ["half a surrogate pair", event({ eventType: "\ud800" }), "invalid-request", "eventType"],
     ["a NUL in a header", event({ headers: [["a", "b\0"]] }), "invalid-request", "headers[0][1]"],
