@@ -23,7 +23,8 @@ export function LinkPage() {
   const [secret, setSecret] = useState<string | null>(null);
   useEffect(() => {
     const given = window.location.hash.slice(1);
-    setSecret(given);
+    // React runs an effect twice in development, and the second run finds the address without it.
+    setSecret((known) => known || given);
     // Out of the address, the history and whatever is told of them.
     if (given !== "") window.history.replaceState(null, "", window.location.pathname);
   }, []);

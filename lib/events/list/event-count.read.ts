@@ -3,7 +3,6 @@ import type { CountOut, EventCounts, EventOut } from "@/lib/events/events.shapes
 import type { EventFilter, FilterStatus } from "@/lib/events/filter/event-filter.shapes";
 import { type CompileOptions, compileFilter, paramsFrom, splitStatuses } from "@/lib/events/filter/event-filter.sql";
 import { isDecidedByKinds, kindConditions } from "@/lib/events/list/event-kinds.read";
-import { EVENT_COLUMNS } from "@/lib/events/list/event-rows.read";
 import { inGroups, narrow, narrowParts, readSearch } from "@/lib/events/list/event-search.read";
 import { readScopedFilter } from "@/lib/guard/viewer/scope.read";
 import type { ScopedFilter } from "@/lib/guard/viewer/scope.shapes";
@@ -175,6 +174,11 @@ async function countRefined(db: Db, filter: ScopedFilter, nowMs: number): Promis
   return Object.fromEntries(wanted.map((status, index) => [status, counts[index]]));
 }
 
+type HeldFacts = Pick<
+  EventOut,
+  "id" | "source" | "status" | "eventId" | "aggregateType" | "aggregateId" | "version" | "errorCode" | "cooldownUntil"
+>;
+
 /** Matches whose order is looked at; where there are more, HELD is a lower bound. */
 const HELD_LOOKED_AT_MAX = 2_000;
 
@@ -186,9 +190,10 @@ async function countHeld(db: Db, filter: ScopedFilter, nowMs: number): Promise<{
   return inTime(db, async (tx) => {
     const part = { ...filter, status: asked };
     const compiled = await narrow(tx, part, compileFilter(part, nowMs), 1);
-    // The columns are read for these rows alone, see `page` in event-scan.ts.
-    const found = await tx.query<EventOut>(
-      `select ${EVENT_COLUMNS}
+    // The columns are read for these rows alone, see `page` in event-scan.ts; none of them lies in the facts, whose errors are long.
+    const found = await tx.query<HeldFacts>(
+      `select e.id, s.name as source, e.status, e.event_id as "eventId", e.aggregate_type as "aggregateType",
+              e.aggregate_id as "aggregateId", e.version, e.error_code as "errorCode", e.cooldown_until as "cooldownUntil"
          from unnest(array(select e.id from dlq_event_rows e where ${compiled.where} limit ${HELD_LOOKED_AT_MAX + 1})) p (id)
          join dlq_event_rows e on e.id = p.id join sources s on s.id = e.source_id`,
       compiled.values,

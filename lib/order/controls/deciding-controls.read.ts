@@ -7,13 +7,15 @@ import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 
 type ControlRow = Control & { reason: string; createdBy: string };
 
+type Facts = Pick<EventOut, "id" | "source" | "status" | "eventId" | "aggregateType" | "aggregateId" | "errorCode">;
+
 /**
  * The control that decides whether each event of a page may be sent now; null = none. Controls apply to PENDING events
  * only. Costs two index reads for a page, however many controls there are. Reasons are masked for everybody, like the texts of a list.
  */
 export async function readDecidingControls(
   db: Queryable,
-  events: readonly EventOut[],
+  events: readonly Facts[],
   nowMs: number,
 ): Promise<Map<string, AppliedControl>> {
   const pending = events.filter((event) => event.status === "PENDING");
@@ -31,7 +33,7 @@ export async function readDecidingControls(
   return found;
 }
 
-async function readImposed(db: Queryable, events: readonly EventOut[]): Promise<ControlRow[]> {
+async function readImposed(db: Queryable, events: readonly Facts[]): Promise<ControlRow[]> {
   const named = new Map<string, [scope: string, value: string]>();
   const name = (scope: string, value: string | null) => {
     if (value !== null) named.set(`${scope} ${value}`, [scope, value]);
@@ -58,7 +60,7 @@ const aggregateKey = (event: Pick<EventOut, "source" | "aggregateType" | "aggreg
   JSON.stringify([event.source, event.aggregateType ?? "", event.aggregateId]);
 
 /** The blacklists that Parkade imposed on the aggregates of these events, in the form of controls. */
-async function readAutomatic(db: Queryable, events: readonly EventOut[]): Promise<Map<string, ControlRow>> {
+async function readAutomatic(db: Queryable, events: readonly Facts[]): Promise<Map<string, ControlRow>> {
   const ids = [...new Set(events.flatMap((event) => event.aggregateId ?? []))];
   if (ids.length === 0) return new Map();
   const rows = await db.query<{ id: string; source: string; aggregateType: string; value: string; reason: string }>(

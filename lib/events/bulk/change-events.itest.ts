@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
+
+const world = worldOfEachTest({ invariants: false });
+const ADA = localViewer("ada");
+
+test("what a run found in flight that the store then refused is left to the worker alone", async () => {
+  await world.park(1);
+  const ids = await world.idsOf();
+  const { id: redriveId } = await world.request();
+  await world.db.run(
+    `insert into redrive_attempts (id, redrive_id, attempt, fence, target, idempotency_key, opened_at)
+     values ($1, $2, 1, 1, 'orders', 'k', now())`,
+    [ids[0], redriveId],
+  );
+  await world.db.run("update redrive_items set fence = 1, claimed_until = now() + interval '1 minute'");
+  // The answer of a run that changes the events itself names no operation.
+  await world.db.run(
+    `alter table idempotency_keys add constraint refuses check (response::jsonb #>> '{answer,id}' is not null or response is null)`,
+  );
+  const idempotency = { actor: "ada", key: "k", fingerprint: "f" };
+  const answer = await ignoreEvents(world.deps, { select: { ids }, reason: "known", idempotency }, ADA);
+  // It would wait for the send, and count it as under way beside the operation.
+  expect(answer).toMatchObject({ state: "RUNNING", underWay: 0 });
+});
