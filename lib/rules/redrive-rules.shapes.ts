@@ -4,7 +4,6 @@ import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import {
   countOut,
   described,
-  has,
   idOut,
   named,
   nullableText,
@@ -47,12 +46,7 @@ const ruleFilter = eventFilterSchema.check(
 );
 
 z.globalRegistry.add(ruleFilter, {
-  ...z.globalRegistry.get(eventFilterSchema),
-  id: "RedriveRuleFilter",
-  not: has("status"),
-  anyOf: Object.keys(ruleFilter.def.out.shape)
-    .filter((name) => !NOT_NAMING.includes(name))
-    .map(has),
+  description: `Names events by something other than ${NOT_NAMING.join(", ")}, and has no status`,
 });
 
 const limits = z.strictObject({

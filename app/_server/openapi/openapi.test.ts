@@ -122,6 +122,47 @@ describe("what generators of clients read", () => {
     ]);
   });
 
+  test("makes a component of each object in a union, and tells them apart by their kind", () => {
+    const { schemas } = api.components as unknown as { schemas: Record<string, Json> };
+    const unions = [...objectsIn(schemas)].flatMap(({ object }) =>
+      [object.anyOf, object.oneOf].filter((members) => members !== undefined).map((members) => ({ object, members })),
+    );
+    expect(unions.length).toBeGreaterThan(80);
+    for (const { object, members } of unions) {
+      expect((members as Json[]).filter((member) => "properties" in member)).toEqual([]);
+      // Beside members of its own, generators take the union for further ones.
+      expect(object).not.toHaveProperty("properties");
+    }
+    const kinds = unions.flatMap(({ object }) =>
+      Object.entries((object.discriminator as { mapping?: Json })?.mapping ?? {}).map(([kind, $ref]) => ({
+        field: (object.discriminator as Json).propertyName as string,
+        kind,
+        schema: schemas[($ref as string).split("/").at(-1)!]!,
+      })),
+    );
+    expect(kinds.length).toBeGreaterThan(40);
+    for (const { field, kind, schema } of kinds) {
+      expect((schema.properties as Record<string, Json>)[field]).toMatchObject({ const: kind });
+      expect(schema.required).toContain(field);
+    }
+  });
+
+  test("gives no member's class the name of a component", () => {
+    const { schemas } = api.components as unknown as { schemas: Record<string, { properties?: Record<string, Json> }> };
+    const taken = Object.entries(schemas).flatMap(([name, { properties = {} }]) =>
+      Object.entries(properties).flatMap(([field, part]) => {
+        const own = name + field.charAt(0).toUpperCase() + field.slice(1);
+        return "properties" in part && own in schemas && part.title === undefined ? [own] : [];
+      }),
+    );
+    expect(taken).toEqual([]);
+  });
+
+  test("has one type beside null, and a union where there are several", () => {
+    for (const { object } of objectsIn(api))
+      if (Array.isArray(object.type)) expect(object.type.filter((type) => type !== "null")).toHaveLength(1);
+  });
+
   test("has no boolean schemas, and each list says what is in it", () => {
     for (const { object } of objectsIn(api)) {
       const schemas = [object.items, object.not, object.propertyNames, ...Object.values(object.properties ?? {})];

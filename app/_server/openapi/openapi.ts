@@ -6,13 +6,14 @@ import { problemsOf, takesKey } from "@/app/_server/operation";
 import { PROBLEMS } from "@/app/_server/problem";
 import { problemSchema } from "@/lib/platform/api/problem.shapes";
 import type { ProblemCode } from "@/lib/platform/plain/problem.pure";
-import { forGenerators } from "./openapi-form";
+import { nameMembers } from "./named-members";
+import { FORM_COMPONENTS, forGenerators } from "./openapi-form";
 
 /** The API as OpenAPI 3.1, made of the operations and schemas that the handlers run by. */
 
 type Json = Record<string, unknown>;
 /** Of `components`: what operations share. */
-type Parts = { schemas: Json; responses: Json };
+type Parts = { schemas: Record<string, Json>; responses: Json };
 type RouteModule = Partial<Record<"GET" | "POST" | "PATCH" | "PUT" | "DELETE", Described>>;
 export type Routes = Readonly<Record<string, () => Promise<RouteModule>>>;
 
@@ -85,7 +86,7 @@ const KEY_PARAMETER = {
 };
 
 export async function openapiDocument(routes: Routes): Promise<Json> {
-  const parts: Parts = { schemas: {}, responses: {} };
+  const parts: Parts = { schemas: { ...FORM_COMPONENTS }, responses: {} };
   const paths: Record<string, Json> = {};
   for (const [path, load] of Object.entries(routes)) {
     const methods = Object.entries(await load()).flatMap(([method, handler]) =>
@@ -93,6 +94,7 @@ export async function openapiDocument(routes: Routes): Promise<Json> {
     );
     paths[path] = Object.fromEntries(methods);
   }
+  nameMembers(parts.schemas, paths);
   return {
     openapi: "3.1.0",
     info: { title: "Parkade", version: "1", description: DESCRIPTION, license: { name: "MIT", identifier: "MIT" } },
@@ -220,10 +222,11 @@ function schemaObject(schema: z.core.$ZodType, parts: Parts): Json {
   return json;
 }
 
-/** A list that also takes one value alone, see `valuesOf` in the filter's contract: zod shows the list alone. */
+/** A list that also takes one value alone, see `valuesOf` in the filter's contract: zod shows the list alone. So it stays for lists of named words, of which C# and Go clients do not compile in a union. */
 function oneOrList(schema: z.core.$ZodTypes, json: Json): void {
   const { def } = schema._zod;
   if (def.type !== "pipe" || def.in._zod.def.type !== "transform" || json.type !== "array") return;
+  if (Array.isArray((json.items as Json).enum)) return;
   const list = { ...json };
   for (const name of Object.keys(json)) delete json[name];
   json.anyOf = [list.items, list];

@@ -10,7 +10,7 @@ import {
 } from "@/lib/events/filter/filter-params.shapes";
 import { wordsOf } from "@/lib/events/filter/search-words.pure";
 import { ADMISSION_MARKS } from "@/lib/intake/admission/admission.pure";
-import { described } from "@/lib/platform/api/schemas.shapes";
+import { described, named } from "@/lib/platform/api/schemas.shapes";
 import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
 import { SUMMARY_BYTES_MAX } from "@/lib/platform/plain/storable.pure";
 
@@ -162,6 +162,7 @@ export const eventFilterSchema = z.pipe(
   }),
   boundedFilter,
 );
+named("EventFilter", eventFilterSchema, { source: ["orders"], errorCode: ["TIMEOUT"], from: "-24h" });
 
 /** Paths of own properties called `__proto__`, in the filter itself and in its tags. */
 function prototypeNames(input: unknown): string[][] {

@@ -29,6 +29,7 @@ export const selectionSchema = z.union([
     result: z.optional(z.string()),
   }),
 ]);
+named("Selection", selectionSchema, { filter: { source: ["orders"], errorCode: ["TIMEOUT"] } });
 export type Selection = z.infer<typeof selectionSchema>;
 
 /** The reason for a change: kept in the audit for ever. */

@@ -245,7 +245,11 @@ export const meSchema = named(
     name: nullableText,
     means: z.nullable(z.enum(["local", "session", "token"])),
     account: z.nullable(idOut),
-    actions: z.union([z.literal("all"), z.array(z.enum(ACTIONS))]),
+    // As texts in the document: C# and Go clients of a list of words in a union do not compile.
+    actions: z.union([
+      z.literal("all"),
+      z.array(z.enum(ACTIONS).register(z.globalRegistry, { type: "string", enum: undefined })),
+    ]),
     /** Names. */
     sources: z.union([z.literal("all"), z.array(z.string())]),
     secondFactorNeeded: described(

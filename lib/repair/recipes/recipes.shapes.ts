@@ -56,7 +56,10 @@ function holdsRounded(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.values(value).some(holdsRounded);
 }
 
-const anyValue = z.optional(z.unknown().check(exact));
+/** By its types: of a member `equals` of no type, generators make a method that Java has already. */
+const anyValue = z.optional(z.unknown().check(exact)).register(z.globalRegistry, {
+  anyOf: JSON_TYPES.map((type) => (type === "array" ? { type, items: {} } : { type })),
+});
 
 const conditionSchema = named(
   "RecipeCondition",
