@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   leftOutWords,
+  listedOutcome,
   outcomeWords,
   type ProgressCounts,
   percentWords,
@@ -121,7 +122,10 @@ describe("the bar of a redrive", () => {
     expect(progressSentence({ ...partial, delivered: 1 })).toBe(
       "1 of 227 decided: 1 not known yet, 226 open; 1,192 left out: 1,186 held, 6 refused.",
     );
+    expect(leftOutWords(counts({ refused: 2 }))).toBe("2 left out: refused");
     expect(leftOutWords(counts({}))).toBeNull();
+    expect(listedOutcome(partial)).toBe("1 of 227 sent, 1,192 left out");
+    expect(listedOutcome(counts({ mode: "verify", passed: 97, refused: 3, open: 0 }))).toBe("97 of 100 would go");
     expect(leftOutWords(counts({ mode: "verify", refused: 3 }))).toBeNull();
   });
 

@@ -74,13 +74,13 @@ export function sizeOf(counts: Pick<RedriveOut, "mode" | "total" | "refused">): 
   return counts.mode === "verify" ? counts.total : Math.max(0, counts.total - counts.refused);
 }
 
-/** `1,192 left out: 1,186 held, 6 refused`; null = none, or a dry run, which says it of each. */
+/** `1,192 left out: 1,186 held, 6 refused`, `1 left out: refused`; null = none, or a dry run, which says it of each. */
 export function leftOutWords(counts: Pick<ProgressCounts, "mode" | "refused" | "refusedByReason">): string | null {
   if (counts.mode === "verify" || counts.refused === 0) return null;
   const held = heldOf(counts);
   const refused = counts.refused - held;
-  const parts = [...(held > 0 ? [`${number(held)} held`] : []), ...(refused > 0 ? [`${number(refused)} refused`] : [])];
-  return `${number(counts.refused)} left out: ${parts.join(", ")}`;
+  const why = refused === 0 ? "held" : held === 0 ? "refused" : `${number(held)} held, ${number(refused)} refused`;
+  return `${number(counts.refused)} left out: ${why}`;
 }
 
 function heldOf({ refused, refusedByReason }: Pick<ProgressCounts, "refused" | "refusedByReason">): number {
@@ -155,6 +155,12 @@ export function outcomeWords(counts: Outcome): string {
   }
   // Of the checked events only: the others may be sendable or not.
   return `${number(counts.passed)} of ${number(decided(counts))} would go`;
+}
+
+/** The same in a list, with what is left out: `1 of 233 sent, 1,186 left out`. */
+export function listedOutcome(counts: Outcome): string {
+  const leftOut = counts.mode === "verify" || counts.refused === 0 ? "" : `, ${number(counts.refused)} left out`;
+  return outcomeWords(counts) + leftOut;
 }
 
 /** What became of the events that their target has: `390 confirmed, 12 bounced, 30 not known yet`; null = it has none. */

@@ -20,6 +20,7 @@ export function ReasonDialog({
   reason: wanted = "required",
   reasonHint,
   stops = false,
+  answersOnce = false,
   ready = () => true,
   onSubmit,
   children,
@@ -38,6 +39,8 @@ export function ReasonDialog({
   reasonHint?: string;
   /** The action stops something, so it is allowed on old data. */
   stops?: boolean;
+  /** The answer is shown once and not stored: while it is under way nothing closes the dialog, which would lose it. */
+  answersOnce?: boolean;
   /** False disables the submit button. A missing reason does not disable it: a press shows the error. */
   ready?: (reason: string) => boolean;
   /** "stay" keeps the dialog open, as when a field is wrong; such a field has `aria-invalid` after the first press. */
@@ -61,9 +64,12 @@ export function ReasonDialog({
   return (
     <Dialog
       {...dialog}
+      stays={answersOnce && busy}
       footer={
         <>
-          <Button onClick={dialog.onClose}>{keep}</Button>
+          <Button disabled={answersOnce && busy} onClick={dialog.onClose}>
+            {keep}
+          </Button>
           {verb === null ? null : (
             <Submit needs={needs} stops={stops} {...look}>
               {verb}

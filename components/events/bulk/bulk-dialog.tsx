@@ -13,7 +13,7 @@ import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import { mustType, VERBS } from "./bulk-words";
-import { answerToast } from "./say-changed";
+import { countedToast } from "./say-changed";
 
 /** A removal has a dialog of its own, with a preview. */
 type Kind = Exclude<BulkKind, Removal>;
@@ -52,7 +52,7 @@ export function BulkDialog(props: {
         const change = { kind, select, reason, ...(tell.length > 0 ? { tell } : {}) };
         const answer = await changeEvents(client, change, keyFor(change));
         onDone?.();
-        return answerToast(client, kind, answer);
+        return countedToast(client, kind, answer, { selection, cutoff: asOf });
       }}
     >
       {wanted === null ? null : (

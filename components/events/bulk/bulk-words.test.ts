@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
-import { changedText, leftAlone, mustType, operationTitle, paceWords, shareWords } from "./bulk-words";
+import { changedText, laterWords, leftAlone, mustType, operationTitle, paceWords, shareWords } from "./bulk-words";
 
 it("has a large or unknown number typed, and a small one not", () => {
   expect(mustType(1_000)).toBeNull();
@@ -33,6 +33,12 @@ it("says what was changed and what was left alone and why", () => {
     detail: "Not changed: 2 still PENDING · 1 QUEUED in a redrive",
   });
   expect(leftAlone({ "already-confirmed": 4, ignored: 1 })).toBe("4 already CONFIRMED · 1 ignored: release it first");
+});
+
+it("names what arrived after the count", () => {
+  expect(laterWords(0)).toBeNull();
+  expect(laterWords(1)).toBe("1 event arrived after the count: it is left as it is.");
+  expect(laterWords(3)).toBe("3 events arrived after the count: they are left as they are.");
 });
 
 const running = {

@@ -114,6 +114,12 @@ export function changedText(
   };
 }
 
+/** `3 events arrived after the count: they are left as they are.`; null = none did. */
+export function laterWords(events: number): string | null {
+  if (events === 0) return null;
+  return `${plural(events, "event")} arrived after the count: ${events === 1 ? "it is left as it is" : "they are left as they are"}.`;
+}
+
 type Progress = Pick<
   BulkOperationOut,
   "kind" | "state" | "changed" | "refused" | "expected" | "ratePerSecond" | "etaMs" | "approval"

@@ -2,11 +2,11 @@ import type { QueryClient } from "@tanstack/react-query";
 import { failureToast, showToast, type Toast } from "@/components/ui/toast";
 import { underWayWords } from "@/components/ui/under-way-words";
 import { BULK_EFFECT, type BulkKind, INVERSE } from "@/lib/events/bulk/bulk-operation.pure";
-import { changeEvents, followedOperations } from "@/lib/events/bulk/bulk-operations.browser";
+import { arrivedSince, changeEvents, followedOperations } from "@/lib/events/bulk/bulk-operations.browser";
 import type { BulkAnswer } from "@/lib/events/events.shapes";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { plural } from "@/lib/platform/plain/format.pure";
-import { changedText, VERBS } from "./bulk-words";
+import { changedText, laterWords, VERBS } from "./bulk-words";
 
 type Changed = Pick<BulkAnswer, "state" | "changed" | "refused" | "underWay"> & {
   /** Selects the changed events, for Undo; null = no event was changed. */
@@ -30,8 +30,21 @@ export function changedToast(client: QueryClient, kind: BulkKind, changed: Chang
   };
 }
 
+/** The toast of a change that keeps to its count, with what arrived since. */
+export async function countedToast(
+  client: QueryClient,
+  kind: BulkKind,
+  answer: BulkAnswer,
+  counted: { selection: Selection; cutoff: string | null },
+): Promise<Toast> {
+  // First: the toast of a beginning is made when it is shown, or it would replace that of the end.
+  const later = laterWords(await arrivedSince(counted.selection, counted.cutoff));
+  const toast = answerToast(client, kind, answer);
+  return later === null ? toast : { ...toast, detail: [toast.detail, later].filter(Boolean).join(" ") };
+}
+
 /** Shows the answer to a request in a toast, and that of an operation again at its end. The strip below the page shows an operation's progress. */
-export function answerToast(client: QueryClient, kind: BulkKind, answer: BulkAnswer): Toast {
+function answerToast(client: QueryClient, kind: BulkKind, answer: BulkAnswer): Toast {
   // The toast at its end has the same id and replaces this one.
   if (answer.id !== null) {
     followedOperations.follow(answer.id);

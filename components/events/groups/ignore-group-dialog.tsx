@@ -3,7 +3,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { mustType } from "@/components/events/bulk/bulk-words";
-import { answerToast } from "@/components/events/bulk/say-changed";
+import { countedToast } from "@/components/events/bulk/say-changed";
 import { idempotencyKeys } from "@/components/redrive/idempotency-keys";
 import { TextField, Tick } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
@@ -89,7 +89,10 @@ export function IgnoreGroupDialog(props: {
         const change = { kind: "ignore", select, reason } as const;
         const answer = await changeEvents(client, change, keyFor(change));
         onDone?.();
-        return answerToast(client, "ignore", answer);
+        return countedToast(client, "ignore", answer, {
+          selection: { filter: ignored },
+          cutoff: counted?.asOf ?? null,
+        });
       }}
     >
       {(pressed) => (

@@ -37,9 +37,7 @@ export function BulkBar({
   const noneOpen = holdsNone(picked, ["PENDING", "QUEUED"], events, counted)
     ? "None of them is PENDING or QUEUED: there is nothing to ignore"
     : null;
-  const noneSettled = holdsNoneSettled(picked, events, counted)
-    ? "None of them is IGNORED or CONFIRMED: only such events are removed"
-    : null;
+  const noneSettled = holdsNoneSettled(picked, events, counted) ? "none is IGNORED or CONFIRMED" : null;
   return (
     <SelectionBar
       words={all ? `All ${matching} selected` : `${formatNumber(picked.ids.size)} selected`}

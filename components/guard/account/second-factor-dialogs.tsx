@@ -70,6 +70,7 @@ function ConfirmStep(props: {
   return (
     <ReasonDialog
       needs={null}
+      answersOnce
       title="Add a second factor"
       description="Let your app read this, and type the code that it shows."
       verb="Confirm"

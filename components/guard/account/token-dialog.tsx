@@ -40,6 +40,7 @@ export function TokenDialog(props: { account: string | null; givable: Givable; o
   return (
     <ReasonDialog
       needs={null}
+      answersOnce
       title="Make a token"
       description="It may do what its account may, or less."
       verb="Make it"

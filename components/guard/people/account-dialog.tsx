@@ -58,6 +58,7 @@ export function AccountDialog(props: { account: AccountOut | null; passwords: bo
     <ReasonDialog
       needs="change-accounts"
       everySource
+      answersOnce={account === null}
       title={account === null ? "Make an account" : `What ${account.name} may do`}
       verb={account === null ? "Make it" : "Save"}
       reason="none"

@@ -41,6 +41,7 @@ export function ForgetDialog({ onClose }: { onClose: () => void }) {
     <ReasonDialog
       needs="forget"
       everySource
+      answersOnce
       title="Forget a person"
       description="Events that the key names are deleted in the store and in the archive, and what else names them is replaced, in the audit too. Nothing takes it back."
       variant="danger"

@@ -3,7 +3,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { mustType } from "@/components/events/bulk/bulk-words";
-import { answerToast } from "@/components/events/bulk/say-changed";
+import { countedToast } from "@/components/events/bulk/say-changed";
 import { NoArchive } from "@/components/keep/archive/no-archive";
 import { idempotencyKeys } from "@/components/redrive/idempotency-keys";
 import { ReadError } from "@/components/ui/error-panel";
@@ -58,7 +58,7 @@ export function RemoveDialog(props: {
         const change = { kind: "remove" as const, select: pinSelection(selection, data?.cutoff ?? null), reason };
         const answer = await changeEvents(client, change, keyFor(change));
         onDone?.();
-        return answerToast(client, "remove", answer);
+        return countedToast(client, "remove", answer, { selection, cutoff: data?.cutoff ?? null });
       }}
     >
       <ReadError read={preview} stale />

@@ -2,7 +2,7 @@
 
 import Link from "next/link";
 import { paceWords } from "@/components/redrive/eta-words";
-import { outcomeWords } from "@/components/redrive/progress-segments";
+import { listedOutcome } from "@/components/redrive/progress-segments";
 import { redriveTitle } from "@/components/redrive/redrive-title";
 import { SegmentedBar } from "@/components/redrive/segmented-bar";
 import { StateOfRedrive } from "@/components/redrive/state-of-redrive";
@@ -62,7 +62,7 @@ function Running({ redrive }: { redrive: RedriveOut }) {
         <span className="flex items-center gap-2">
           <SegmentedBar counts={redrive} className="min-w-0 flex-1" />
           <span className="text-sm whitespace-nowrap text-muted">
-            {outcomeWords(redrive)}
+            {listedOutcome(redrive)}
             {redrive.state === "RUNNING" && !redrive.stalled ? ` · ${paceWords(redrive.rateNow, redrive.etaMs)}` : null}
           </span>
         </span>

@@ -3,7 +3,7 @@
 import Link from "next/link";
 import { paceWords, rateWords } from "@/components/redrive/eta-words";
 import { WorkItems, WorkList } from "@/components/redrive/list/work-list";
-import { leftOutWords, outcomeWords, sizeOf } from "@/components/redrive/progress-segments";
+import { listedOutcome, sizeOf } from "@/components/redrive/progress-segments";
 import { placeWords, redriveTitle, selectionWords } from "@/components/redrive/redrive-title";
 import { SegmentedBar } from "@/components/redrive/segmented-bar";
 import { StallLine, StallText } from "@/components/redrive/stall-line";
@@ -91,11 +91,11 @@ function Row({ redrive }: { redrive: RedriveOut }) {
       <Td>
         <div className="flex items-center gap-2">
           <SegmentedBar counts={redrive} className="min-w-24 flex-1" />
-          <span className="min-w-32 text-right text-sm whitespace-nowrap text-muted">{outcomeWords(redrive)}</span>
+          <span className="min-w-32 text-right text-sm whitespace-nowrap text-muted">{listedOutcome(redrive)}</span>
         </div>
       </Td>
       <Td numeric className="font-mono">
-        <span data-tip={leftOutWords(redrive) ?? undefined}>{formatNumber(sizeOf(redrive))}</span>
+        {formatNumber(sizeOf(redrive))}
       </Td>
       <Td className="max-w-72 text-muted">
         <Pace redrive={redrive} />
@@ -121,7 +121,7 @@ function Card({ redrive }: { redrive: RedriveOut }) {
       <p className="truncate text-sm text-muted">{selectionWords(redrive.selection)}</p>
       <SegmentedBar counts={redrive} />
       <p className="text-sm text-muted">
-        {outcomeWords(redrive)} · {redrive.stalled ? null : <>{pace(redrive)} · </>}
+        {listedOutcome(redrive)} · {redrive.stalled ? null : <>{pace(redrive)} · </>}
         {redrive.createdBy}
       </p>
       {redrive.stalled ? (

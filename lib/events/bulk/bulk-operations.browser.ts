@@ -5,7 +5,8 @@ import type {
   BulkOperationList,
   BulkOperationOut,
 } from "@/lib/events/bulk/bulk-operations.shapes";
-import type { BulkAnswer } from "@/lib/events/events.shapes";
+import type { BulkAnswer, EventCounts } from "@/lib/events/events.shapes";
+import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
@@ -40,6 +41,21 @@ export async function changeEvents(
   const answer = await fetchJson<BulkAnswer>(`/api/v1/events/${kind}`, { method: "POST", body, headers });
   await invalidateAfter(client, "events");
   return answer;
+}
+
+/**
+ * How many events match a selection that arrived after it was counted, and were left out of its change. Best effort: 0 where it is
+ * not known.
+ */
+export async function arrivedSince(selection: Selection, cutoff: string | null): Promise<number> {
+  if (cutoff === null || !("filter" in selection)) return 0;
+  const filter = { ...selection.filter, from: new Date(Date.parse(cutoff) + 1).toISOString() };
+  try {
+    return (await fetchJson<EventCounts>(`/api/v1/events/count?${toSearchParams(filter)}`)).total.value ?? 0;
+  } catch {
+    // As for a window that ends before the count: nothing arrives in it.
+    return 0;
+  }
 }
 
 /**
