@@ -51,16 +51,27 @@ export async function insertOutbox(
   options: InsertOptions = {},
 ): Promise<string[]> {
   const run = runnerOf(tx);
-  const rows = (Array.isArray(events) ? events : [events]).map(rowOf);
+  const given: readonly OutboxEvent[] = Array.isArray(events) ? events : [events];
+  const rows = given.map(rowOf);
+  // A table of version 0.1.0 has no column for versions.
+  const columns = given.some(({ version }) => version !== undefined) ? COLUMNS : COLUMNS.slice(0, -1);
   for (let at = 0; at < rows.length; at += ROWS_MAX) {
     const chunk = rows.slice(at, at + ROWS_MAX);
-    await run(insertSql(chunk.length, options), chunk.flat());
+    const values = chunk.flatMap((row) => row.slice(0, columns.length));
+    await run(insertSql(chunk.length, columns, options), values);
   }
   return rows.map(([id]) => id);
 }
 
-const COLUMNS = "id, aggregate_type, aggregate_id, event_type, destination, message_key, payload, headers, version";
-const CASTS = ["text", "text", "text", "text", "text", "text", "bytea", "jsonb", "bigint"] as const;
+const COLUMNS = [
+  ...(["id", "aggregate_type", "aggregate_id", "event_type", "destination", "message_key"] as const).map((name) => ({
+    name,
+    cast: "text",
+  })),
+  { name: "payload", cast: "bytea" },
+  { name: "headers", cast: "jsonb" },
+  { name: "version", cast: "bigint" },
+];
 
 function rowOf(event: OutboxEvent): [id: string, ...unknown[]] {
   for (const field of ["aggregateId", "eventType", "destination"] as const) {
@@ -98,11 +109,16 @@ function bytesOf(payload: unknown): Buffer {
   return Buffer.from(text, "utf8");
 }
 
-function insertSql(rows: number, { table = "outbox", notify = true, lockAggregate = false }: InsertOptions): string {
+function insertSql(
+  rows: number,
+  columns: typeof COLUMNS,
+  { table = "outbox", notify = true, lockAggregate = false }: InsertOptions,
+): string {
   const name = quotedTable("table", table);
-  const width = CASTS.length;
+  const names = columns.map((column) => column.name).join(", ");
+  const width = columns.length;
   const tuples = Array.from({ length: rows }, (_, row) => {
-    return `(${row}, ${CASTS.map((cast, column) => `$${row * width + column + 1}::${cast}`).join(", ")})`;
+    return `(${row}, ${columns.map(({ cast }, column) => `$${row * width + column + 1}::${cast}`).join(", ")})`;
   });
   // The locks are taken before the first row gets its place in the order, and in one order by all transactions.
   const locks = `held as materialized (
@@ -110,8 +126,8 @@ function insertSql(rows: number, { table = "outbox", notify = true, lockAggregat
       select distinct hashtextextended('${outboxChannel(table)}' || aggregate_type || chr(31) || aggregate_id, 0) as key from given
        order by 1) as keys
   ), `;
-  return `with given (n, ${COLUMNS}) as (values ${tuples.join(", ")}), ${lockAggregate ? locks : ""}added as (
-    insert into ${name} (${COLUMNS})
-    select ${COLUMNS} from given${lockAggregate ? ", (select count(*) from held) as locked" : ""} order by n
+  return `with given (n, ${names}) as (values ${tuples.join(", ")}), ${lockAggregate ? locks : ""}added as (
+    insert into ${name} (${names})
+    select ${names} from given${lockAggregate ? ", (select count(*) from held) as locked" : ""} order by n
   ) select ${notify ? `pg_notify('${outboxChannel(table)}', '')::text` : "1"}`;
 }
