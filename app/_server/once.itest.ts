@@ -151,6 +151,14 @@ describe("a request under an Idempotency-Key", () => {
     expect(run).toHaveBeenCalledTimes(1);
   });
 
+  test("that answers nothing runs once, too, and its repeat answers nothing", async () => {
+    const { call } = setUp();
+    const run = vi.fn(async () => undefined);
+    expect(await once(call({ a: 1 }), run)).toBeUndefined();
+    expect(await once(call({ a: 1 }), run)).toBeUndefined();
+    expect(run).toHaveBeenCalledTimes(1);
+  });
+
   test("with another body is an error, of another actor is another request", async () => {
     const { call } = setUp();
     const run = vi.fn(async () => "done");

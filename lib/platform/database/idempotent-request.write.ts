@@ -145,7 +145,8 @@ export async function answerKey(
     key,
     holder,
     fingerprint,
-    JSON.stringify({ answer }),
+    // Without an answer the row would say that its request still runs.
+    JSON.stringify({ answer: answer ?? null }),
   ]);
   return changed === 1;
 }
