@@ -1,3 +1,4 @@
+import { PROCESSED, sameAggregate } from "@/lib/order/aggregate-order.read";
 import type { Db, Tx } from "@/lib/platform/database/db";
 
 /** Aggregates of one statement. */
@@ -7,10 +8,12 @@ const FAILED_DAYS = 400;
 
 /**
  * SQL: the aggregate `a` stands as it would without a row. A lease is given back by an end a day ago, so one that ended two days ago was
- * given back or lost a day ago: no claim that has read it can still be under way.
+ * given back or lost a day ago: no claim that has read it can still be under way. While a processed version is stored the row says that
+ * there may be one: arrivals of older versions are marked by it, see `readProcessedAbove`.
  */
 const IDLE = `a.blacklist_id is null and (a.lease_until is null or a.lease_until < now() - interval '2 days')
-  and case when a.failed_at is null then a.consecutive_failures = 0 else a.failed_at < now() - interval '${FAILED_DAYS} days' end`;
+  and case when a.failed_at is null then a.consecutive_failures = 0 else a.failed_at < now() - interval '${FAILED_DAYS} days' end
+  and not exists (select from dlq_events e where ${sameAggregate("e", "a")} and ${PROCESSED})`;
 
 /** Where the next look begins; null = at the first aggregate. */
 export type AggregateCursor = { aggregateId: string; sourceId: string; aggregateType: string } | null;
