@@ -92,7 +92,7 @@ export async function requestRedrive(
       size > FREEZE_INLINE_MAX ? leaveToWorker(redrive) : await freezeNow(tx, redrive, { selected, candidates, nowMs });
     if (input.request.mode === "deliver") {
       const { total, refused } = frozen.answer;
-      await assertReason(tx, input.request, total === null ? (sendsOfLarge ?? size) : total - refused);
+      await assertReason(tx, input.request, selected, total === null ? sendsOfLarge : total - refused);
       await assertRate(tx, redrive.id, input.request.ratePerSecond);
     }
     const { tell } = input.request;
@@ -290,11 +290,14 @@ async function countSendsOfLarge(
   return preview.eligible;
 }
 
-/** Throws DomainError `invalid-request` for a redrive without a reason that sends more than the setting allows. */
-async function assertReason(tx: Tx, request: RedriveRequest, sends: number) {
+/**
+ * Throws DomainError `invalid-request` for a redrive without a reason that sends more than the setting allows. `sends` null = it is not
+ * known: then all that are selected count.
+ */
+async function assertReason(tx: Tx, request: RedriveRequest, selected: SelectedForRedrive, sends: number | null) {
   if (request.reason !== undefined) return;
   const { reasonRequiredAbove: most } = await readSettings(tx);
-  if (sends <= most) return;
+  if ((sends ?? (await countUpTo(tx, selected, most + 1))) <= most) return;
   const detail = `say why: a redrive of more than ${most} events needs a reason`;
   throw new DomainError("invalid-request", `reason: ${detail}`, { fields: [{ field: "reason", detail }] });
 }
