@@ -37,9 +37,10 @@ export type Operation<Params = unknown, Query = unknown, Body = unknown> = {
   problems?: readonly ProblemCode[];
   /**
    * Takes an Idempotency-Key, as each PUT, PATCH and DELETE does: a repeat gets the first answer, see `once`. "own": the operation
-   * keeps the answer in its own transaction. A POST that changes nothing, or whose answer is shown once, takes none.
+   * keeps the answer in its own transaction. A POST that changes nothing, or whose answer is shown once, takes none. "none": nor does what
+   * is sent a password, of whose body a key would keep a hash that is fast to guess.
    */
-  idempotent?: true | "own";
+  idempotent?: true | "own" | "none";
   /** Operations to go on with, by their ids: where the values of their parameters stand in the answer. */
   links?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Answers any caller, and reads nothing of the request. */
@@ -106,6 +107,7 @@ const OF_A_BODY: readonly ProblemCode[] = [
 const OF_A_KEY: readonly ProblemCode[] = ["idempotency-key-reused", "idempotency-key-in-progress"];
 
 export function takesKey({ idempotent }: Operation, method: string): boolean {
+  if (idempotent === "none") return false;
   return idempotent !== undefined || ["PUT", "PATCH", "DELETE"].includes(method);
 }
 

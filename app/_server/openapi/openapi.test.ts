@@ -48,7 +48,7 @@ test("each write takes an Idempotency-Key, but for those that store nothing, or 
   const without = operations.filter(
     ({ at, parameters = [] }) => !at.startsWith("GET") && !parameters.some(({ name }) => name === "Idempotency-Key"),
   );
-  // A key keeps the answer, and these answer secrets; or a name, a code or a link counts once by itself.
+  // A key keeps the answer and a hash of the request: these answer secrets, or are sent them; or a name, a code or a link counts once by itself.
   const ofAccounts = [
     "changePassword",
     "confirmTotp",
@@ -58,7 +58,7 @@ test("each write takes an Idempotency-Key, but for those that store nothing, or 
     "makeAccountToken",
   ];
   ofAccounts.push("decideDeviceSignIn", "lookAtDeviceSignIn", "startDeviceSignIn", "takeDeviceSignIn");
-  ofAccounts.push("makeOwnToken", "offerTotp", "signIn", "signOut", "useLink");
+  ofAccounts.push("makeOwnToken", "offerTotp", "removeTotp", "signIn", "signOut", "useLink");
   const names = without.map(({ operationId }) => operationId).filter((name) => !ofAccounts.includes(name));
   expect(names.sort()).toEqual([
     ...["checkSchema", "countMend", "inferSchema", "previewForget", "previewMapping", "previewMend", "previewRedrive"],

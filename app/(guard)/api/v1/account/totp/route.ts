@@ -16,6 +16,7 @@ export const DELETE = handle({
   id: "removeTotp",
   summary: "Remove the second factor",
   body: totpRemovalSchema,
+  idempotent: "none",
   problems: ["unknown-account", "proof-failed", "illegal-transition"],
   run: ({ deps, viewer, body }) => removeTotp(deps, body, viewer),
 });
