@@ -1,5 +1,6 @@
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
+import { storeOf } from "@/lib/platform/database/few-at-once";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { type MaskRule, type Masks, masksOf } from "./mask-rule.pure";
 import type { MaskRuleList, MaskRuleOut } from "./mask-rules.shapes";
@@ -14,12 +15,14 @@ const holder = globalThis as typeof globalThis & { parkadeMasks?: WeakMap<Querya
 export function readMasks(db: Queryable): Promise<Masks> {
   holder.parkadeMasks ??= new WeakMap();
   const reading = holder.parkadeMasks;
-  const known = reading.get(db);
+  // Not in the turns of one request: others wait for this read as well.
+  const store = storeOf(db);
+  const known = reading.get(store);
   if (known !== undefined) return known;
-  const masks = readRulesInForce(db)
+  const masks = readRulesInForce(store)
     .then(masksOf)
-    .finally(() => reading.delete(db));
-  reading.set(db, masks);
+    .finally(() => reading.delete(store));
+  reading.set(store, masks);
   return masks;
 }
 

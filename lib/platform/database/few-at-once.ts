@@ -32,14 +32,23 @@ function inTurns(db: Queryable, turns: Turns): Queryable {
   };
 }
 
+const stores = new WeakMap<Queryable, Queryable>();
+
 /** A store of which one request takes at most `most` connections: its other statements wait here, not before the statements of others. */
 export function fewAtOnce(db: Db, most: number): Db {
   const turns = turnsOf(most);
-  return {
+  const few: Db = {
     ...db,
     ...inTurns(db, turns),
     transaction: (work, options) => turns(() => db.transaction(work, options)),
   };
+  stores.set(few, db);
+  return few;
+}
+
+/** The store itself, for what requests share: each of them has a `fewAtOnce` of its own. */
+export function storeOf(db: Queryable): Queryable {
+  return stores.get(db) ?? db;
 }
 
 /** The connection of a transaction takes one statement at a time. */
