@@ -2,5 +2,4 @@
 set local lock_timeout = '500ms';
 
 -- A list in the order of the last failure walks this index, whose ids decide between events of one moment.
-drop index dlq_event_facts_failed;
-create index dlq_event_facts_failed on dlq_event_facts (failed_at, id) where failed_at is not null;
+create index dlq_event_facts_failed_order on dlq_event_facts (failed_at, id) where failed_at is not null;

@@ -1,3 +1,6 @@
+-- All statements wait behind one that waits for these tables: it gives up soon, and is tried again.
+set local lock_timeout = '500ms';
+
 -- A clock that is set back must not silence alerts: what a channel has been told is compared by the number of the evaluation, not by its time.
 alter table alerts add column told_from_evaluation bigint; -- the first evaluation in which it fired outside of a maintenance window
 update alerts set told_from_evaluation = (select generation from alert_evaluation) where told_from is not null;
