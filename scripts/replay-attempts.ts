@@ -37,11 +37,11 @@ export async function replay(command: ReplayCommand): Promise<void> {
 /** DATABASE_URL, else the embedded PostgreSQL of a Parkade that runs. */
 function databaseUrl({ redriveId, dataDir = process.env.PARKADE_DATA_DIR }: ReplayCommand): string {
   if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(redriveId))
-    throw new StartError(`${redriveId} is no id of a redrive.`);
+    throw new StartError(`${redriveId} is not the id of a redrive.`);
   const env = parseStartEnv({ ...process.env, PARKADE_DATA_DIR: dataDir }, process.cwd());
   const url = env.databaseUrl ?? rememberedUrl(env.dataDir);
   if (url === null)
-    throw new StartError("There is no store to read: set DATABASE_URL, or name the folder of a Parkade that runs.");
+    throw new StartError("There is no store to read: set DATABASE_URL, or name the data folder of a running Parkade.");
   return url;
 }
 

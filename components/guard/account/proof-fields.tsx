@@ -33,7 +33,7 @@ export function useProof(): { fields: ReactNode; proving: <T>(work: (proof: Proo
       />
       <TextField
         label="Code"
-        hint="Of your second factor, if you have one."
+        hint="From your second factor, if you have one."
         autoComplete="one-time-code"
         maxLength={40}
         value={code}

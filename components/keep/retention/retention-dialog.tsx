@@ -124,7 +124,7 @@ export function RetentionDialog({ retention, onClose }: { retention: RetentionOu
           </Button>
         </div>
         {change === null ? null : (
-          <section aria-label="What expires by these periods" className="grid gap-1">
+          <section aria-label="What expires with these periods" className="grid gap-1">
             <p aria-live="polite" className={counted?.days && expires !== "Save" ? "text-warning" : "text-muted"}>
               {counted === undefined
                 ? preview.isError

@@ -83,7 +83,7 @@ function Awaits({ id, causes }: { id: string; causes: readonly ApprovalCause[] }
   return (
     <p className="flex flex-wrap items-center gap-x-3 gap-y-1">
       <span className="text-warning">
-        Nothing is changed before a second person approves it: {causes.map(causeWords).join(", ")}.
+        Nothing changes until a second person approves it: {causes.map(causeWords).join(", ")}.
       </span>
       <CopyButton
         text={typeof window === "undefined" ? path : `${window.location.origin}${path}`}
@@ -254,7 +254,7 @@ export function VerifyProgress(props: {
 function VoidDryRun({ id }: { id: string }) {
   return (
     <p role="status" className="flex flex-wrap items-baseline gap-x-4 gap-y-1">
-      It checked the mended payloads, and the mend was undone: it does not count any more.
+      It checked the mended payloads, and the mend has been undone: its result no longer counts.
       <TextLink href={`/redrives/${id}`} className="ml-auto">
         Details
       </TextLink>

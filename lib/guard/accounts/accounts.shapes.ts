@@ -143,7 +143,7 @@ const passwordSchema = z
 /** Field `proof`: that the person acts, and nobody at an unlocked screen. See `assertProof`. */
 export const proofSchema = z.optional(
   z.strictObject({
-    password: described(passwordSchema, "The own one"),
+    password: described(passwordSchema, "The caller's own password"),
     code: described(
       z.optional(z.string("must be a text").check(z.minLength(1), z.maxLength(40))),
       "Of the second factor, where there is one",
@@ -258,7 +258,7 @@ export const meSchema = named(
     ),
     wrongCodes: described(
       z.int(),
-      "Wrong codes of the second factor that were typed with the right password before this session was opened",
+      "Wrong second-factor codes that were typed with the right password before this session was opened",
     ),
     signIn: z.object({
       mode: z.enum(["elsewhere", "always", "off"]),

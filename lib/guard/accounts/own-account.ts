@@ -50,7 +50,7 @@ export async function assertProof(deps: SignInDeps, viewer: Viewer, proof: Proof
   const opening = await readOpening(deps.db, viewer);
   if (proof === undefined && opening !== null && opening.ageMs < FRESH_MS) return;
   if (proof === undefined) {
-    const detail = "is needed, for you signed in a while ago: type your password, or sign out and in again";
+    const detail = "is needed, since you signed in a while ago: type your password, or sign out and in again";
     throw invalidFields([{ field: "proof.password", detail }], "proof-failed");
   }
   await withProof(

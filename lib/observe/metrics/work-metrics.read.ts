@@ -238,7 +238,7 @@ export async function alertMetrics(db: Queryable, { scope }: Scrape): Promise<Me
     ),
     gauge(
       "parkade_alert_evaluation_age_seconds",
-      "Time since the last evaluation of the rules of alerts that was stored.",
+      "Time since the last stored evaluation of the alert rules.",
       [{ value: evaluation!.ageS }],
     ),
     gauge("parkade_alert_evaluation_seconds", "How long the last evaluation took.", [

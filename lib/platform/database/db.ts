@@ -359,7 +359,7 @@ export function translate(error: unknown, { changes }: { changes: boolean }): un
 
 const SLOW_READ = "The store took too long: narrow the filter or add a time window";
 const SLOW_CHANGE =
-  "The store took too long to make this change, which may wait for other changes of the same events: try again";
+  "The store took too long to make this change, which may be waiting for other changes to the same events: try again";
 
 function tooSlow(message: string, internal: unknown): DomainError {
   return new DomainError("read-timeout", message, { internal });

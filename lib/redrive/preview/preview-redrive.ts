@@ -109,7 +109,7 @@ const UNKNOWN: Record<UnknownPart["part"], string> = {
   earlier: "How many events are behind earlier versions was not counted in time",
   sample: "No event was checked: a dry run checks each of them",
   controls: "Which controls refuse events was not found in time",
-  changedSince: "Which events have other bytes now was not found in time",
+  changedSince: "Which events have changed since was not found in time",
 };
 
 /** null = the store took too long, and `unknown` says so. */
