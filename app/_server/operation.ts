@@ -36,8 +36,8 @@ export type Operation<Params = unknown, Query = unknown, Body = unknown> = {
   /** Codes beside those of `params`, `query`, `body`, the key, and those that every operation may answer. */
   problems?: readonly ProblemCode[];
   /**
-   * Takes an Idempotency-Key, as each PUT, PATCH and DELETE does: a repeat gets the first answer, see `once`. "own": the operation
-   * keeps the answer in its own transaction. A POST that changes nothing, or whose answer is shown once, takes none.
+   * Accepts an Idempotency-Key, as each PUT, PATCH and DELETE does: a retry gets the first answer, see `once`. "own": the operation
+   * stores the answer in its own transaction. A POST that changes nothing, or whose answer is shown once, accepts none.
    */
   idempotent?: true | "own";
   /** Operations to go on with, by their ids: where the values of their parameters stand in the answer. */

@@ -34,7 +34,7 @@ type Open =
   | ({ kind: "sure" } & Sure)
   | null;
 
-/** What takes something away from an account is confirmed: one wrong entry of a menu is pressed easily. */
+/** Actions that take something away from an account need confirmation: a wrong menu entry is easily clicked. */
 type Sure = { title: string; effect: string; verb: string; run: () => Promise<unknown>; done: string };
 
 /** Accounts of people and services. */

@@ -77,7 +77,7 @@ export function MendProgress({ id, ...next }: { id: string } & NextProps) {
   );
 }
 
-/** Whom to ask, by the link that shows what would change. */
+/** That approval is needed, with a link for the approver that shows what would change. */
 function Awaits({ id, causes }: { id: string; causes: readonly ApprovalCause[] }) {
   const path = `/operations/${id}`;
   return (
@@ -145,7 +145,7 @@ function Next({ operation, verified, sent, onVerify, onAgain }: { operation: Bul
       {error ? <ErrorPanel error={error} inline title="The dry run was not started" /> : null}
       {known && !undoing ? <NotUndone id={known.id} /> : null}
       <div className="flex flex-wrap items-center gap-2">
-        {/* It stays when it has done its work: Undo would move under the pointer of a second click. */}
+        {/* It stays after its work is done: otherwise Undo would move under the pointer of a second click. */}
         <ActionButton
           needs="redrive"
           variant={verified ? "secondary" : "primary"}

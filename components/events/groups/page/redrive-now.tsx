@@ -48,7 +48,7 @@ export function RedriveNow(props: {
         }
         onClick={() => onClick(eligible ?? pending)}
       >
-        {/* No number before it is counted: how many are PENDING is not how many go. */}
+        {/* No number until it is counted: not every PENDING event can be sent. */}
         Redrive
         {eligible === null ? "" : ` ${formatNumber(eligible)}`}
         {some ? ` of ${formatNumber(pending)}` : ""}
