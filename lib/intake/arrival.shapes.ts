@@ -205,7 +205,7 @@ export function assertSize(field: string, payloadBytes: number, payloadBytesMax:
   reject({ code: "payload-too-large", field, detail });
 }
 
-/** That others can read the JSON at `span` as well. */
+/** Asserts that other parsers can read the JSON at `span`, too. */
 export function assertDepth(field: string, bytes: Uint8Array, span: Span): void {
   if (sizeOf(bytes, span).depth > JSON_DEPTH_MAX) refuse(field, `is nested deeper than ${JSON_DEPTH_MAX}`);
 }

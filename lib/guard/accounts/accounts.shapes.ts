@@ -140,7 +140,7 @@ export const linkSchema = z.object({ link: z.string(), expiresAt: timeOut });
 const passwordSchema = z
   .string("must be a text")
   .check(z.minLength(1, "must not be empty"), z.maxLength(4 * PASSWORD_CHARS_MAX, "is too long"));
-/** Field `proof`: that the person acts, and nobody at an unlocked screen. See `assertProof`. */
+/** Field `proof`: shows that the account's owner acts, not somebody at an unlocked screen. See `assertProof`. */
 export const proofSchema = z.optional(
   z.strictObject({
     password: described(passwordSchema, "The caller's own password"),
@@ -245,7 +245,7 @@ export const meSchema = named(
     name: nullableText,
     means: z.nullable(z.enum(["local", "session", "token"])),
     account: z.nullable(idOut),
-    // As texts in the document: C# and Go clients of a list of words in a union do not compile.
+    // Plain text in the document: C# and Go clients of enumerated words in a union do not compile.
     actions: z.union([
       z.literal("all"),
       z.array(z.enum(ACTIONS).register(z.globalRegistry, { type: "string", enum: undefined })),

@@ -89,7 +89,7 @@ function failed(): DomainError {
   );
 }
 
-/** Whoever reads it knows the password. */
+/** Only shown to somebody who knows the password. */
 function onlyRecovery(): DomainError {
   return new DomainError(
     "sign-in-failed",
