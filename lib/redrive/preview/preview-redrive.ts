@@ -317,7 +317,7 @@ function holdBack(counted: Tally, held: readonly HeldGroup[]): Tally {
   return counted;
 }
 
-/** What passed a dry run and has other bytes now is not selected: it is counted as refused. */
+/** Events that passed a dry run and changed since are not selected, and are counted as refused. */
 function withUnchecked(counted: Counted, selection: ScopedSelection, changedSince: number | null): Counted {
   if (ofPassed(selection) === null || changedSince === null || changedSince === 0) return counted;
   const { total, refused } = counted;
