@@ -236,11 +236,9 @@ export async function alertMetrics(db: Queryable, { scope }: Scrape): Promise<Me
         value: messages.find((row) => row.status === status)?.n ?? 0,
       })),
     ),
-    gauge(
-      "parkade_alert_evaluation_age_seconds",
-      "Time since the last stored evaluation of the alert rules.",
-      [{ value: evaluation!.ageS }],
-    ),
+    gauge("parkade_alert_evaluation_age_seconds", "Time since the last stored evaluation of the alert rules.", [
+      { value: evaluation!.ageS },
+    ]),
     gauge("parkade_alert_evaluation_seconds", "How long the last evaluation took.", [
       { value: evaluation?.tookS ?? null },
     ]),
