@@ -3,7 +3,7 @@ import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { pinSelection } from "@/lib/events/selection/pin-selection.shapes";
 
 const pinned = "2026-11-20T14:02:11.249Z";
-/** The first moment that is left out. */
+/** The first time that is left out. */
 const end = "2026-11-20T14:02:11.250Z";
 const pin = (filter: EventFilter) => pinSelection({ filter }, pinned);
 
