@@ -1,5 +1,5 @@
 #!/bin/sh
-# Entry of the container image: `web`, `worker`, `migrate` and `backup` are Parkade's, anything else is run as it stands.
+# Entry of the container image: `web`, `worker`, `migrate` and `backup` are Parkade's, anything else is run as given.
 case "$1" in
   web | worker | migrate | backup)
     name="$1"
