@@ -33,7 +33,7 @@ export type ArrivalLimits = {
 /** What a line may hold beyond its payload: a stack of a million characters and some. */
 const ENVELOPE_BYTES_MAX = 4 * 1024 * 1024;
 
-/** Of one event as it stands in a request: above it, it is refused before it is read. */
+/** Of one event in a request: a larger one is rejected before it is read. */
 export function eventBytesMax({ payloadBytesMax }: ArrivalLimits): number {
   return payloadBytesMax * 2 + ENVELOPE_BYTES_MAX;
 }

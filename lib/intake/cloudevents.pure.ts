@@ -38,7 +38,7 @@ export const KNATIVE_ERROR = {
 
 type Failure = { errorCode: string | null; message: string | null };
 
-/** The code is `HTTP_500` for the status 500, and any other word as it stands. */
+/** The code is `HTTP_500` for the status 500, and any other word unchanged. */
 export function knativeFailure(attributes: ReadonlyMap<string, string>): Failure {
   const status = attributes.get(KNATIVE_ERROR.status)?.trim() ?? "";
   const destination = attributes.get(KNATIVE_ERROR.destination);

@@ -38,7 +38,7 @@ const IPV6 = /^(?=[^.]*:[0-9a-fA-F:]*:)[0-9a-fA-F:]{2,39}(?:(?:\.|:)[0-9.]{7,15}
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 const ISO_DURATION = /^-?P(?:[0-9]+[YMWD])*(?:T(?:[0-9]+(?:\.[0-9]+)?[HMS])+)?$/;
 
-/** A token as it stands in a pattern: the words of a name stay, values are replaced. */
+/** A token as written in a pattern: the words of a name stay, values are replaced. */
 export function foldChunk(chunk: string): string {
   const archive = chunk.indexOf(".jar!/");
   if (archive > 0) return `<path>.jar!/${foldChunk(chunk.slice(archive + 6))}`;

@@ -91,7 +91,7 @@ function isRandomLetters(token: string): boolean {
 /** The suffix that Kubernetes adds to a pod name: five letters and digits, without vowels. */
 const POD_SUFFIX = /-[bcdfghj-np-tv-xz]{5}$/;
 
-/** One token of letters, digits, `-` and `_` as it stands in a pattern. */
+/** One token of letters, digits, `-` and `_` as written in a pattern. */
 export function foldToken(token: string): string {
   if (!HAS_DIGIT.test(token))
     return POD_SUFFIX.test(token) ? foldParts(token) : isRandomLetters(token) ? "<id>" : token;
