@@ -9,8 +9,8 @@ end $$;
 create schema if not exists reading;
 create table if not exists reading.readers (role_name name primary key, sources text[] not null check (cardinality(sources) > 0));
 
--- Of the role that signed in and of its groups: no statement of a reader can change session_user. The functions run as their owner, so they
--- read nothing that web and worker own: who owns a table can put a view in its place.
+-- The sources of the role that signed in and of its groups: no statement of a reader can change session_user. The functions run as their owner,
+-- so they read nothing that web and worker own: the owner of a table can replace it by a view.
 create or replace function reading.sees_all() returns boolean language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   select exists (select from reading.readers r join pg_catalog.pg_roles g on g.rolname = r.role_name
     where pg_catalog.pg_has_role(session_user, g.oid, 'member') and '*' = any (r.sources)) $$;

@@ -19,7 +19,7 @@ test("a selection goes with one click; Undo in its bar sends nothing and gives t
   expect(asked).toEqual([5_000]);
   await expect(bar.getByRole("progressbar", { name: "Time left to undo" })).toBeVisible();
   await expect(selection).toBeHidden();
-  // One lost poll makes the data old, and withholds what changes something. What stops a send stays.
+  // One lost poll makes the data old and disables changes. Stopping a send stays possible.
   const lost = page.waitForEvent("requestfailed", (request) => request.url().endsWith("/api/v1/status"));
   await page.route("**/api/v1/status", (route) => route.abort());
   await lost;
@@ -81,7 +81,7 @@ test("one click on a group sends its number, and asks when some wait behind earl
   await page.getByRole("button", { name: "Redrive 1 of 3" }).click();
   const dialog = page.getByRole("dialog");
   const earlier = dialog.getByRole("region", { name: "Earlier versions" });
-  // The number that was pressed stays until another choice is made.
+  // The number that was clicked stays until another choice is made.
   await expect(earlier.getByRole("radio", { name: /^Send only the 1 that can go now/ })).toBeChecked();
   await expect(dialog.getByRole("button", { name: "Redrive 1 event", exact: true })).toBeVisible();
   await earlier.getByRole("radio", { name: /^Take the 1 earlier version along/ }).check();

@@ -88,7 +88,7 @@ test("a large set is ignored by a worker, shown below every page, and stopped; a
 
   await page.goto(source.href);
   const confirming = await ask(page, "Confirm");
-  // Nobody has seen it when the number is typed.
+  // It arrives before the number is typed, unseen.
   await source.park([{ eventId: "b-later" }]);
   await confirming.getByRole("button", { name: "Confirm 2,105 events" }).dblclick();
   await expect(toast(page, "Confirmed 2,105 events")).toBeVisible();

@@ -46,7 +46,7 @@ test("a redrive is followed on other pages and after a reload to its end, and a 
   await page.reload();
   await expect(results).toContainText("Ended: 3 delivered", TOLD);
   await expect(results.getByRole("link", { name: "stock is back" })).toHaveAttribute("href", /^\/redrives\//);
-  // It has ended: there is nothing to be notified of.
+  // It has ended: no notification is offered.
   await expect(results.getByRole("button", { name: "Notify me" })).toHaveCount(0);
   await results.getByRole("button", { name: /^Dismiss the result/ }).click();
   await expect(results).toBeHidden();

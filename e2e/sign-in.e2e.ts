@@ -143,7 +143,7 @@ test("from the first link to a person who may do little, and back after its sess
     await olga.getByRole("button", { name: "Signed in as Olga" }).click();
     await olga.getByRole("menuitem", { name: "Sign out" }).click();
     await expect(olga).toHaveURL(/\/sign-in$/);
-    // On a slow line the fields stand there before the scripts: what is typed stays.
+    // On a slow line the fields appear before the scripts run: typed text stays.
     const scripts = Promise.withResolvers<void>();
     await olga.route("**/_next/**/*.js", (route) => scripts.promise.then(() => route.continue()));
     await olga.goto("/sign-in", { waitUntil: "commit" });

@@ -129,7 +129,7 @@ const gzipped = promisify<string | Buffer, typeof GZIP, Buffer>(gzip);
 async function send(answer: Response, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
   const { headers, body } = answer;
   response.statusCode = answer.status;
-  // The headers that the server in front has set stay: a handler cannot loosen them. One header may come twice, as cookies do.
+  // Headers set by the server in front stay: a handler cannot weaken them. A header may occur twice, as cookies do.
   const fixed = new Set(response.getHeaderNames());
   for (const [name, value] of headers) if (!fixed.has(name)) response.appendHeader(name, value);
   if (body === null || incoming.method === "HEAD") {

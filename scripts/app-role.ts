@@ -3,8 +3,8 @@ import { connectPostgres } from "./servers.ts";
 import { StartError } from "./start-error.ts";
 
 /**
- * Tables that stay with the owner, and what the app may do with them: it may add to the audit and read it, and never change it. A
- * function of AUDIT_SCHEMA writes to `audit_pending` as well: as the owner of that table the app could have a trigger run with the
+ * Tables that the owner keeps, and what the app may do with them: it may read the audit and add to it, but never change it. A
+ * function of AUDIT_SCHEMA also writes to `audit_pending`: if the app owned that table, its trigger would run with the
  * rights of the function.
  */
 const OWNED: Record<string, string> = {
@@ -15,7 +15,7 @@ const OWNED: Record<string, string> = {
   audit_pending: "select, insert, delete",
   _prisma_migrations: "select",
 };
-/** Functions that change the audit, within what they allow, with the rights of their owner. Everything that they call is there, too. */
+/** The schema of functions that change the audit in limited ways, with the rights of their owner, and of everything that they call. */
 const AUDIT_SCHEMA = "audit_owner";
 /** Tables of the product, and those that BullMQ makes for a queue on PostgreSQL. */
 const SCHEMAS = ["public", "bullmq"];
@@ -101,7 +101,7 @@ async function handOver(client: pg.Client, name: string): Promise<void> {
   await assertNoTriggers(client, name);
 }
 
-/** What must stay with the owner and belongs to the role: it was handed over by an earlier release, or the store had one role. */
+/** Objects of the role that belong to the owner: an earlier release handed them over, or the store had one role. */
 async function lostObjects(client: pg.Client, role: string): Promise<{ kind: string; name: string }[]> {
   const { rows } = await client.query<{ kind: string; name: string }>(
     `select 'schema' as kind, quote_ident(n.nspname) as name
@@ -119,7 +119,7 @@ async function lostObjects(client: pg.Client, role: string): Promise<{ kind: str
   return rows;
 }
 
-/** A trigger that the role has made while it owned the table still runs with the rights of whoever writes. */
+/** A trigger that the role made while it owned the table still runs with the rights of whoever writes. */
 async function assertNoTriggers(client: pg.Client, role: string): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     `select t.tgname || ' on ' || t.tgrelid::regclass as name

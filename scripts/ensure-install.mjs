@@ -75,7 +75,7 @@ function installForStart() {
   }
 }
 
-/** An install replaces what a console that runs from this folder still loads: its pages and its worker would fail one by one. */
+/** An install replaces files that a console running from this folder still loads: its pages and its worker would fail one by one. */
 function assertUnused() {
   const dataDir = resolve(ROOT, process.env.PARKADE_DATA_DIR || ".parkade");
   const launcher = existsSync(MODULES) ? launcherOf(join(dataDir, "run.json")) : null;
@@ -92,7 +92,7 @@ function launcherOf(path) {
     process.kill(launcher, 0);
     if (!existsSync("/proc/self/stat")) return launcher;
     const stat = readFileSync(`/proc/${launcher}/stat`, "utf8");
-    // Behind the name, which may hold spaces, begins field 3; the start is field 22. Another process may have the id by now.
+    // Field 3 begins after the name, which may contain spaces; the start time is field 22. Another process may have the id by now.
     const since = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
     return started === undefined || started === since ? launcher : null;
   } catch (error) {

@@ -13,7 +13,7 @@ beforeEach(() => {
     cpSync(join(import.meta.dirname, name), join(folder, "scripts", name));
   }
   writeFileSync(join(folder, "package.json"), "{}");
-  // Another version than the one that is installed.
+  // A version other than the installed one.
   const lock = { packages: { "": {}, "node_modules/next": { version: "99.0.0" } } };
   writeFileSync(join(folder, "package-lock.json"), JSON.stringify(lock));
   mkdirSync(join(folder, "node_modules", "next"), { recursive: true });

@@ -17,7 +17,7 @@ export type ReplayCommand = {
 
 /**
  * `parkade replay`: takes the recorded attempts of a redrive through the engine again and shows where it would decide
- * otherwise now. Sets the exit code: 1 when it would; with another policy it shows what that would have done, and 0.
+ * otherwise now. Sets the exit code: 1 when it would; with another policy it shows what that would have done, and sets 0.
  */
 export async function replay(command: ReplayCommand): Promise<void> {
   await runCommand(async () => {
@@ -34,14 +34,14 @@ export async function replay(command: ReplayCommand): Promise<void> {
   });
 }
 
-/** DATABASE_URL, else the embedded PostgreSQL of a Parkade that runs. */
+/** DATABASE_URL, else the embedded PostgreSQL of a running Parkade. */
 function databaseUrl({ redriveId, dataDir = process.env.PARKADE_DATA_DIR }: ReplayCommand): string {
   if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(redriveId))
-    throw new StartError(`${redriveId} is no id of a redrive.`);
+    throw new StartError(`${redriveId} is not the id of a redrive.`);
   const env = parseStartEnv({ ...process.env, PARKADE_DATA_DIR: dataDir }, process.cwd());
   const url = env.databaseUrl ?? rememberedUrl(env.dataDir);
   if (url === null)
-    throw new StartError("There is no store to read: set DATABASE_URL, or name the folder of a Parkade that runs.");
+    throw new StartError("There is no store to read: set DATABASE_URL, or name the data folder of a running Parkade.");
   return url;
 }
 

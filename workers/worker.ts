@@ -72,7 +72,7 @@ const IDLE_IN_TRANSACTION_MS = 4_000;
 const UPKEEP_STATEMENT_MS_MAX = 120_000;
 
 const DAY_MS = 86_400_000;
-/** Pages of aggregates that a round of upkeep looks at: ten millions are looked at in a day. */
+/** Pages of aggregates that a round of upkeep examines: ten million aggregates in a day. */
 const IDLE_PAGES = 20;
 /** Every statement over all days plans and opens each of them, an empty one too. Ingest makes a day that is missing. */
 const DAYS_AHEAD = 3;

@@ -78,7 +78,7 @@ beforeAll(async () => {
 });
 afterAll(() => web.close());
 
-/** Every GET but of the document of the API, which holds nothing that is stored and takes seconds. */
+/** Every GET except the API document, which contains no stored data and takes seconds. */
 async function everyGet(): Promise<string[]> {
   const found: string[] = [];
   for (const [path, load] of Object.entries(ROUTES)) {
@@ -430,7 +430,7 @@ test("what somebody typed who may reveal is masked for others, wherever it is an
     const { items } = (await ask<{ items: unknown[] }>(NO_REVEAL, "GET /api/v1/saved-views")).body;
     const masked = { to: [REDACTED], nickname: [REDACTED] };
     expect(items).toMatchObject([{ name: "hers", filter: { source: ["orders"], q: `no ${REDACTED}`, tags: masked } }]);
-    // What they see does not come back as a value.
+    // What they see must not be stored as a value.
     for (const typed of [{ tags: masked }, { errorCode: ["E"], q: `no ${REDACTED}` }]) {
       const rule = { name: "masked", filter: typed, delayMs: 60_000, reason: "copied" };
       const refused = await ask(ADMIN, "POST /api/v1/redrive-rules", { body: rule });

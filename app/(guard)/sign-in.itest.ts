@@ -543,7 +543,7 @@ describe("tokens", () => {
     const { codeAt } = await addSecondFactor(cookie, id);
     expect((await make(proof)).body).toMatchObject({ code: "proof-failed", errors: [{ field: "code" }] });
     expect((await make({ ...proof, code: codeAt(0) })).status).toBe(201);
-    // An administrator's screen makes no token of a service account either.
+    // The same holds for an administrator who makes a token of a service account.
     const made = await call<Made>("POST accounts", {
       cookie: admin,
       body: { kind: "service", name: "shop", role: "viewer" },

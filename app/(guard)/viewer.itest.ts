@@ -1029,7 +1029,7 @@ describe("a viewer who may not reveal", () => {
       selection: select,
       reason: "Dry run of all that match q:login failed",
     });
-    // A worker walks it: it keeps the groups until it ends.
+    // A worker walks the selection: it keeps the groups until the end.
     const remove = { select, reason: "old" };
     const removal = (await ask(viewer, "POST api/v1/events/remove/route.ts", post(remove))).body as { id: string };
     const groups = { fingerprint: [expect.any(String)] };

@@ -31,7 +31,7 @@ async function opened(env: Record<string, string> = {}): Promise<TestConsole> {
   return console;
 }
 
-/** As a worker that has run for long and has just evaluated the alert rules. */
+/** Simulates a long-running worker that has just evaluated the alert rules. */
 async function beat(console: TestConsole): Promise<void> {
   const info = { running: [], targets: {}, bucket: null } as never;
   await writeHeartbeat(console.deps.db, { id: uuidv7(1), startedAtMs: 1, info });

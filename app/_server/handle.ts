@@ -22,7 +22,7 @@ import { ADDRESS_HEADER, clientOf, requestViewer } from "./viewer";
 /** Tests and development find an answer that differs from its schema; in production the check would cost each request. */
 const CHECKED = process.env.NODE_ENV !== "production";
 
-/** Connections that a read takes at once, of the ten of a process: consoles poll, and the writes of services must not wait behind charts. */
+/** Connections that a read may use at once, of a process's ten: consoles poll, and writes of services must not wait behind charts. */
 const READ_CONNECTIONS = 3;
 
 /** One parsed request. */

@@ -42,7 +42,7 @@ export async function once<Answer>(
   const known = await holdKey<Answer>(call.deps.db, held, call.deps.clock.wallMs());
   if (known === null) return runHeld(call.deps, held, run, fingerprint);
   if (known.fingerprint !== (await fingerprint())) throw keyReused();
-  // Nothing that was answered is kept as null.
+  // An empty answer is stored as null.
   return known.answer ?? (undefined as Answer);
 }
 

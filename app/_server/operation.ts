@@ -36,9 +36,9 @@ export type Operation<Params = unknown, Query = unknown, Body = unknown> = {
   /** Codes beside those of `params`, `query`, `body`, the key, and those that every operation may answer. */
   problems?: readonly ProblemCode[];
   /**
-   * Takes an Idempotency-Key, as each PUT, PATCH and DELETE does: a repeat gets the first answer, see `once`. "own": the operation
-   * keeps the answer in its own transaction. A POST that changes nothing, or whose answer is shown once, takes none. "none": nor does what
-   * is sent a password, of whose body a key would keep a hash that is fast to guess.
+   * Accepts an Idempotency-Key, as each PUT, PATCH and DELETE does: a retry gets the first answer, see `once`. "own": the operation
+   * stores the answer in its own transaction. A POST that changes nothing, or whose answer is shown once, accepts none; nor does an operation
+   * that is sent a password ("none"), because the key would keep a hash of its body that is fast to guess.
    */
   idempotent?: true | "own" | "none";
   /** Operations to go on with, by their ids: where the values of their parameters stand in the answer. */

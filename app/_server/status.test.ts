@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { statusOf } from "./status";
 
-/** Answers after so many milliseconds of a clock by which a sleep of fewer ends first. */
+/** Answers after this many milliseconds, on a clock where shorter sleeps end first. */
 function slowParts(answerMs: number) {
   const after = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms / 100));
   return {

@@ -5,8 +5,8 @@ import { iso } from "@/lib/platform/plain/iso-time.pure";
 import type { Deps } from "./deps";
 
 /**
- * The strip is polled: a part that does not answer is shown as unwell, and old data allows no action. A slow store does what it is
- * asked to, so it has nearly as long as the browser waits.
+ * The strip is polled: a part that does not answer is shown as failing, and old data allows no action. A slow store still does what it is
+ * asked to, so it gets nearly as long as the browser waits.
  */
 const PART_MS_MAX = 4_000;
 

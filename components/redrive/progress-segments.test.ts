@@ -29,7 +29,7 @@ const counts = (over: Partial<ProgressCounts>): ProgressCounts => ({
 
 describe("the bar of a redrive", () => {
   it.each([
-    // What is left out of a redrive is no progress; of a dry run it is a verdict.
+    // Refused events are not progress of a redrive, but results of a dry run.
     [{}, {}],
     [{ mode: "verify" }, { refused: 7, held: 5 }],
   ] satisfies [Partial<ProgressCounts>, object][])(

@@ -67,14 +67,14 @@ export function segmentLabel(kind: SegmentKind, mode: RedriveOut["mode"]): strin
 const WIDTH_PERCENT_MIN = 0.6;
 
 /**
- * How many events the redrive is of: those that it sends, or that a dry run checks. What is refused is left out of a redrive, and
- * stands beside it: it is no progress.
+ * The number of events that the redrive sends, or that a dry run checks. Refused events are left out of a redrive and
+ * shown beside it: they are not progress.
  */
 export function sizeOf(counts: Pick<RedriveOut, "mode" | "total" | "refused">): number {
   return counts.mode === "verify" ? counts.total : Math.max(0, counts.total - counts.refused);
 }
 
-/** `1,192 left out: 1,186 held, 6 refused`, `1 left out: refused`; null = none, or a dry run, which says it of each. */
+/** `1,192 left out: 1,186 held, 6 refused`, `1 left out: refused`; null = none, or a dry run, which lists each. */
 export function leftOutWords(counts: Pick<ProgressCounts, "mode" | "refused" | "refusedByReason">): string | null {
   if (counts.mode === "verify" || counts.refused === 0) return null;
   const held = heldOf(counts);
@@ -133,7 +133,7 @@ function widened(segments: Segment[]): Segment[] {
   }));
 }
 
-/** How many of the events of the redrive have a decision. */
+/** The number of events of the redrive that have an outcome. */
 export function decided(counts: Pick<RedriveOut, "mode" | "total" | "refused" | "open">): number {
   return Math.max(0, sizeOf(counts) - counts.open);
 }
@@ -157,7 +157,7 @@ export function outcomeWords(counts: Outcome): string {
   return `${number(counts.passed)} of ${number(decided(counts))} would go`;
 }
 
-/** The same in a list, with what is left out: `1 of 233 sent, 1,186 left out`. */
+/** The same for a list, with what is left out: `1 of 233 sent, 1,186 left out`. */
 export function listedOutcome(counts: Outcome): string {
   const leftOut = counts.mode === "verify" || counts.refused === 0 ? "" : `, ${number(counts.refused)} left out`;
   return outcomeWords(counts) + leftOut;

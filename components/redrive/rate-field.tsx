@@ -15,7 +15,7 @@ export function RateField(props: {
   laneRate: number | null;
   onChange: (rate: number) => void;
   onCommit?: (rate: number) => void;
-  /** The browser has taken the touch over, to scroll: nothing was chosen. */
+  /** The browser has taken over the touch for scrolling: nothing was chosen. */
   onCancel?: () => void;
 }) {
   const { rate, laneRate, onChange, onCommit, onCancel } = props;

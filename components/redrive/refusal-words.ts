@@ -52,7 +52,7 @@ export function refusedTotal(refused: Record<string, number>): number {
   return Object.values(refused).reduce((sum, count) => sum + count, 0);
 }
 
-/** Refusals that are no items of the redrive and no part of its total. */
+/** Refusals that are neither items of the redrive nor part of its total. */
 const NO_ITEMS: readonly Refusal[] = ["not-found", "changed-since"];
 
 /** How many events a new redrive sends, or checks. */

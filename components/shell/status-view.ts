@@ -39,7 +39,7 @@ function named(names: readonly string[]): string {
   return names.length === 1 ? names[0]! : `${names[0]} and ${names.length - 1} more`;
 }
 
-/** The problems that stop events from being sent, parked or archived, or people from being notified, each with the page that can solve it. */
+/** Problems that stop events from being sent, parked or archived, or people from being notified, each with the page to solve it. */
 export function problemsOf(status: Pick<StatusOut, "trouble" | "worker">): StatusProblem[] {
   const problems: StatusProblem[] = [];
   const { openBreakers = [], failingSources = [], archive = null, alerts = null } = status.trouble ?? {};

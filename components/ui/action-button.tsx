@@ -16,7 +16,7 @@ export function ActionButton(
     "data-tip"?: string;
     /** Why it can do nothing now, for its tooltip; null = it can. */
     refusal?: string | null;
-    /** What it does now stops something, which is allowed on old data: the one button may start it again later. */
+    /** The action stops something, which is allowed on old data. The same button may start it again later. */
     stops?: boolean;
   },
 ) {

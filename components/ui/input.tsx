@@ -124,7 +124,7 @@ export function TextField(props: FieldWith<ComponentProps<"input">>) {
     const typed = box.current?.value ?? "";
     if (typed !== "" && typed !== input.value) onValue(typed);
   });
-  // Typed before the scripts of the page ran: the next render would put the empty state in its place.
+  // Text typed before the page hydrated: the next render would replace it with the empty state.
   useLayoutEffect(() => keepTyped(), []);
   return (
     <Field label={label} hint={hint} error={error} optional={optional} className={className}>

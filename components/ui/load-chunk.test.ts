@@ -52,7 +52,7 @@ describe("code that is fetched after the page", () => {
     await vi.advanceTimersByTimeAsync(10_000);
     await loaded;
     expect(load).toHaveBeenCalledTimes(3);
-    // Whoever pressed a button would wait for ever; a page that misses its code again is left as it is.
+    // Otherwise a click would wait forever. A page that misses its code again is not reloaded.
     expect(reload).toHaveBeenCalledTimes(1);
     const again = expect(loadChunk(load)).rejects.toMatchObject({ name: "ChunkLoadError" });
     await vi.advanceTimersByTimeAsync(30_000);

@@ -10,7 +10,7 @@ const RETRY_MS = [500, 1_000, 2_000, 5_000];
 /** While the server answers, code that still cannot be fetched no longer exists: another version was installed. */
 const FAILURES_WHILE_ANSWERING = 3;
 
-/** At most one automatic reload in this time: a page that fails each time must not reload without end. */
+/** At most one automatic reload in this time: a page that always fails must not reload endlessly. */
 const RELOAD_AGAIN_MS = 60_000;
 const RELOADED_AT = "parkade.reloadedAtMs";
 
@@ -49,8 +49,8 @@ function untilWorthTrying(ms: number): Promise<void> {
 }
 
 /**
- * Repeats a load while the server does not answer. Rejects when the code itself fails or no longer exists. Then the page is loaded anew,
- * too: whoever pressed the button would see nothing.
+ * Retries a load while the server does not answer. Rejects when the code itself fails or no longer exists, and reloads the page:
+ * otherwise a click would have no visible effect.
  */
 export async function loadChunk<Module>(load: () => Promise<Module>): Promise<Module> {
   let answering = 0;

@@ -39,7 +39,7 @@ export function ReasonDialog({
   reasonHint?: string;
   /** The action stops something, so it is allowed on old data. */
   stops?: boolean;
-  /** The answer is shown once and not stored: while it is under way nothing closes the dialog, which would lose it. */
+  /** The answer is shown once and not stored: the dialog cannot be closed, and the answer lost, while the request runs. */
   answersOnce?: boolean;
   /** False disables the submit button. A missing reason does not disable it: a press shows the error. */
   ready?: (reason: string) => boolean;

@@ -1,7 +1,7 @@
 import type { ReactNode, Ref } from "react";
 import { Field, Textarea } from "./input";
 
-/** Submits as the form's button does: while that is withheld, or there is none, nothing happens. */
+/** Submits like the form's button: nothing happens while that is disabled, or if there is none. */
 export function submitByKey(form: Pick<HTMLFormElement, "elements" | "requestSubmit"> | null): void {
   const button = [...(form?.elements ?? [])].find((element) => (element as HTMLButtonElement).type === "submit");
   if (button && button.getAttribute("aria-disabled") !== "true") form?.requestSubmit();

@@ -255,7 +255,7 @@ export async function search(page: Page, text: string): Promise<void> {
   await box.press("Enter");
 }
 
-/** Chooses an action of the selection that its bar keeps behind More. */
+/** Chooses an action that the selection bar keeps under More. */
 export async function chooseMore(selection: Locator, name: string): Promise<void> {
   await selection.getByRole("button", { name: "More actions on the selection" }).click();
   await selection

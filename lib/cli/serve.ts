@@ -45,7 +45,7 @@ export async function backup({ line, terminal }: Local, action: BackupCommand["a
   return Number(process.exitCode ?? EXIT.done);
 }
 
-/** Decides recorded attempts again, beside a Parkade that runs or not. */
+/** Decides recorded attempts again, whether or not Parkade is running. */
 export async function replay({ line, terminal }: Local): Promise<number> {
   const server = await loadServer(terminal);
   if (server === null) return EXIT.refused;

@@ -44,7 +44,7 @@ export function useEventList(list: ListOf, initial: InitialList = null) {
     ...(initial
       ? {
           initialData: { pages: [initial.list], pageParams: [null] },
-          // The server's clock may be ahead of the browser's: each poll would then count as older than the list.
+          // If the server's clock is ahead of the browser's, each poll would count as older than the list.
           initialDataUpdatedAt: () => Math.min(initial.readAtMs, Date.now()),
         }
       : {}),

@@ -33,7 +33,7 @@ export type ArrivalLimits = {
 /** What a line may hold beyond its payload: a stack of a million characters and some. */
 const ENVELOPE_BYTES_MAX = 4 * 1024 * 1024;
 
-/** Of one event as it stands in a request: above it, it is refused before it is read. */
+/** Of one event in a request: a larger one is rejected before it is read. */
 export function eventBytesMax({ payloadBytesMax }: ArrivalLimits): number {
   return payloadBytesMax * 2 + ENVELOPE_BYTES_MAX;
 }
@@ -205,7 +205,7 @@ export function assertSize(field: string, payloadBytes: number, payloadBytesMax:
   reject({ code: "payload-too-large", field, detail });
 }
 
-/** That others can read the JSON at `span` as well. */
+/** Asserts that other parsers can read the JSON at `span`, too. */
 export function assertDepth(field: string, bytes: Uint8Array, span: Span): void {
   if (sizeOf(bytes, span).depth > JSON_DEPTH_MAX) refuse(field, `is nested deeper than ${JSON_DEPTH_MAX}`);
 }

@@ -232,7 +232,7 @@ describe("an event that comes back after it was confirmed", () => {
     const letter = deadLetter({ eventId: "event-0000", redrive: { redriveId: id, attempt: 1 } });
     expect(await parkEvents(deps, [{ source: "orders", letter }], localViewer("tester"))).toEqual(["bounced"]);
     expect(looks.n).toBe(2);
-    // Within a minute the worker looks again at what was parked by a transaction of before.
+    // Within a minute the worker checks again for events parked by an earlier transaction.
     await world.db.run("update group_aliases set due_at = now()");
     await moveGroups(world.db);
     expect(await world.event("event-0000")).toMatchObject({ fingerprint: into, bounces: 1 });

@@ -36,7 +36,7 @@ type Brought = {
 export type BroughtRevision = { revision: number; current: boolean };
 
 /**
- * Stores as revisions the bytes that no revision of their event holds. PostgreSQL compares their hashes, under the locks of the events, which
+ * Stores bytes that no revision of their event has as revisions. PostgreSQL compares their hashes, under the locks of the events, which
  * the caller has: of two letters with the same bytes one makes a revision. Returns the new revisions by event.
  */
 export async function keepBrought(

@@ -9,16 +9,16 @@ export function isStructuredCloudEvent(contentType: string): boolean {
   return contentType.toLowerCase().startsWith(STRUCTURED_CLOUDEVENT);
 }
 
-/** Before the name of an attribute in binary mode: of AMQP, Kafka, and HTTP and NATS. The first that a message has counts. */
+/** Prefixes of attributes in binary mode: of AMQP, Kafka, and HTTP and NATS. The first one found in a message counts. */
 export const ATTRIBUTE_PREFIXES = ["cloudevents:", "cloudevents_", "ce_", "ce-"] as const;
 type Prefix = (typeof ATTRIBUTE_PREFIXES)[number];
 
-/** Of HTTP, whose values are percent-encoded. */
+/** The HTTP prefix: its values are percent-encoded. */
 export const HTTP_PREFIX = "ce-" satisfies Prefix;
 
 export const ATTRIBUTE_NAME = /^[a-z0-9]{1,64}$/;
 
-/** The attribute that a header holds in binary mode; null = the header is none. */
+/** The attribute that a header holds in binary mode; null = not an attribute. */
 export function attributeOf(headerName: string): { prefix: Prefix; name: string } | null {
   const key = headerName.toLowerCase();
   const prefix = ATTRIBUTE_PREFIXES.find((one) => key.startsWith(one));
@@ -38,7 +38,7 @@ export const KNATIVE_ERROR = {
 
 type Failure = { errorCode: string | null; message: string | null };
 
-/** The code is `HTTP_500` for the status 500, and any other word as it stands. */
+/** The code is `HTTP_500` for the status 500, and any other word unchanged. */
 export function knativeFailure(attributes: ReadonlyMap<string, string>): Failure {
   const status = attributes.get(KNATIVE_ERROR.status)?.trim() ?? "";
   const destination = attributes.get(KNATIVE_ERROR.destination);

@@ -110,7 +110,7 @@ test("many people and two workers on the same events never wait for each other i
   expect(deadlocks, deadlocks === 0 ? "" : await deadlocksInLog()).toBe(0);
 });
 
-/** What the server wrote of the last two deadlocks: the statements that waited for each other. */
+/** The last two deadlocks in the server log: the statements that waited for each other. */
 async function deadlocksInLog(): Promise<string> {
   const [{ folder }] = (await world.db.query<{ folder: string }>(
     "select current_setting('data_directory') as folder",

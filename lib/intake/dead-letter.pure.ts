@@ -102,12 +102,12 @@ export type DeadLetter = {
   failedRecord?: string;
 };
 
-/** Facts of an event that could not be read, as they were given: it is parked without them, and its origin shows them. */
+/** Facts of an event that cannot be read, as given: it is parked without them, and its origin shows them. */
 export type Unread = { failedAt: string };
 
 const UNREAD_CHARS_MAX = 100;
 
-/** A time, or what was given in place of one. No dead letter is refused for its time. */
+/** A time, or the text given instead. No dead letter is rejected for its time. */
 export function readFailedAt(given: unknown): { failedAtMs: number | null; unread?: Unread } {
   const failedAtMs = instantMs(given);
   if (failedAtMs !== null || given === null || given === undefined || given === "") return { failedAtMs };

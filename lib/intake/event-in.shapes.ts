@@ -225,7 +225,7 @@ export function readEventIn(bytes: Uint8Array, span: Span, options: ReadOptions)
   return { source, letter, stored: readStored(bytes, stored, { originText, valuesMax: options.storedValuesMax }) };
 }
 
-/** The event read in one piece, when it is a plain one; null = read member by member, which finds what is wrong with it. */
+/** The event read in one piece, if it is plain; null = it must be read member by member, which finds errors. */
 function plainEvent(
   bytes: Uint8Array,
   span: Span,
@@ -265,7 +265,7 @@ function assertBody(bytes: Uint8Array, json: Span, { payloadBytesMax }: ArrivalL
 
 type Body = { payload: Uint8Array; contentType: string };
 
-/** `checked`: that a payload in JSON can be stored and read. */
+/** `checked`: it is known that a JSON payload can be stored and read. */
 function readPayload(bytes: Uint8Array, members: Map<string, Member>, limits: ArrivalLimits, checked: boolean): Body {
   const { payloadBytesMax } = limits;
   const json = members.get("payload");

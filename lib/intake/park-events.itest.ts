@@ -71,7 +71,7 @@ async function moveEvents(ids: readonly unknown[], status: string): Promise<void
   );
 }
 
-/** Puts the one event through what a redrive would have done to it, with its rollups. */
+/** Changes the event as a redrive would have done, with its rollups. */
 async function move(status: string, item?: { redriveId: string; state: string; attempt?: boolean }): Promise<void> {
   const { id } = await event();
   await moveEvents([id], status);

@@ -113,7 +113,7 @@ async function parkHalving(deps: ArrivalDeps, batch: AdmittedBatch, options: Par
   }
 }
 
-/** A batch is not kept waiting by rules that keep changing: then it keeps them from changing until it is stored. */
+/** If the rules change at every try, the last one locks them until the batch is stored. */
 const JUDGED_AGAIN_MAX = 3;
 
 /**

@@ -1,9 +1,9 @@
 import { ATTEMPTS_MAX, isStorableText, TAGS_MAX, TEXT_MAX } from "@/lib/platform/plain/storable.pure";
 
 /**
- * True when each member of an event has its plain form, as in nearly all events. The schema of an event, which takes three
- * times as long, accepts all that this accepts, and changes nothing of it; a test holds both against each other. False says
- * nothing: the schema decides, and finds the words. For `document`s whose names and sizes were looked at.
+ * True when each member of an event has its plain form, as in nearly all events. The event schema, which takes three
+ * times as long, accepts everything that this accepts, unchanged; a test compares them. False decides
+ * nothing: the schema does, and words the error. For `document`s whose names and sizes were checked.
  */
 export function isPlainEnvelope(document: Record<string, unknown>): boolean {
   const { source, eventId, errorCode, attempts, producer } = document;
@@ -27,7 +27,7 @@ export function isPlainEnvelope(document: Record<string, unknown>): boolean {
 
 const isAbsent = (value: unknown) => value === undefined || value === null;
 
-/** A name that objects have by themselves may be lost in a copy. */
+/** A name on the prototype of objects may be lost in a copy. */
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !Object.hasOwn(value, "__proto__");
 

@@ -392,12 +392,12 @@ export async function storeBounces(
   );
 }
 
-/** A redrive that may go on, and brakes or widens by what comes back. `sampled` of its bounces were sent since it last started or resumed. */
+/** A redrive that may continue, and brakes or widens by its bounces. `sampled` of them were sent since it last started or resumed. */
 type RedriveBounces = { redriveId: string; sampled: number };
 
 /**
  * For each redrive, counts its deliveries that came back, and subtracts the confirmations that it had counted of them.
- * The redrives are locked in one order: see `claimKeys`. Returns those whose brake or canary may act on it.
+ * The redrives are locked in one order: see `claimKeys`. Returns those whose brake or canary may react.
  */
 export async function countBounces(tx: Tx, bounces: readonly Bounce[]): Promise<RedriveBounces[]> {
   const bounced = Map.groupBy(bounces, ({ redriveId }) => redriveId);

@@ -125,7 +125,7 @@ async function recordChanges(
     }),
     { actor, nowMs },
   );
-  // Another transaction may have kept the same bytes meanwhile.
+  // Another transaction may have stored the same bytes meanwhile.
   const kept = still.flatMap((change) => {
     const revision = brought.get(change.found.id);
     return revision === undefined ? [] : [{ ...change, revision }];

@@ -9,7 +9,7 @@ type Failing = FailedAggregate & { redriveId: string | null };
 
 /**
  * Blacklists aggregates that keep failing, until somebody lifts the blacklist. It is stored in the aggregate's own row, so a claim
- * reads only its own aggregates, however many fail. Leaves those alone that are blacklisted already. The caller has locked the rows.
+ * reads only its own aggregates, however many fail. Skips aggregates that are already blacklisted. The caller has locked the rows.
  */
 export async function blacklistAggregates(
   tx: Tx,

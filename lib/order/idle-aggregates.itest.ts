@@ -60,7 +60,7 @@ test("are looked for page by page, by the key, however many there are", async ()
       return work(looked.db as Tx);
     }, options);
   await removeIdleAggregates({ ...db, transaction }, null);
-  // A page of 5,000, each once more by its key under its lock, and those that go.
+  // A page of 5,000, each read again by key under its lock, and the removed ones.
   expect(rows()).toBeLessThanOrEqual(12_500);
   let pages = 0;
   for (let after: AggregateCursor = null; pages === 0 || after !== null; pages++) {

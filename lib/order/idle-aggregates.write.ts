@@ -1,30 +1,30 @@
 import { PROCESSED, sameAggregate } from "@/lib/order/aggregate-order.read";
 import type { Db, Tx } from "@/lib/platform/database/db";
 
-/** Aggregates of one statement. */
+/** The most aggregates of one statement. */
 const PAGE = 5_000;
-/** A failure that long ago is no part of a run any more. */
+/** A failure this long ago no longer belongs to a run of failures. */
 const FAILED_DAYS = 400;
 
 /**
- * SQL: the aggregate `a` stands as it would without a row. A lease is given back by an end a day ago, so one that ended two days ago was
- * given back or lost a day ago: no claim that has read it can still be under way. While a processed version is stored the row says that
- * there may be one: arrivals of older versions are marked by it, see `readProcessedAbove`.
+ * SQL: removing the row of the aggregate `a` changes nothing. A returned lease ends a day in the past, so a lease that ended two days ago
+ * was returned or lost at least a day ago: no claim that read it can still be running. While a processed version is stored the row stays,
+ * because arrivals of older versions are marked by it, see `readProcessedAbove`.
  */
 const IDLE = `a.blacklist_id is null and (a.lease_until is null or a.lease_until < now() - interval '2 days')
   and case when a.failed_at is null then a.consecutive_failures = 0 else a.failed_at < now() - interval '${FAILED_DAYS} days' end
   and not exists (select from dlq_events e where ${sameAggregate("e", "a")} and ${PROCESSED})`;
 
-/** Where the next look begins; null = at the first aggregate. */
+/** Where the next round begins; null = at the first aggregate. */
 export type AggregateCursor = { aggregateId: string; sourceId: string; aggregateType: string } | null;
 
 /**
- * Removes the rows of idle aggregates among the next ones. Each claim of an aggregate makes a row, and most aggregates are never heard of
- * again. The rows are locked in the order in which claims lock them.
+ * Removes the rows of idle aggregates among the next ones. Each claim of an aggregate makes a row, and most aggregates never
+ * return. The rows are locked in the order in which claims lock them.
  */
 export async function removeIdleAggregates(db: Db, after: AggregateCursor): Promise<AggregateCursor> {
   return db.transaction(async (tx) => {
-    // Each row is found by its key: of a small table the planner would read the whole instead.
+    // Rows are looked up by key: the planner would scan a small table instead.
     await tx.run("set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off");
     return removeAmongNext(tx, after);
   });

@@ -110,7 +110,7 @@ function assertMayRun(viewer: Viewer, { filter }: Pick<RedriveRuleBody, "filter"
   for (const action of REDRIVE_RULE_NEEDS) assertMay(viewer, action, filter.source ?? "all");
 }
 
-/** What a rule takes answers whether an event holds what its filter says: of who may not reveal, nothing masked. Throws DomainError `forbidden`. */
+/** The matches of a rule reveal what an event contains: users without `reveal` cannot filter by masked values. Throws DomainError `forbidden`. */
 async function assertMayFind(db: Queryable, viewer: Viewer, { filter }: Pick<RedriveRuleBody, "filter">) {
   if (!may(viewer, "reveal")) scopeFilter(viewer, filter, await readMasks(db));
 }
@@ -125,7 +125,7 @@ function assertTried(body: RedriveRuleBody, digest: string | null): void {
   });
 }
 
-/** A filter that was copied from an answer: without its masked values it would match other events. */
+/** Rejects a filter copied from an answer: with masks in place of values it would match other events. */
 function assertNoMask({ filter }: Pick<RedriveRuleBody, "filter">): void {
   if (countMasks(JSON.stringify(filter)) === 0) return;
   const detail = "holds a mask, which stands for a value that is not shown";

@@ -121,7 +121,7 @@ export async function auditGaps(db: Db): Promise<unknown[]> {
     select 'an entry lists other events than name it', entry_id, null, null, count(*)
       from (${LISTED}) l full join (${NAMED}) n using (event_id, entry_id)
      where (l is null or n is null)
-       -- A redrive that is gone has taken its items along: nothing names its entries any more.
+       -- A removed redrive has no items: nothing refers to its entries any more.
        and not exists (select 1 from audit_entries a where a.id = entry_id and a.redrive_id is not null
                           and not exists (select 1 from redrives r where r.id = a.redrive_id))
      group by entry_id

@@ -1,6 +1,6 @@
 import type { Db, Tx } from "@/lib/platform/database/db";
 
-/** The store as a process has it that dies in place of its `last`th commit: nothing of it works any more. */
+/** The store of a process that dies instead of making its `last`th commit: every later call fails. */
 export function dyingDb(db: Db, last: number): Db {
   let transactions = 0;
   const alive = () => {
@@ -27,7 +27,7 @@ export function dyingDb(db: Db, last: number): Db {
   });
 }
 
-/** The store as a slow process has it, whose transactions do all their work and then commit when they are let. */
+/** The store of a slow process, whose transactions do all their work and then commit only when allowed. */
 export function slowDb(db: Db): { db: Db; worked: Promise<void>; commit: () => void } {
   const [worked, commit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const slow: Db = Object.assign(Object.create(db), {

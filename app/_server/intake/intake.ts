@@ -16,7 +16,7 @@ import { SignatureGuard } from "./signed-intake";
 const STORING_MAX = 2;
 /** Bytes of one batch as sent. A request holds STORING_MAX batches that are being stored, and one that is read. */
 const BATCH_BYTES_MAX = 2 * 1024 * 1024;
-/** Events of a kind that the answer lists: a stream of a million broken lines must not make an answer of a million entries. */
+/** The most events of a kind that the answer lists: a million broken lines must not produce a million entries. */
 const LISTED_MAX = 1_000;
 /** A body with this many refused events in a row holds something else than events: the rest is not read. */
 const REFUSED_IN_A_ROW_MAX = 10_000;

@@ -7,7 +7,7 @@ const COMPONENTS = "#/components/schemas/";
 const UNIONS = ["anyOf", "oneOf"] as const;
 
 /**
- * Makes a component of each object in a union, and says by which member they differ: generators of clients call the objects
+ * Makes each object in a union a component, and names the member by which they differ: client generators call the objects
  * `RecipeOneOf1`, which another order of the members would rename, and one of them drops those that it has seen twice.
  */
 export function nameMembers(schemas: Schemas, paths: Json): void {
@@ -18,7 +18,7 @@ export function nameMembers(schemas: Schemas, paths: Json): void {
     if (discriminator !== undefined && !text.includes(`"${COMPONENTS}${name}"`)) delete schemas[name];
   for (const [name, { properties = {} }] of Object.entries(schemas))
     for (const [field, part] of Object.entries(properties as Record<string, Json>)) {
-      // The class of the member would have the name of the component.
+      // Otherwise the class of the member would take the name of the component.
       const taken = name + pascal(field);
       if ("properties" in part && schemas[taken] !== undefined) part.title = `${taken}Part`;
     }
@@ -56,7 +56,7 @@ function nameUnion(schema: Json, keyword: (typeof UNIONS)[number], name: string,
   if (kind !== null && objects.length === members.length) schema.discriminator = { propertyName: kind, mapping };
 }
 
-/** A union that is a member of another, as beside null, is spread in it: generators lose how its own members are told apart. */
+/** A union within another, such as one beside null, is flattened: generators lose its discriminator. */
 function spreadIn(schema: unknown, schemas: Schemas): void {
   if (typeof schema !== "object" || schema === null) return;
   for (const part of Object.values(schema)) spreadIn(part, schemas);
@@ -77,7 +77,7 @@ function constOf(schema: Json, field: string): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** The member whose value says which of the objects it is. */
+/** The member whose value identifies the object. */
 function kindOf(objects: readonly Json[]): string | null {
   const [first, ...others] = objects;
   if (first === undefined || others.length === 0) return null;
@@ -89,14 +89,14 @@ function kindOf(objects: readonly Json[]): string | null {
   return fields.find(differs) ?? null;
 }
 
-/** All that it says of itself in fixed words. */
+/** The constant values of its members. */
 function constsOf(object: Json): string {
   return Object.keys(object.properties as Json)
     .flatMap((field) => constOf(object, field) ?? [])
     .join(" ");
 }
 
-/** The first required member that no other of the objects has. */
+/** The first required member that none of the other objects has. */
 function ownField(object: Json, objects: readonly Json[]): string {
   const others = objects.filter((other) => other !== object);
   const isOwn = (field: string) => others.every(({ properties }) => !(field in (properties as Json)));

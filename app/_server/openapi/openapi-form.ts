@@ -6,7 +6,7 @@ type Json = Record<string, unknown>;
  * A reviver of `JSON.parse`: rewrites what generators of clients refuse or misread in a JSON Schema into a form of the same
  * meaning, or of a wider one where the server refuses the rest. openapi-generator makes classes that do not compile for `anyOf`
  * with null, for unions of lists and for `const: true`, and copies a default of an object or of a union into the source as it is.
- * Neither it nor linters read a list without `items`, openapi-python-client refuses boolean schemas, and oapi-codegen a list of types.
+ * Neither it nor linters accept a list without `items`, openapi-python-client rejects boolean schemas, and oapi-codegen a list of types.
  * How clients were generated and compiled is in CONTRIBUTING.md.
  */
 export function forGenerators(_: string, value: unknown): unknown {
@@ -14,7 +14,7 @@ export function forGenerators(_: string, value: unknown): unknown {
   return FORMS.reduce((schema, form) => form(schema), value as Json);
 }
 
-/** To be components of the document. Java clients of an object of anything that may be null do not compile unless it has a name. */
+/** Components to add to the document. Java clients do not compile with a nullable object of anything unless it has a name. */
 export const FORM_COMPONENTS = { AnyMembers: { type: "object", additionalProperties: true } };
 
 const FORMS = [
@@ -60,13 +60,13 @@ function formatAlone(schema: Json): Json {
   return ["date", "date-time", "uuid"].includes(schema.format as string) ? rest : schema;
 }
 
-/** Numbers that are listed need no bounds: C# has enums of `int`, and generators take these for larger. */
+/** Enumerated numbers need no bounds: C# enums are `int`, and bounds make generators choose a larger type. */
 function valuesAlone(schema: Json): Json {
   const { minimum: _, maximum: __, ...rest } = schema;
   return Array.isArray(schema.enum) ? rest : schema;
 }
 
-/** A union of unions, of which each object is in one alone. */
+/** A union of unions that share no object. */
 function flatUnion(schema: Json): Json {
   const members = membersOf(schema, "oneOf");
   const flat = members.flatMap((member) =>
@@ -75,7 +75,7 @@ function flatUnion(schema: Json): Json {
   return flat.length === members.length ? schema : { ...schema, oneOf: flat };
 }
 
-/** A list, or an object of the same: generators make classes that do not compile for lists of lists in a union. */
+/** A list, or an object of such lists: for lists of lists in a union, generators make classes that do not compile. */
 function listAlone(schema: Json): Json {
   const [list, map, ...more] = membersOf(schema, "anyOf");
   if (list?.type !== "array" || !map?.additionalProperties || more.length > 0) return schema;
@@ -99,7 +99,7 @@ function orNull(schema: Json): Json {
   return { ...other, ...rest, ...values, type: [other.type, "null"].flat() };
 }
 
-/** A value of several types, as a union of them: generators read one type beside null. */
+/** Turns several types into a union: generators read only one type beside null. */
 function severalTypes(schema: Json): Json {
   const { type: types, description, examples, ...rest } = schema;
   if (!Array.isArray(types) || types.filter((type) => type !== "null").length < 2) return schema;
@@ -107,7 +107,7 @@ function severalTypes(schema: Json): Json {
   return { ...words, anyOf: types.map((type) => (type === "null" ? { type } : { ...rest, type })) };
 }
 
-/** Which of its members an object must have: generators take it for a union of objects. */
+/** Moves alternatives among required members into the description: generators take them for a union of objects. */
 function withChoiceInWords(schema: Json): Json {
   if (!("properties" in schema)) return schema;
   const keyword = ["oneOf", "anyOf"].find((one) => membersOf(schema, one).length > 0);
@@ -117,7 +117,7 @@ function withChoiceInWords(schema: Json): Json {
   return inWords(rest, `${keyword === "oneOf" ? "Exactly" : "At least"} one of ${names.join(", ")}`);
 }
 
-/** The name, of a schema that does nothing but demand it. */
+/** The member that a schema requires, if it does nothing else. */
 function requiredAlone({ properties, required, ...rest }: Json): string | null {
   const [name, ...others] = (required ?? []) as string[];
   const free = isDeepStrictEqual(properties, name === undefined ? null : { [name]: {} });

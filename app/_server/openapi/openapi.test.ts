@@ -130,7 +130,7 @@ describe("what generators of clients read", () => {
     expect(unions.length).toBeGreaterThan(80);
     for (const { object, members } of unions) {
       expect((members as Json[]).filter((member) => "properties" in member)).toEqual([]);
-      // Beside members of its own, generators take the union for further ones.
+      // Generators would add the union to the members of the object.
       expect(object).not.toHaveProperty("properties");
     }
     const kinds = unions.flatMap(({ object }) =>

@@ -222,7 +222,7 @@ function schemaObject(schema: z.core.$ZodType, parts: Parts): Json {
   return json;
 }
 
-/** A list that also takes one value alone, see `valuesOf` in the filter's contract: zod shows the list alone. So it stays for lists of named words, of which C# and Go clients do not compile in a union. */
+/** A list that also accepts a single value, see `valuesOf` in the filter's contract: zod shows only the list. Lists of enumerated words stay lists, because in a union C# and Go clients of them do not compile. */
 function oneOrList(schema: z.core.$ZodTypes, json: Json): void {
   const { def } = schema._zod;
   if (def.type !== "pipe" || def.in._zod.def.type !== "transform" || json.type !== "array") return;

@@ -69,7 +69,7 @@ export function BulkDialog(props: {
   );
 }
 
-/** The first count stays: what is confirmed is the number that was read, not the one of the list behind the dialog. */
+/** The first count stays: people confirm the number that they read, not the current one of the list behind the dialog. */
 function useFirstCount(total: number | null, asOf: string | null) {
   const [first, setFirst] = useState({ total, asOf });
   if (first.total === null && total !== null) setFirst({ total, asOf });

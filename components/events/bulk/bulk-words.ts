@@ -125,7 +125,7 @@ type Progress = Pick<
   "kind" | "state" | "changed" | "refused" | "expected" | "ratePerSecond" | "etaMs" | "approval"
 >;
 
-/** Whether a second person must answer first: nothing is changed before. */
+/** Whether a second person must approve first: nothing changes until then. */
 export function awaitsApproval({ state, approval }: Pick<BulkOperationOut, "state" | "approval">): boolean {
   return state === "RUNNING" && approval?.state === "asked";
 }
@@ -140,7 +140,7 @@ export function undoneText({ undo, changed }: Pick<BulkOperationOut, "undo" | "c
     : `Undone: ${formatNumber(undone)} of ${plural(changed, "event")} ${are} as before the mend`;
 }
 
-/** Whether the mend of every event was undone: a dry run of what it made says nothing about the bytes of now. */
+/** Whether the mend of every event was undone: a dry run of its result says nothing about the current bytes. */
 export function isUndone({ undo, changed }: Pick<BulkOperationOut, "undo" | "changed">): boolean {
   return undo !== null && !undo.running && changed > 0 && undo.changed >= changed;
 }

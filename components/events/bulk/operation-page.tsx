@@ -180,7 +180,7 @@ function Progress({ operation }: { operation: BulkOperationOut }) {
         </p>
         <p className="text-muted">
           {awaits
-            ? "nothing is changed before"
+            ? "nothing changes until then"
             : running
               ? `${formatNumber(changed + refused)} decided`
               : `${VERBS[kind].done.toLowerCase()}, ${formatNumber(refused)} left alone`}

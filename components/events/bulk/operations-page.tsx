@@ -82,7 +82,7 @@ export function OperationsPage() {
   );
 }
 
-/** Green only for an operation that changed all its events, and whose changes stand. */
+/** Green only for an operation that changed all its events and was not undone. */
 export function OperationBadge({ operation }: { operation: BulkOperationOut }) {
   const state = isUndone(operation) ? "UNDONE" : awaitsApproval(operation) ? "WAITING" : operation.state;
   return <RedriveBadge state={state} allWent={operation.refused === 0} />;

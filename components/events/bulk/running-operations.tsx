@@ -71,7 +71,7 @@ function Running(props: { operation: BulkOperationOut; onCancel: () => void; chi
         <span className="text-muted"> · {shareWords(operation)}</span>
       </span>
       <span className={`text-sm ${operation.stalled ? "text-warning" : "text-muted"}`}>
-        {operation.stalled ?? (awaitsApproval(operation) ? "nothing is changed before" : paceWords(operation))}
+        {operation.stalled ?? (awaitsApproval(operation) ? "nothing changes until then" : paceWords(operation))}
       </span>
       <span className="ml-auto flex items-center gap-2">
         {children}

@@ -30,14 +30,14 @@ export function changedToast(client: QueryClient, kind: BulkKind, changed: Chang
   };
 }
 
-/** The toast of a change that keeps to its count, with what arrived since. */
+/** The toast of a change limited to its count, with what arrived since. */
 export async function countedToast(
   client: QueryClient,
   kind: BulkKind,
   answer: BulkAnswer,
   counted: { selection: Selection; cutoff: string | null },
 ): Promise<Toast> {
-  // First: the toast of a beginning is made when it is shown, or it would replace that of the end.
+  // Before `answerToast`, whose toast of a start would otherwise replace that of the end.
   const later = laterWords(await arrivedSince(counted.selection, counted.cutoff));
   const toast = answerToast(client, kind, answer);
   return later === null ? toast : { ...toast, detail: [toast.detail, later].filter(Boolean).join(" ") };

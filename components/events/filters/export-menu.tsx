@@ -8,7 +8,7 @@ import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 const UNMASKED = {
   title: "Export all matching events unmasked",
   description:
-    "The file has each event as it was parked, with what is masked on the screen. The audit keeps who exported which events, and why.",
+    "The file contains each event as it was parked, including values that are masked on the screen. The audit records who exported which events, and why.",
   verb: "Export unmasked",
 };
 

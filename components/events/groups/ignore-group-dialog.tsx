@@ -46,7 +46,7 @@ export function IgnoreGroupDialog(props: {
   const now = useNow();
   const [keyFor] = useState(() => idempotencyKeys(randomKey));
   const ignored = groupFilter(filter, groups, "PENDING");
-  // Counted once: the list behind the dialog goes on counting.
+  // Fixed here: the list behind the dialog keeps counting.
   const [counted, setCounted] = useState<CountOut | null>(null);
   const { data } = useCaught(ignored, counted === null);
   if (counted === null && data && data.total.value !== null) setCounted(data.total);

@@ -43,7 +43,7 @@ export type TableHandle = { scrollToRow: (index: number) => void; scrollToTop: (
 type EventTableProps = {
   rows: ListRow[];
   sort: EventSort | null;
-  /** A click on the head of the column of times. */
+  /** Called when the header of the time column is clicked. */
   onSort: () => void;
   picked: Picked;
   activeId: string | null;

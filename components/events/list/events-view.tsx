@@ -27,7 +27,7 @@ import { useListSelection } from "./use-list-selection";
 
 const SidePanel = lazily(() => import("./side-panel"), "SidePanel");
 
-/** The first page that the server read, and the query of its list. */
+/** The first page, read by the server, and its list query. */
 export type InitialEvents = NonNullable<InitialList> & { query: string };
 
 /** The list of parked events. The filter, the order and the open event are in the address. */

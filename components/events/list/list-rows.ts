@@ -7,7 +7,7 @@ export type ListRow = { event: ListedEvent; gone: boolean };
 export type FreshPage = { list: EventList; before: string | null };
 
 /**
- * How a list is ordered. By arrival the ids give the order; in another one the rows that are loaded do, and an event can move. `topId`:
+ * How a list is ordered. By arrival, ids give the order; otherwise the loaded rows do, and an event can move. `topId`:
  * the newest row when a list by arrival was read.
  */
 export type ListOrder = { sorted: boolean; topId: string | null };
@@ -42,8 +42,8 @@ const placesOf = (pages: readonly EventList[]): ReadonlyMap<string, number> =>
   new Map(pages.flatMap((page) => page.items).map(({ id }, place) => [id, place]));
 
 /**
- * Whether a fresh page covers the place of an id, so that the absence of the id means something. `places`: of the rows in a list
- * that is not in the order of ids.
+ * Whether a fresh page covers the position of an id, so that its absence means something. `places`: positions of the rows of a list
+ * that is not ordered by id.
  */
 function covers({ list, before }: FreshPage, id: string, places: ReadonlyMap<string, number> | null): boolean {
   if (places !== null) {
@@ -68,7 +68,7 @@ export function newcomers(
   if (!fresh) return { count: 0, more: false };
   const known = new Set(pages.flatMap((page) => page.items.map((event) => event.id)));
   if (sorted) {
-    // Behind the last known row stand those of the next page.
+    // Rows after the last known one belong to the next page.
     const upTo = fresh.items.findLastIndex(({ id }) => known.has(id)) + 1;
     const among = known.size === 0 || upTo === 0 ? fresh.items : fresh.items.slice(0, upTo);
     const count = among.filter(({ id }) => !known.has(id)).length;

@@ -28,7 +28,7 @@ function useActiveRow(order: string[], startId: string | null) {
 
 /**
  * Where a person is in a list: the active row, the event that is open beside it, and the scroll position, which comes back
- * when the list is returned to. `query`: the list as the query of the address. `order`: the ids of the rows.
+ * when the person returns to the list. `query`: the list as a URL query. `order`: the ids of the rows.
  */
 export function useListCursor(query: string, list: ListOf, order: string[]) {
   const router = useRouter();

@@ -6,8 +6,8 @@ import type { Proof } from "@/lib/guard/accounts/accounts.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 
 /**
- * The password and code of a person who signed in a while ago. The server says whether it wants them: `proving` runs the work, and the fields
- * appear once it was refused for that.
+ * The password and code of a person who signed in a while ago. The server decides whether it needs them: `proving` runs the work, and the fields
+ * appear when it is rejected for lack of them.
  */
 export function useProof(): { fields: ReactNode; proving: <T>(work: (proof: Proof) => Promise<T>) => Promise<T> } {
   const [asked, setAsked] = useState(false);
@@ -33,7 +33,7 @@ export function useProof(): { fields: ReactNode; proving: <T>(work: (proof: Proo
       />
       <TextField
         label="Code"
-        hint="Of your second factor, if you have one."
+        hint="From your second factor, if you have one."
         autoComplete="one-time-code"
         maxLength={40}
         value={code}

@@ -77,7 +77,7 @@ export function TokenDialog(props: { account: string | null; givable: Givable; o
             set={setRights}
             givable={givable}
             pressed={pressed}
-            actionsHint="None ticked: all that its account may do but approve."
+            actionsHint="None ticked: everything its account may do, except approve."
             everySource="all that its account sees"
           />
           {fields}

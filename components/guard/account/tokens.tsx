@@ -107,7 +107,7 @@ function Row({ token }: { token: TokenOut }) {
       <Td className="font-mono text-sm">{token.hint}…</Td>
       <Td>
         <span className="block max-w-60 truncate">
-          {token.actions?.join(", ") ?? "what the account may, but not approve"}
+          {token.actions?.join(", ") ?? "everything the account may do, except approve"}
           {token.sources ? `, in ${token.sources.join(", ")}` : ""}
         </span>
       </Td>
@@ -127,7 +127,7 @@ function Row({ token }: { token: TokenOut }) {
             needs={null}
             stops
             title={`Revoke ${token.name}?`}
-            description="Whatever uses this token is refused at once. A revoked token does not come back: make another one."
+            description="Whatever uses this token is refused at once. A revoked token cannot be restored: make another one."
             verb="Revoke"
             variant="danger"
             reason="none"

@@ -6,10 +6,10 @@ import { Shape } from "@/components/ui/shape";
 import { TextLink } from "@/components/ui/text-link";
 import { useMe } from "@/lib/guard/viewer/me.browser";
 
-/** Fewer are typing errors. */
+/** Fewer may be typing errors. */
 const WRONG_CODES_TOLD = 3;
 
-/** Somebody knew the password of this person and guessed at the second factor. */
+/** Warns that somebody may know the password and has guessed second-factor codes. */
 export function WrongCodesStrip() {
   const { data: me } = useMe();
   const [dismissed, setDismissed] = useState(false);

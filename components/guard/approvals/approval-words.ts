@@ -27,7 +27,7 @@ export function termRows({ terms }: Pick<ApprovalOut, "terms">): { name: string;
   return [
     { name: "Events", words: formatNumber(events) },
     ...(mend ? [{ name: "Recipe", words: recipeWords(mend.recipe) }] : []),
-    ...(mend?.breaking ? [{ name: "Schema", words: "changes also the events that would then break theirs" }] : []),
+    ...(mend?.breaking ? [{ name: "Schema", words: "also changes events that would then break their schema" }] : []),
     // A mend sends nothing.
     ...(lane === null ? [] : sendRows({ ...terms, lane })),
   ];

@@ -175,7 +175,7 @@ function Rules({ items, onChange }: { items: readonly MaskRuleOut[]; onChange: (
           needs="change-masks"
           everySource={asked.rule.source === null}
           title={`${asked.verb} the rule for ${asked.rule.pattern}?`}
-          description={`What it masks in ${asked.rule.source ?? "every source"} is shown to everybody at once.`}
+          description={`What it masks in ${asked.rule.source ?? "every source"} becomes visible to everybody at once.`}
           verb={asked.verb}
           variant="danger"
           reason="none"

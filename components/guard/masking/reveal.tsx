@@ -15,8 +15,7 @@ import { plural } from "@/lib/platform/plain/format.pure";
 
 const ONE_EVENT = {
   title: "Show what is masked",
-  description:
-    "The audit keeps who looked, at which event, and why. The reason is used again in this tab for 15 minutes.",
+  description: "The audit records who looked at which event, and why. This tab reuses the reason for 15 minutes.",
   verb: "Reveal",
 };
 

@@ -34,7 +34,7 @@ type Open =
   | ({ kind: "sure" } & Sure)
   | null;
 
-/** What takes something away from an account is confirmed: one wrong entry of a menu is pressed easily. */
+/** Actions that take something away from an account need confirmation: a wrong menu entry is easily clicked. */
 type Sure = { title: string; effect: string; verb: string; run: () => Promise<unknown>; done: string };
 
 /** Accounts of people and services. */
@@ -219,7 +219,7 @@ function Row(props: {
       onSelect: () =>
         sure({
           title: `End the ${plural(account.sessions, "session")} of ${name}?`,
-          effect: "It must sign in again in every browser. What it has typed there and not sent is lost.",
+          effect: "It must sign in again in every browser. Anything typed there and not saved is lost.",
           verb: "End its sessions",
           run: () => end.mutateAsync(id),
           done: `The sessions of ${name} have ended`,
@@ -258,7 +258,7 @@ function Row(props: {
         sure({
           title: `Disable ${name}?`,
           effect:
-            "Its sessions end and its tokens are revoked at once, and it cannot sign in. Enabling it again brings no token back.",
+            "Its sessions end and its tokens are revoked at once, and it cannot sign in. Enabling it again does not restore the tokens.",
           verb: "Disable",
           run: work,
           done: `${name} is disabled`,

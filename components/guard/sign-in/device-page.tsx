@@ -115,7 +115,7 @@ function Program({ code, me }: { code: string; me: MeOut }) {
 
 const DAYS = [1, 7, 30, 90, 365].map((days) => ({ value: String(days), label: days === 1 ? "1 day" : `${days} days` }));
 const EXTENTS = [
-  { value: "all", label: "All that I may, but not approve" },
+  { value: "all", label: "Everything I may do, except approve" },
   { value: "some", label: "Some of it" },
 ];
 
@@ -177,7 +177,7 @@ function Decision(props: {
           set={setRights}
           givable={{ sources: me.sources, actions: me.actions === "all" ? ACTIONS : me.actions }}
           pressed={pressed}
-          actionsHint="None ticked: all that you may but approve."
+          actionsHint="None ticked: everything you may do, except approve."
           everySource="all that you see"
         />
       ) : null}

@@ -41,7 +41,7 @@ export function AdmissionRuleDialog({ rule, onClose }: Props & { rule: RuleOut |
   );
 }
 
-/** The try of the draft as it stands, a moment after the last key. */
+/** The trial of the current draft, a moment after the last key. */
 function LiveTrial({ draft, id }: { draft: RuleDraft; id: string | null }) {
   const wanted = tryOf(draft, id);
   const text = JSON.stringify(wanted);

@@ -32,7 +32,7 @@ export function ForgetDialog({ onClose }: { onClose: () => void }) {
   if (receipt !== null) {
     return (
       <ShownOnce title="A worker forgets it" label="the receipt" text={receipt} done="Done" onClose={onClose}>
-        Keep this receipt with the request: it proves what was forgotten. It is not stored and not shown again. The
+        Keep this receipt with the request: it proves what was forgotten. It is not stored, and not shown again. The
         report is on this page.
       </ShownOnce>
     );

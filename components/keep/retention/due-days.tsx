@@ -3,7 +3,7 @@ import type { RetentionPreview } from "@/lib/keep/retention/retention.shapes";
 import { formatBytes, formatNumber } from "@/lib/platform/plain/format.pure";
 import { keptText } from "./retention-words";
 
-/** The due events by the day on which they were parked, and why some stay. */
+/** Events due to expire by the day on which they were parked, and why some stay. */
 export function DueDays({ days }: { days: NonNullable<RetentionPreview["days"]> }) {
   return (
     <Table focusable>

@@ -53,7 +53,7 @@ export function RetentionDialog({ retention, onClose }: { retention: RetentionOu
       description="A shorter time makes older events expire within ten minutes: they go into the archive, from which they can be restored."
       verb={expires}
       variant={expires === "Save" ? "primary" : "danger"}
-      // What is wrong is said at a press; what is right is counted first.
+      // Errors are shown on submit; a valid change is counted first.
       ready={() => change === null || counted !== undefined || preview.isError}
       keep="Close"
       onClose={onClose}
@@ -124,7 +124,7 @@ export function RetentionDialog({ retention, onClose }: { retention: RetentionOu
           </Button>
         </div>
         {change === null ? null : (
-          <section aria-label="What expires by these periods" className="grid gap-1">
+          <section aria-label="What expires with these periods" className="grid gap-1">
             <p aria-live="polite" className={counted?.days && expires !== "Save" ? "text-warning" : "text-muted"}>
               {counted === undefined
                 ? preview.isError

@@ -50,7 +50,7 @@ export function dueText(days: NonNullable<RetentionPreview["days"]>): string {
   return `${plural(events, "event")} of ${plural(going.length, "day")} ${expire}, ${formatBytes(bytes)} of payloads`;
 }
 
-/** The label of the button: a change that makes events leave says how many. null = not counted. */
+/** The label of the button, with the number of events that the change expires. null = not counted. */
 export function saveWords(days: RetentionPreview["days"] | undefined): string {
   const events = (days ?? []).reduce((sum, { expires }) => sum + expires, 0);
   return events === 0 ? "Save" : `Save: ${plural(events, "event")} ${events === 1 ? "expires" : "expire"}`;

@@ -18,7 +18,7 @@ type ControlDialogProps = {
   kind: ControlRequest["kind"];
   /** The scope that the dialog proposes. */
   scope?: ControlRequest["scope"];
-  /** The number of events that were selected; null = unknown, undefined = none were. */
+  /** The number of selected events; null = unknown, undefined = none selected. */
   selected?: number | null;
   onClose: () => void;
   /** Called when the control is in force. */

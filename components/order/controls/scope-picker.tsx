@@ -26,7 +26,7 @@ type Scope = Pick<ControlDraft, "scopeName" | "scopeValue" | "source" | "aggrega
 /** The scope of a control, and the number of parked events in it. */
 export function ScopePicker(props: {
   scope: Scope;
-  /** The number of events that were selected; null = unknown, or none were. */
+  /** The number of selected events; null = unknown, or none selected. */
   selected: number | null;
   error?: string | undefined;
   onChange: (part: Partial<Scope>) => void;

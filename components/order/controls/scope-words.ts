@@ -3,7 +3,7 @@ import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import type { ControlOut, ControlScopeName } from "@/lib/order/controls/controls.shapes";
 import { plural } from "@/lib/platform/plain/format.pure";
 
-/** The narrowest first: a scope may name a source beside one of the others, and is called by the other. */
+/** Narrowest first: a scope that names a source and something narrower is shown by the narrower. */
 export const SCOPE_NAMES: readonly ControlScopeName[] = ["eventId", "aggregateId", "errorCode", "source"];
 
 export const SCOPE_LABEL: Record<ControlScopeName, string> = {

@@ -11,7 +11,7 @@ const SAMPLES_SHOWN = 3;
 type EarlierChoiceProps = {
   earlier: EarlierOut;
   choice: Earlier;
-  /** How many go without the earlier versions; null = not known. */
+  /** How many can be sent without the earlier versions; null = unknown. */
   eligible: number | null;
   onChoice: (choice: Earlier) => void;
   /** The text that the person typed to leave the earlier versions behind. */

@@ -37,7 +37,7 @@ export function earlierOptions(
       choice: "hold",
       label: sends
         ? `Send only ${eligible ? `the ${formatNumber(eligible)} that can go now` : "what can go now"}`
-        : "Check them as they are selected",
+        : "Check them as selected",
       detail: `${plural(heldEvents, "event")} ${heldEvents === 1 ? "stays" : "stay"} parked behind ${earlierEvents === 1 ? "it" : "them"}.`,
     },
     // Versions that are selected themselves and refused cannot be taken along.

@@ -92,7 +92,7 @@ function usePreviews(selection: Selection, mode: RedriveOut["mode"], draft: Redr
     current.isSuccess && target === null,
   );
   const preview = current.data;
-  // The first preview is of what may go without a further choice: it is shown for another choice only where that cannot be had.
+  // `held` previews what can be sent without a further choice: it stands in for another choice only if that preview failed.
   const newest = preview ?? (current.isError ? held.data : undefined);
   const [before, setBefore] = useState<PreviewOut | undefined>();
   if (newest !== undefined && newest !== before) setBefore(newest);
@@ -197,7 +197,7 @@ export function RedriveDialog(props: RedriveDialogProps) {
         onKeyDown={(event) => {
           if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
           event.preventDefault();
-          // As the pointer does: a button that is disabled or withheld is not pressed.
+          // Like a click: a disabled button does nothing.
           button.current?.click();
         }}
       >
@@ -226,7 +226,7 @@ export function RedriveDialog(props: RedriveDialogProps) {
   );
 }
 
-/** Before the preview has counted: the number of what was selected is not the number of what is sent. */
+/** Until the preview has counted: not everything that is selected can be sent. */
 function headline(mode: RedriveOut["mode"], total: number | null): string {
   if (mode === "verify") return total === null ? "Verify all matching events" : `Verify ${plural(total, "event")}`;
   return total === null ? "Redrive of all matching events" : `Redrive of ${plural(total, "selected event")}`;

@@ -36,7 +36,7 @@ export type RedriveDraft = {
   tell: string[];
   reason: string;
   typed: string;
-  /** The choice about the earlier versions that the selection leaves parked; null = none was made. */
+  /** What to do with earlier versions that the selection leaves parked; null = not chosen. */
   earlier: Earlier | null;
   /** The text typed to send ahead of the earlier versions. */
   typedStrand: string;
@@ -60,7 +60,7 @@ export function targetChoices(targets: readonly TargetOut[], sources: readonly s
   return own.filter(({ lane }) => lane === null).map(({ name }) => name);
 }
 
-/** The effective choice. Without one the redrive sends what was selected and may go: no preset makes the set larger. */
+/** The effective choice. By default the redrive sends what was selected and can be sent: no preset extends the selection. */
 export function earlierOf({ earlier }: Pick<RedriveDraft, "earlier">): Earlier {
   return earlier ?? "hold";
 }
@@ -159,7 +159,7 @@ const FIELD_OF: Record<string, keyof DraftProblems> = {
   startAt: "startAt",
 };
 
-/** What the server refused, at the fields of the dialog. */
+/** The fields that the server rejected, by the names of the dialog. */
 export function refusedProblems(fields: readonly { field: string; detail: string }[]): DraftProblems {
   const known = fields.flatMap(({ field, detail }) => {
     const name = FIELD_OF[field.split(".")[0]!];

@@ -72,7 +72,7 @@ export function RedriveForm(props: RedriveFormProps) {
             : CONFIRMABLE_REFUSALS.some((reason) => preview.refused[reason])
               ? "None of these is sent unless it is confirmed above."
               : choice === "hold" && (preview.earlier?.heldEvents ?? 0) > 0
-                ? "None of these can be sent before the earlier versions: choose above what becomes of those."
+                ? "None of these can be sent before the earlier versions: choose above what to do with those."
                 : "None of these can be sent now. Verify them to see each one's verdict."}
         </p>
       ) : null}

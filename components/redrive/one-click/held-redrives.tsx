@@ -77,7 +77,7 @@ function Held({ redrive, untilMs }: { redrive: RedriveOut; untilMs: number }) {
           </span>
         </>
       )}
-      {/* Not an ActionButton: what stops a send works on old data, too. */}
+      {/* Not an ActionButton: stopping a send is allowed on old data. */}
       <Button needs="redrive" size="sm" className="ml-auto" busy={busy} onClick={() => void undo()}>
         Undo
       </Button>

@@ -167,7 +167,7 @@ export async function redriveOne(
 }
 
 /**
- * The selection as it was counted; null = another number goes than its button says, or some are held by earlier versions.
+ * The selection as counted; null = the number that can be sent is not the one on the button, or earlier versions hold some.
  * Events that arrive after the count are left out.
  */
 export async function countedAsShown(select: Selection, count: number): Promise<Selection | null> {

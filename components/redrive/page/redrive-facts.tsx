@@ -102,7 +102,7 @@ export function RedriveFacts({ redrive, className }: { redrive: RedriveOut; clas
   );
 }
 
-/** Whoever may not lift them does not see them here. */
+/** Users who cannot lift them do not see them here. */
 function Blacklists({ id }: { id: string }) {
   const controls = useLiftable({ redrive: id }).data?.controls ?? 0;
   if (controls === 0) return null;

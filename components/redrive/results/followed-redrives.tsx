@@ -166,7 +166,7 @@ function useForget(redrives: RedriveOut[], pathname: string): void {
   useEffect(() => {
     if (seen !== "") followedRedrives.unfollow(seen.split(","));
   }, [seen]);
-  // Nothing to decide: what went well leaves by itself, once somebody could read it.
+  // A success needs no decision, and disappears once somebody had time to read it.
   const visible = useVisible();
   const well = redrives
     .filter((redrive) => resultOf(redrive).tone === "ended")

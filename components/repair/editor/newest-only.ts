@@ -1,4 +1,4 @@
-/** For questions whose answers may overtake each other: each call begins one, and only the answer to the last one is said. */
+/** For requests whose answers may overtake each other: only the answer to the latest call is passed on. */
 export function newestOnly<Answer>(say: (answer: Answer) => void): () => (answer: Answer) => void {
   let newest = 0;
   return () => {

@@ -1,6 +1,6 @@
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 
-/** The selection of a stored operation as it was asked for, without the moment and the sources that the server added; null = unknown. */
+/** The selection of a stored operation as requested, without the time and the sources that the server added; null = unknown. */
 export function askedSelection(stored: unknown): Selection | null {
   if (typeof stored !== "object" || stored === null) return null;
   const { ids, filter, operation, redrive, outcome, result } = stored as Partial<Record<string, never>>;

@@ -21,7 +21,7 @@ import { type Counting, startMend } from "@/lib/repair/mends/mends.browser";
 import type { Recipe } from "@/lib/repair/recipes/recipes.shapes";
 import { useSources } from "@/lib/sources/sources.browser";
 
-/** Why a second person must approve the mend, as the server decides it of the same settings. */
+/** Why a second person must approve the mend, decided as the server decides it. */
 function useApprovalCauses(events: number, names: readonly string[]): ApprovalCause[] {
   const above = Number(useSettings().data?.items.find(({ name }) => name === "approvalAbove")?.value ?? 0);
   const marked =
@@ -38,7 +38,7 @@ export function MendApply({
   onStarted,
 }: {
   selection: Selection;
-  /** The sources of the events, as far as they are known. */
+  /** The known sources of the events. */
   sources: readonly string[];
   recipe: Recipe;
   counting: Counting;

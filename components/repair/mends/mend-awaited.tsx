@@ -10,7 +10,7 @@ import type { Recipe } from "@/lib/repair/recipes/recipes.shapes";
 import { askedSelection } from "./asked-selection";
 import { MendPreview } from "./mend-preview";
 
-/** What a mend that waits for approval would do: the preview that its requester saw, made again for who approves. */
+/** What a mend that waits for approval would do: the preview that its requester saw, computed again for the approver. */
 export function MendAwaited({ operation }: { operation: BulkOperationOut }) {
   const { recipe, selection, createdAt } = operation;
   const refusal = useRefusal("edit");

@@ -22,6 +22,6 @@ test("a dry run of a mend that was undone is void: it offers nothing to send", (
       <VerifyProgress id="v" mend="m" sent={false} onVerify={() => {}} onSent={() => {}} />
     </QueryClientProvider>,
   );
-  expect(html).toContain("the mend was undone");
+  expect(html).toContain("the mend has been undone");
   expect(html).not.toContain("<button");
 });

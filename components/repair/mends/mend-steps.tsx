@@ -77,13 +77,13 @@ export function MendProgress({ id, ...next }: { id: string } & NextProps) {
   );
 }
 
-/** Whom to ask, by the link that shows what would change. */
+/** That approval is needed, with a link for the approver that shows what would change. */
 function Awaits({ id, causes }: { id: string; causes: readonly ApprovalCause[] }) {
   const path = `/operations/${id}`;
   return (
     <p className="flex flex-wrap items-center gap-x-3 gap-y-1">
       <span className="text-warning">
-        Nothing is changed before a second person approves it: {causes.map(causeWords).join(", ")}.
+        Nothing changes until a second person approves it: {causes.map(causeWords).join(", ")}.
       </span>
       <CopyButton
         text={typeof window === "undefined" ? path : `${window.location.origin}${path}`}
@@ -145,7 +145,7 @@ function Next({ operation, verified, sent, onVerify, onAgain }: { operation: Bul
       {error ? <ErrorPanel error={error} inline title="The dry run was not started" /> : null}
       {known && !undoing ? <NotUndone id={known.id} /> : null}
       <div className="flex flex-wrap items-center gap-2">
-        {/* It stays when it has done its work: Undo would move under the pointer of a second click. */}
+        {/* It stays after its work is done: otherwise Undo would move under the pointer of a second click. */}
         <ActionButton
           needs="redrive"
           variant={verified ? "secondary" : "primary"}
@@ -254,7 +254,7 @@ export function VerifyProgress(props: {
 function VoidDryRun({ id }: { id: string }) {
   return (
     <p role="status" className="flex flex-wrap items-baseline gap-x-4 gap-y-1">
-      It checked the mended payloads, and the mend was undone: it does not count any more.
+      It checked the mended payloads, and the mend has been undone: its result no longer counts.
       <TextLink href={`/redrives/${id}`} className="ml-auto">
         Details
       </TextLink>

@@ -51,7 +51,7 @@ export function newStep(key: number): StepDraft {
   return { key, op: "set", at: "", to: "", value: "", overwrite: false, when: null };
 }
 
-/** The draft that a tab has kept as text; null = none, or one of another version of Parkade, which the page cannot show. */
+/** The draft that the tab has stored as text; null = none, or one of another version of Parkade that the page cannot show. */
 export function keptDraft(text: string | null): RecipeDraft | null {
   const kept: Partial<RecipeDraft> | null = JSON.parse(text ?? "null");
   if (kept === null || typeof kept !== "object") return null;

@@ -20,7 +20,7 @@ export function TimeRangeForm(props: { value: Window; openLabel: string; onChang
   const bounds = { from: boundOf(from, zone), to: boundOf(to, zone) };
   const reversed = isReversed(bounds.from, bounds.to);
   const wrong = bounds.from === null || bounds.to === null;
-  // A page whose open window is one of the named ones has it once.
+  // The open window may be one of the presets: list it once.
   const named = WINDOW_PRESETS.filter(({ label }) => label !== openLabel);
   const presets = [{ from: undefined, label: openLabel }, ...named];
   return (

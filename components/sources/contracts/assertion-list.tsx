@@ -22,7 +22,7 @@ const WORDS: Record<string, string> = {
   deadline: "All attempts fit the deadline",
   "critical-path": "Ends before its callers give up",
   success: "Succeeds as often as promised",
-  "retry-ratio": "Repeats within the budget",
+  "retry-ratio": "Retries within the budget",
   "duplicate-ratio": "Few arrivals are duplicates",
   "timeout-ratio": "Timeouts within the bound",
   load: "Load below its bound",

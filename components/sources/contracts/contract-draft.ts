@@ -13,7 +13,7 @@ export const CONTRACT_FIELDS = [
   { name: "callerDeadlineMs", label: "Deadline of its callers, ms", hint: "how long they wait", max: 604_800_000 },
   { name: "marginMs", label: "Margin, ms", hint: "before that deadline; empty: the policy's", max: 604_800_000 },
   { name: "promisedSuccess", label: "Share that succeeds", hint: "of operations, such as 0.999", max: 1 },
-  { name: "budgetRatio", label: "Repeats per operation", hint: "0.1 when empty", max: 1 },
+  { name: "budgetRatio", label: "Retries per operation", hint: "0.1 when empty", max: 1 },
   { name: "expectedPerSecond", label: "Arrivals a second", hint: "empty: as sent in the last minute", max: 1_000_000 },
   { name: "loadMax", label: "Share of the capacity", hint: "0.7 when empty", max: 1 },
   { name: "timeoutRatio", label: "Timeouts per operation", hint: "0.005 when empty", max: 1 },

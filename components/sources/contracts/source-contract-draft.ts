@@ -40,7 +40,7 @@ export const SOURCE_CONTRACT_FIELDS = [
     hint: "before that deadline; empty: the policy's",
     most: 604_800_000,
   },
-  { name: "budgetRatio", unit: null, label: "Repeats per operation", hint: "0.1 when empty", most: 1 },
+  { name: "budgetRatio", unit: null, label: "Retries per operation", hint: "0.1 when empty", most: 1 },
   { name: "duplicateRatio", unit: null, label: "Duplicates among arrivals", hint: "0.01 when empty", most: 1 },
   {
     name: "expectedPerSecond",

@@ -13,7 +13,7 @@ export type Reading = {
   /** Deliveries to a consumer before it was dead-lettered, by its headers. */
   attempts: number;
   failedAtMs: number | null;
-  /** What was written in place of a time. */
+  /** The text given as a time that cannot be read. */
   unread?: Unread;
   /** The framework's own message id and message type; they precede those of the broker. */
   messageId: string | null;

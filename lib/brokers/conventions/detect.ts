@@ -83,7 +83,7 @@ export function readConvention(message: Message): Reading {
 
 const OWNERS = new Map(CONVENTIONS.map((convention) => [convention.name, convention]));
 
-/** The attributes of a CloudEvent by which a broker's event says why it failed: see `readMessage`. */
+/** CloudEvent attributes that say why a broker's event failed: see `readMessage`. */
 const FAILURE_ATTRIBUTES = new Set(["errorcode", ...Object.values(KNATIVE_ERROR)]);
 
 /**

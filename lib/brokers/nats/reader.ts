@@ -116,7 +116,7 @@ async function ownConsumer(jsm: JetStreamManager, config: NatsConfig, durable: s
   });
 }
 
-/** What was read stays in the stream, which several sources may share: without an age it would fill the disk. */
+/** Read advisories stay in the stream, which several sources may share: without an age limit it would fill the disk. */
 const ADVISORIES_KEPT_MS = 30 * 86_400_000;
 
 async function ensureStream(jsm: JetStreamManager, { stream }: NatsConfig): Promise<void> {

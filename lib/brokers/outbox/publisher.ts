@@ -146,7 +146,7 @@ function rowIdOf({ origin, eventId }: OutboundMessage): string {
   return typeof origin.rowId === "string" ? origin.rowId : eventId;
 }
 
-/** An edit of headers in an object: what it left alone is known by the row that holds them. */
+/** An edit of headers in an object: the row that holds them shows which ones it left unchanged. */
 function keepsJsonTypes({ origin, revised }: OutboundMessage): boolean {
   return revised === true && origin.headersShape === "object";
 }
@@ -195,7 +195,7 @@ function updateOf(
 }
 
 /**
- * The headers of the row with the mark of the redrive. A list of pairs is written anew; in an object the values that nobody
+ * The headers of the row with the mark of the redrive. A list of pairs is rewritten; in an object the values that nobody
  * edited stay as they are, numbers and objects too. null: they are in a form that Parkade does not write.
  */
 function headersSql(

@@ -35,7 +35,7 @@ export const EVENT_COMMANDS = [
         name: "sort",
         value: "order",
         values: EVENT_SORTS,
-        text: "By the time of the last failure; events that do not say when they failed are at the end",
+        text: "By the time of the last failure; events without one come last",
       },
       {
         name: "count",

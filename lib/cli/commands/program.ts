@@ -54,7 +54,7 @@ export const PROGRAM_COMMANDS = [
     arguments: [{ name: "redrive" }, { name: "event", optional: true }],
     options: [{ name: "policy", value: "name", text: "What this policy would have done" }, dataDir],
     details:
-      "Each failure is decided from what was recorded with it. It ends with 1 when a decision differs from the recorded one; with --policy always with 0. It needs the package parkade-server beside parkade; in a clone `npm run replay -- <redrive>` does the same.",
+      "Decides each failure again from what was recorded with it. The exit code is 1 when a decision differs from the recorded one; with --policy it is always 0. It needs the package parkade-server beside parkade; in a clone `npm run replay -- <redrive>` does the same.",
     examples: [
       "parkade replay 019ac0de-0000-7000-8000-000000000001",
       "parkade replay 019ac0de-0000-7000-8000-000000000001 --policy patient",

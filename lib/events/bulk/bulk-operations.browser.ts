@@ -53,7 +53,7 @@ export async function arrivedSince(selection: Selection, cutoff: string | null):
   try {
     return (await fetchJson<EventCounts>(`/api/v1/events/count?${toSearchParams(filter)}`)).total.value ?? 0;
   } catch {
-    // As for a window that ends before the count: nothing arrives in it.
+    // The window ends before the count: nothing can arrive in it.
     return 0;
   }
 }

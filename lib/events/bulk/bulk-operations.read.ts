@@ -89,7 +89,7 @@ export async function readBulkOperation(
   return operationOut(viewer, row, await readShown(db, viewer, [row]));
 }
 
-/** What operations are shown with. `set`: what masks their recipes. */
+/** Converts operations for the answer. `set`: the masks for their recipes. */
 type Shown = { approvals: Map<string, ApprovalOut>; set: MaskSet; typed: TypedTexts };
 
 async function readShown(db: Queryable, viewer: Viewer, rows: readonly BulkOperationRow[]): Promise<Shown> {

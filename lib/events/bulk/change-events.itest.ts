@@ -16,7 +16,7 @@ test("what a run found in flight that the store then refused is left to the work
     [ids[0], redriveId],
   );
   await world.db.run("update redrive_items set fence = 1, claimed_until = now() + interval '1 minute'");
-  // The answer of a run that changes the events itself names no operation.
+  // The answer of a run that changed the events itself names no operation.
   await world.db.run(
     `alter table idempotency_keys add constraint refuses check (response::jsonb #>> '{answer,id}' is not null or response is null)`,
   );

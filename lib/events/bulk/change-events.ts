@@ -69,7 +69,7 @@ export async function changeEvents(
   const begin = (nowMax: number) =>
     inTransaction(deps.db, (tx) =>
       answerOnce(tx, request.idempotency, asOfMs, async () => {
-        // What a run that was rolled back has found is not done here: a worker does it.
+        // Findings of a run that was rolled back are left to a worker.
         [inFlight, withdrawn] = [[], []];
         const events = await selectEvents(tx, selected, nowMax);
         if (change === null || events.candidates.length > nowMax) {

@@ -170,7 +170,7 @@ export async function bodyOf(body: FormedBody, set: MaskSet): Promise<BodyOut> {
   return shownBody(body, await decodeBody(body), set);
 }
 
-/** Whether the rules mask anything of a message. It is judged by what a viewer is shown: of an encoded body by the decoded text, too. */
+/** Whether the rules mask anything in a message as viewers see it, including the decoded text of an encoded body. */
 export async function holdsMasked(message: FormedBody, set: MaskSet): Promise<boolean> {
   const headers = maskHeaders(message.headers, set);
   if (message.headers.some(([, value], index) => value !== headers[index]![1])) return true;

@@ -126,7 +126,7 @@ async function readPast(db: Queryable, viewer: Viewer, ids: readonly string[]): 
             c.events, null as delivered, null as failed, null as state
        from covering c join audit_entries a on a.id = c.entry_id left join bulk_operations o on o.audit_id = a.id
       where a.action in ('event.ignored', 'event.released', 'event.mended', 'event.edited', 'event.confirmed')
-        -- A worker confirms what stayed quiet: many entries, and nothing that anybody did.
+        -- Workers confirm quiet events: many entries that no person made.
         and not (a.action = 'event.confirmed' and a.actor = 'worker')
         and ($2::text[] is null or ${seesEntry("$2")}) order by a.id desc limit ${PAST_MAX}`,
     [ids, scope],

@@ -190,7 +190,7 @@ async function countHeld(db: Db, filter: ScopedFilter, nowMs: number): Promise<{
   return inTime(db, async (tx) => {
     const part = { ...filter, status: asked };
     const compiled = await narrow(tx, part, compileFilter(part, nowMs), 1);
-    // The columns are read for these rows alone, see `page` in event-scan.ts; none of them lies in the facts, whose errors are long.
+    // The columns are read only for these rows, see `page` in event-scan.ts; none is in the facts, whose errors are long.
     const found = await tx.query<HeldFacts>(
       `select e.id, s.name as source, e.status, e.event_id as "eventId", e.aggregate_type as "aggregateType",
               e.aggregate_id as "aggregateId", e.version, e.error_code as "errorCode", e.cooldown_until as "cooldownUntil"

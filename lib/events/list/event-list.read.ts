@@ -16,7 +16,7 @@ import type { Db, Queryable } from "@/lib/platform/database/db";
 type EventListQuery = { filter: EventFilter; limit: number; cursor: string | null; sort?: EventSort | null };
 
 /**
- * A page of matching events, newest first, or as `sort` says. Keyset-paged by id, or by time of failure and id: rows that arrive
+ * A page of matching events, newest first, or in the order of `sort`. Keyset-paged by id, or by time of failure and id: rows that arrive
  * meanwhile neither shift nor repeat the next pages, even when a thousand rows have the same millisecond. `prevCursor` leads to the
  * page before; null on the first page.
  */

@@ -28,7 +28,7 @@ export function filterQuery<Shape extends z.core.$ZodLooseShape>(
 export const sortShape = {
   sort: described(
     z.optional(z.enum(EVENT_SORTS, `must be one of ${EVENT_SORTS.join(", ")}`)),
-    "By the time of the last failure, newest or oldest first; events that do not say when they failed are at the end. Absent = by arrival, newest first",
+    "By the time of the last failure, newest or oldest first; events without one come last. Absent = by arrival, newest first",
   ),
 };
 

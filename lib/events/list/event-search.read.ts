@@ -133,7 +133,7 @@ export async function narrow(
   return { where: `${found} and ${where}`, values: [...values, ...params.values] };
 }
 
-/** A page of rows of several reads, of which two may have found the same event. */
+/** Merges the rows of several reads, which may overlap, into a page. */
 export function mergedPage<Row extends { id: string }>(
   { towards, limit }: { towards: "older" | "newer"; limit: number },
   found: readonly Row[],
@@ -144,8 +144,8 @@ export function mergedPage<Row extends { id: string }>(
 }
 
 /**
- * The conditions of a filter as those of its parts, each with the kinds and the facts that can match. Two parts may hold the same
- * event. No part: nothing matches.
+ * Splits the conditions of a filter into parts, each with the kinds and the facts that can match. Parts may overlap.
+ * No part: nothing matches.
  */
 export async function narrowParts(
   db: Queryable,

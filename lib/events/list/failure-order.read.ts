@@ -8,19 +8,19 @@ import type { ScopedFilter } from "@/lib/guard/viewer/scope.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 
 /**
- * A page of events in the order of their last failure, then of their id. Events that do not say when they failed are at the end,
- * whichever way the list is sorted. Few matches are read and sorted; of many the index of times of failure is walked until the page
+ * A page of events in the order of their last failure, then of their id. Events without a time of failure come last
+ * in both orders. Few matches are read and sorted; for many the index of failure times is walked until the page
  * is full, within the days of a window, which the statement timeout bounds where matches are thin.
  */
 
-/** The place of an event: `failedUs` is its time of failure in microseconds of the epoch, null = it does not say. */
+/** The position of an event: `failedUs` is its time of failure in epoch microseconds, null = unknown. */
 export type FailurePlace = { failedUs: string | null; id: string };
 
 type FailureScan = {
   filter: ScopedFilter;
   nowMs: number;
   newestFirst: boolean;
-  /** Start behind this place; null = at the start, or at the end when it reads backwards. */
+  /** Start after this position; null = at the start, or at the end when reading backwards. */
   from: FailurePlace | null;
   backwards: boolean;
   limit: number;
@@ -81,7 +81,7 @@ async function readPart(
   const conditions = (inFacts: boolean) =>
     compiled.conditions.flatMap(({ field, sql }) => (IN_FACTS.includes(field) === inFacts ? [sql] : []));
   const inOrder = few
-    ? // `offset 0`: the planner finds the matches first, in place of walking the order until it meets them.
+    ? // `offset 0` makes the planner find the matches first instead of walking the index until it meets them.
       `select e.id from (
          ${wheres.map((where) => `select e.id, e.failed_at from dlq_event_rows e where ${where}`).join(" union ")} offset 0) e
         where ${place.join(" and ")} order by ${orderOf("e")}`
@@ -97,7 +97,7 @@ async function readPart(
   );
 }
 
-/** Whether so few events can match that they are read and sorted: fewer than a walk that fills the page would meet. */
+/** Whether few enough events can match to read and sort them: fewer than a walk would visit to fill the page. */
 async function areFew(db: Queryable, { filter, limit }: FailureScan): Promise<boolean> {
   if (isNarrow(filter)) return true;
   if (filter.tags && (await areRare(db, filter.tags))) return true;

@@ -164,7 +164,7 @@ test("events that failed long before they arrived are found by their time of fai
 const OPERATION = "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a60";
 const REDRIVE = "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a61";
 
-/** Each form holds events of the source "orders", too. */
+/** Each form also contains events of the source "orders". */
 const FORMS: Record<string, (ids: string[]) => Selection> = {
   ids: (ids) => ({ ids }),
   filter: () => ({ filter: { status: ["PENDING"] } }),

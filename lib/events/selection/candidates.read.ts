@@ -70,7 +70,7 @@ function redriveParam({ redrive, outcome, result }: ItemsOfRedrive): string {
   return JSON.stringify({ redrive, outcome, result, states: outcome.map(stateOfOutcome) });
 }
 
-/** The selection of what passed a dry run, which takes those events alone that have the checked bytes; null = it is another. */
+/** The selection, if it is what passed a dry run, which takes only events with the checked bytes; null = another kind. */
 export function ofPassed(selection: ScopedSelection): ItemsOfRedrive | null {
   return "redrive" in selection && selection.outcome.every((outcome) => outcome === "passed") ? selection : null;
 }

@@ -3,7 +3,7 @@ import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { pinSelection } from "@/lib/events/selection/pin-selection.shapes";
 
 const pinned = "2026-11-20T14:02:11.249Z";
-/** The first moment that is left out. */
+/** The first time that is left out. */
 const end = "2026-11-20T14:02:11.250Z";
 const pin = (filter: EventFilter) => pinSelection({ filter }, pinned);
 
@@ -26,14 +26,14 @@ describe("pinning a selection to its count", () => {
   });
 
   it("stops a relative start from sliding", () => {
-    expect(pin({ from: "-24h" })).toEqual({ filter: { from: "2026-11-19T14:02:11.250Z", to: end } });
-    expect(pin({ from: "-15m" })).toEqual({ filter: { from: "2026-11-20T13:47:11.250Z", to: end } });
+    expect(pin({ from: "-24h" })).toEqual({ filter: { from: "2026-11-19T14:02:11.249Z", to: end } });
+    expect(pin({ from: "-15m" })).toEqual({ filter: { from: "2026-11-20T13:47:11.249Z", to: end } });
     expect(pin({ from: "2026-11-01" })).toEqual({ filter: { from: "2026-11-01T00:00:00.000Z", to: end } });
   });
 
   it("pins the time of the last failure as well, and not without a count", () => {
     expect(pin({ failedFrom: "-1h", failedTo: "now" })).toEqual({
-      filter: { failedFrom: "2026-11-20T13:02:11.250Z", failedTo: end, to: end },
+      filter: { failedFrom: "2026-11-20T13:02:11.249Z", failedTo: end, to: end },
     });
     expect(pinSelection({ filter: { from: "-1h" } }, null)).toEqual({ filter: { from: "-1h" } });
   });

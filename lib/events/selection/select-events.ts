@@ -60,9 +60,7 @@ function nothingSelected(select: ScopedSelection): DomainError {
     });
   }
   if ("redrive" in select) {
-    const now = ofPassed(select)
-      ? "that passed and has no other bytes since"
-      : `that is ${select.outcome.join(" or ")}`;
+    const now = ofPassed(select) ? "that passed and has not changed since" : `that is ${select.outcome.join(" or ")}`;
     return new DomainError("empty-selection", `The redrive has no event ${now}`, {
       fields: [{ field: "select.outcome", detail: "see its counts with GET /api/v1/redrives/{id}" }],
     });

@@ -14,7 +14,7 @@ export type SignInAccount = AccountRights & {
   totpSince: number | null;
   totpStep: number | null;
   recoveryCodes: Buffer[];
-  /** In a row, each typed with the right password. */
+  /** Consecutive wrong codes, each typed with the right password. */
   wrongCodes: number;
   disabledAt: number | null;
   /** The rights come from the groups at the OpenID provider. */

@@ -140,10 +140,10 @@ export const linkSchema = z.object({ link: z.string(), expiresAt: timeOut });
 const passwordSchema = z
   .string("must be a text")
   .check(z.minLength(1, "must not be empty"), z.maxLength(4 * PASSWORD_CHARS_MAX, "is too long"));
-/** Field `proof`: that the person acts, and nobody at an unlocked screen. See `assertProof`. */
+/** Field `proof`: shows that the account's owner acts, not somebody at an unlocked screen. See `assertProof`. */
 export const proofSchema = z.optional(
   z.strictObject({
-    password: described(passwordSchema, "The own one"),
+    password: described(passwordSchema, "The caller's own password"),
     code: described(
       z.optional(z.string("must be a text").check(z.minLength(1), z.maxLength(40))),
       "Of the second factor, where there is one",
@@ -245,7 +245,7 @@ export const meSchema = named(
     name: nullableText,
     means: z.nullable(z.enum(["local", "session", "token"])),
     account: z.nullable(idOut),
-    // As texts in the document: C# and Go clients of a list of words in a union do not compile.
+    // Plain text in the document: C# and Go clients of enumerated words in a union do not compile.
     actions: z.union([
       z.literal("all"),
       z.array(z.enum(ACTIONS).register(z.globalRegistry, { type: "string", enum: undefined })),
@@ -258,7 +258,7 @@ export const meSchema = named(
     ),
     wrongCodes: described(
       z.int(),
-      "Wrong codes of the second factor that were typed with the right password before this session was opened",
+      "Wrong second-factor codes that were typed with the right password before this session was opened",
     ),
     signIn: z.object({
       mode: z.enum(["elsewhere", "always", "off"]),

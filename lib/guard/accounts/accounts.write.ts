@@ -27,7 +27,7 @@ export async function insertAccount(
   }
 }
 
-/** Whoever has typed wrong codes with the old password starts anew. A second factor that was offered and not confirmed goes: whoever knew the old password may have its secret. */
+/** Resets the count of wrong codes. Discards a second factor that was not confirmed: whoever knew the old password may have its secret. */
 export async function setPassword(tx: Tx, id: string, hash: string): Promise<void> {
   await tx.run(
     `update accounts set password = $2, updated_at = now(), wrong_codes = 0, totp_secret = case when totp_since is not null then totp_secret end

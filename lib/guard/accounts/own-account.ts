@@ -37,7 +37,7 @@ export async function readOwnAccount({ db, env }: FactorDeps, viewer: Viewer) {
   return { account: shown, totp: { since: shown.totpSince, recoveryCodesLeft: row?.left ?? 0, demanded } };
 }
 
-/** So long after a sign-in it is the person who has signed in that acts. */
+/** For this long after a sign-in no further proof of the person is needed. */
 const FRESH_MS = 5 * 60_000;
 
 /**
@@ -50,7 +50,7 @@ export async function assertProof(deps: SignInDeps, viewer: Viewer, proof: Proof
   const opening = await readOpening(deps.db, viewer);
   if (proof === undefined && opening !== null && opening.ageMs < FRESH_MS) return;
   if (proof === undefined) {
-    const detail = "is needed, for you signed in a while ago: type your password, or sign out and in again";
+    const detail = "is needed, since you signed in a while ago: type your password, or sign out and in again";
     throw invalidFields([{ field: "proof.password", detail }], "proof-failed");
   }
   await withProof(
@@ -68,7 +68,7 @@ type PasswordProof = { password: string };
 
 /**
  * Runs work on the own account after its password was typed again: an unlocked screen alone changes no way in. The tries are
- * forgotten once the work is done, so that a wrong code counts as a try, too. `prepare`: what takes long, before the row is locked. Throws DomainError `proof-failed`, `too-many-requests`.
+ * forgotten once the work is done, so that a wrong code counts as a try, too. `prepare`: slow work, before the row is locked. Throws DomainError `proof-failed`, `too-many-requests`.
  */
 async function withProof<T, Ready = undefined>(
   { db }: SignInDeps,
@@ -129,7 +129,7 @@ export async function changePassword(
     deps,
     { viewer, proof: { password } },
     {
-      // A hash is dear: it is made for whoever has both factors.
+      // Hashing is expensive: only for those with both factors.
       prepare: async (before) => {
         if (before.totpSince !== null && codeOf(before, code ?? "", deps.clock.wallMs()) === null)
           throw wrongCode(code);

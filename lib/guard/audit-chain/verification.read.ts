@@ -101,7 +101,7 @@ export async function readForgetsRan(db: Queryable, ids: readonly string[]): Pro
   return new Map(rows.map(({ id, fromMs, untilMs }) => [id, { fromMs, untilMs: untilMs ?? Number.POSITIVE_INFINITY }]));
 }
 
-/** The numbers of the seals by which a forget has changed more entries than its end says, unless a later forget has replaced that number. */
+/** Seal numbers beyond the count of entries that the end of a forget states, unless a later forget has replaced that number. */
 export async function readSurplusRedactions(db: Queryable, ids: readonly string[]): Promise<Set<number>> {
   if (ids.length === 0) return new Set();
   const rows = await db.query<{ seq: number }>(

@@ -41,8 +41,8 @@ async function lockRequests(tx: Tx): Promise<void> {
 }
 
 /**
- * Adds a regular check when the last one of its extent is this old, or was asked for before the clock was set back. Of several
- * workers one adds it.
+ * Adds a regular check when the last one of its extent is this old, or was requested before the clock was set back. Only one
+ * of several workers adds it.
  */
 export async function requestRegular(
   db: Db,

@@ -51,7 +51,7 @@ function ofAccounts(viewer: Viewer, params: ReturnType<typeof paramsFrom>): stri
   return `(a.subject_kind <> all('{account,session,token}') or a.actor = ${params.add(viewer.name)}::text)`;
 }
 
-/** An entry holds filters, names and notes that people typed; one about a mend or a saved recipe holds the recipe. */
+/** An entry contains filters, names and notes that people typed; one about a mend or a saved recipe contains the recipe. */
 function withoutMasked<Value>(value: Value, set: MaskSet): Value {
   if (set === NOTHING_MASKED || typeof value !== "object" || value === null) return value;
   const rest = maskData(value, set);

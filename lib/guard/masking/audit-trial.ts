@@ -4,12 +4,12 @@ import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 
-/** A trial is tried again and again while somebody works at it. */
+/** People repeat a trial while they work on it. */
 const TRIAL_AGAIN_MS = 3_600_000;
 
 /**
- * A trial says of stored events, one answer at a time, what they hold. Where something in them is masked, the audit has who ran it: what is
- * not audited is not answered. One entry of a source for each trial and hour. `text`: of what was tried, whose hash is kept.
+ * A trial can reveal what stored events contain, one answer at a time. If something in them is masked, it is audited before it is
+ * answered: one entry for each source, trial and hour. `text`: what was tried, of which the hash is stored.
  */
 export async function auditTrial(
   { db, clock }: Pick<Deps, "db" | "clock">,

@@ -117,10 +117,10 @@ function maskBytes(base64: string, set: MaskSet): string {
   return findInText(text, set).length === 0 ? base64 : REDACTED;
 }
 
-/** Types of AMQP whose values are base64: `{ "!": "bytes", "value": "…" }`. */
+/** AMQP types whose values are base64: `{ "!": "bytes", "value": "…" }`. */
 const TYPED_BYTES: readonly unknown[] = ["bytes", "longstr-bytes", "encoded"];
 
-/** Whether a typed header of AMQP holds something masked that its JSON does not show as such: bytes, and names in pairs. */
+/** Whether a typed AMQP header contains something masked that its JSON hides: bytes, and names in pairs. */
 function isTypedMasked(json: string, set: MaskSet): boolean {
   const holds = (value: unknown, depth: number): boolean => {
     if (typeof value !== "object" || value === null) return false;
@@ -142,7 +142,7 @@ export function maskTags(tags: Readonly<Record<string, string>>, set: MaskSet): 
   return Object.fromEntries(Object.entries(tags).map(([name, value]) => [name, maskValue(name, value, set)]));
 }
 
-/** A filter that somebody typed who may reveal: its tags by name and value, its words as a text. */
+/** Masks a filter typed by a user with `reveal`: its tags by name and value, its words as text. */
 export function maskFilter<Filter extends { q?: string | undefined; tags?: Record<string, string[]> | undefined }>(
   filter: Filter,
   set: MaskSet,

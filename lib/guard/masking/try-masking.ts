@@ -17,7 +17,7 @@ export async function tryMasking(
   { text, eventId, source, rule }: MaskTrialRequest,
   viewer: Viewer,
 ): Promise<MaskTrial> {
-  // What is masked in a source tells what its events hold.
+  // What is masked in a source reveals what its events contain.
   assertMay(viewer, "view", source === undefined ? [] : [source]);
   if ((text === undefined) === (eventId === undefined))
     throw invalidFields([{ field: "text", detail: "or eventId must be given, and not both" }]);

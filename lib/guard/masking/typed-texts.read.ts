@@ -8,8 +8,8 @@ import type { Queryable } from "@/lib/platform/database/db";
 type Filter = Parameters<typeof maskFilter>[0] & { source?: string[] | undefined };
 
 /**
- * What people typed and the store repeats, as a viewer is shown it. Whoever may reveal searches by masked values and names them in
- * reasons: everybody else reads these masked.
+ * Stored text that people typed, as a viewer is shown it. Users with `reveal` search by masked values and name them in
+ * reasons: everybody else sees these masked.
  */
 export type TypedTexts = {
   filter<F extends Filter>(filter: F): F;

@@ -56,11 +56,11 @@ const refusal = (db: Db, text: string) =>
     (error: unknown) => sqlState(error),
   );
 
-/** Tables that functions of the owner write to, or that the app may add to alone. */
+/** Tables that functions of the owner write to, or that the app may only add to. */
 const OWNERS = "audit_entries audit_subjects audit_seals audit_anchors audit_pending _prisma_migrations";
 
 test("no function that runs as the owner calls or writes to what the role of web and worker can replace", async () => {
-  // As earlier releases have left it, or a store that had one role.
+  // The state left by earlier releases, or by a store with one role.
   await world.db.run(`create role ${role.name} login`);
   for (const object of ["schema audit_owner", "table audit_pending", "table audit_seals"])
     await world.db.run(`alter ${object} owner to ${role.name}`);

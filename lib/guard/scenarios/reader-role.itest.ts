@@ -54,7 +54,7 @@ test("a report reads the rows of its sources and nothing else, whatever it sets,
   roles.push(reader, `${reader}_payloads`);
   const file = SQL.replaceAll("parkade_reader", reader);
   await world.db.run(file);
-  // They run as their owner, and the role of web and worker owns what is in `public`: it could put a view in the place of a table.
+  // They run as their owner, and the role of web and worker owns the objects in `public`: it could replace a table by a view.
   const ofOwner = await world.db.query<{ text: string }>(
     "select prosrc as text from pg_proc where prosecdef and pronamespace = 'reading'::regnamespace",
   );

@@ -21,7 +21,7 @@ export async function removeEndedWaysIn(db: Db): Promise<void> {
 }
 
 /**
- * After a restore nothing opens the store that the backup holds: who has signed out, or revoked a token, since then would be in again.
+ * Ends all access that a restored backup contains: a session or token that was ended after the backup would work again.
  * Returns the number of revoked tokens.
  */
 export async function endWaysIn(tx: Tx, by: string): Promise<number> {

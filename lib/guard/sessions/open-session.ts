@@ -15,7 +15,7 @@ export type Opening = Pick<NewSession, "account" | "means" | "address" | "agent"
   sessionSecret: string | null;
   /** Of a sign-in at the provider. `idToken`: as it came. */
   oidc?: { sid: string | null; idToken: string };
-  /** Typed with the right password since the last sign-in: its owner is told. */
+  /** Wrong codes typed with the right password since the last sign-in, to show to the owner. */
   wrongCodes?: number;
   nowMs: number;
 };

@@ -14,12 +14,12 @@ export function newRecoveryCodes(): { codes: string[]; hashes: Buffer[] } {
 }
 
 /**
- * Wrong codes in a row with the right password, after which only a recovery code counts. NIST SP 800-63B allows 100: of a million codes three
- * are right at a time, so whoever knows the password finds one in 3,000 accounts.
+ * Consecutive wrong codes with the right password, after which only a recovery code counts. NIST SP 800-63B allows 100: three of a million
+ * codes are right at a time, so somebody who knows the passwords gets into one in 3,000 accounts.
  */
 export const WRONG_CODES_MAX = 100;
 
-/** What a code is: the step of the app, a recovery code by its hash; null = neither. Takes nothing. */
+/** Identifies a code: the step of the app, or a recovery code by its hash; null = neither. Does not use it up. */
 export function codeOf(
   account: SignInAccount,
   code: string,

@@ -89,11 +89,11 @@ function failed(): DomainError {
   );
 }
 
-/** Whoever reads it knows the password. */
+/** Only shown to somebody who knows the password. */
 function onlyRecovery(): DomainError {
   return new DomainError(
     "sign-in-failed",
-    `${WRONG_CODES_MAX} wrong codes were typed with your password: type a recovery code, or let an administrator remove the second factor. Then change the password, which somebody else may know`,
+    `${WRONG_CODES_MAX} wrong codes were typed with your password: type a recovery code, or ask an administrator to remove the second factor. Then change the password, which somebody else may know`,
   );
 }
 

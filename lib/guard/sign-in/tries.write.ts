@@ -36,8 +36,8 @@ function addressLimit(address: string | null): TryLimit {
 }
 
 /**
- * Of one-time links, whose 256 bits nobody guesses: by an address of their own, so that somebody who guesses passwords at the same one does
- * not keep others from their invitations.
+ * Of one-time links, whose 256 bits nobody guesses: counted apart, so that guessing passwords from an address does
+ * not block invitations there.
  */
 export function linkLimits(address: string | null): TryLimit[] {
   return [{ key: `link:${addressKey(address)}`, free: 30, waitMsMax: 15 * 60_000 }];

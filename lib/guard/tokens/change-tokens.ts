@@ -35,7 +35,7 @@ export async function listTokens(
   return { items: await listTokensOf(db, account, env) };
 }
 
-/** Makes a token, whose secret is stored nowhere. Throws DomainError `unknown-account`, `invalid-token`, `second-factor-needed`, `proof-failed`. */
+/** Makes a token; its secret is not stored. Throws DomainError `unknown-account`, `invalid-token`, `second-factor-needed`, `proof-failed`. */
 export async function makeToken(
   deps: TokenDeps,
   { account, request: { proof, ...wanted } }: { account: string; request: TokenRequest },

@@ -36,7 +36,7 @@ export type TokenRights = AccountRights & {
   tokenSources: readonly string[] | null;
 };
 
-/** What a token does that names nothing: approving is for a person, so a token that approves names it. */
+/** The actions of a token that names none: approving is for a person, so a token must name it. */
 const UNNAMED: readonly Action[] = ACTIONS.filter((action) => action !== "approve");
 
 /** A token may do what it names of what its account may do now. */

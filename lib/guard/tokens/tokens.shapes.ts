@@ -69,7 +69,7 @@ export const newTokenSchema = z.strictObject({
         .array(z.enum(ACTIONS, `must be among ${ACTIONS.join(", ")}`))
         .check(z.minLength(1, "must name an action"), z.maxLength(ACTIONS.length)),
     ),
-    "Of those of its account; absent = all of them but approve",
+    "A subset of its account's actions; absent = all of them except approve",
   ),
   sources: described(
     z.optional(z.array(z.string().check(z.minLength(1), z.maxLength(200))).check(z.minLength(1), z.maxLength(1_000))),
@@ -78,7 +78,7 @@ export const newTokenSchema = z.strictObject({
 });
 export type NewToken = z.output<typeof newTokenSchema>;
 
-const PROOF = "Needed of a person who signed in more than five minutes ago";
+const PROOF = "Needed when the caller signed in more than five minutes ago";
 /** POST /api/v1/tokens, and of an account. */
 export const tokenRequestSchema = z.extend(newTokenSchema, { proof: described(proofSchema, PROOF) });
 export type TokenRequest = z.output<typeof tokenRequestSchema>;

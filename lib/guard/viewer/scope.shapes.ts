@@ -13,8 +13,8 @@ type Scoped = { readonly [scoped]: true };
 export type ScopedFilter = EventFilter & Scoped;
 
 /**
- * The same of a selection. `sources` restricts events that are named otherwise; absent = no restriction. `asked`: the filter as
- * somebody asked it whose words were looked up in masked texts, see `scope.read.ts`; `filter` has the groups that hold them.
+ * The same of a selection. `sources` restricts events that are not named by a filter; absent = no restriction. `asked`: the filter as
+ * typed by a user whose words were looked up in masked texts, see `scope.read.ts`; `filter` then has the matching groups.
  */
 export type ScopedSelection = Scoped &
   ({ filter: ScopedFilter; asked?: EventFilter } | (Exclude<Selection, { filter: unknown }> & { sources?: string[] }));
@@ -35,7 +35,7 @@ export function scopeFilter(viewer: Viewer, filter: EventFilter, masks?: Masks):
  */
 function assertSearches(viewer: Viewer, { q, tags }: EventFilter, sets: MaskSet[] | undefined): void {
   if (may(viewer, "reveal")) return;
-  // As the list shows a tag: what it shows unmasked in each source that is searched may be searched for. A mask comes from a view.
+  // A tag can be searched for if the list shows it unmasked in every searched source. A mask comes from a view.
   const isMasked = ([name, values]: [string, string[]]) =>
     sets === undefined ||
     values.some((value) => value.includes(REDACTED) || sets.some((set) => maskValue(name, value, set) !== value));
@@ -78,7 +78,7 @@ export function someOf(selection: ScopedSelection, ids: string[]): ScopedSelecti
 /** The selection that a worker walks, and the moment its relative times refer to. */
 export type FrozenSelection = ScopedSelection & { asOfMs: number };
 
-/** The selection as somebody asked it: what is shown, and what is stored once nothing walks it any more. */
+/** The selection as typed: it is shown, and stored once nothing walks the selection any more. */
 export function askedSelection(selection: ScopedSelection): ScopedSelection {
   if (!("filter" in selection) || selection.asked === undefined) return selection;
   const { asked, ...rest } = selection;

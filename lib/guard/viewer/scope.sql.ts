@@ -23,7 +23,7 @@ export function ofSeenRedrive(column: string, scope: string): string {
     select 1 from redrives seen where seen.id = ${column} and ${seesRedrive("seen", scope)}))`;
 }
 
-/** The column `selection` as somebody asked it, see `askedSelection`. */
+/** The column `selection` as typed, see `askedSelection`. */
 export const ASKED_SELECTION = `case when selection ? 'asked'
     then selection - 'asked' || jsonb_build_object('filter', selection -> 'asked') else selection end`;
 

@@ -25,7 +25,7 @@ export type TryDeps = { db: Db; clock: Clock };
 /**
  * Applies a rule to the newest stored events of its source, and changes nothing: each event is admitted by the rules in
  * force without the rule and with it, as it arrived. Messages that a rule drops are not stored, so they are not among
- * the events. Who may not reveal tries it on the events as they are shown, masked; for others the audit has the trial. Throws
+ * the events. Users without `reveal` try it on the masked events; trials of others are audited. Throws
  * DomainError `read-timeout`.
  */
 export async function tryAdmissionRule(deps: TryDeps, request: TryRequest, viewer: Viewer): Promise<Trial> {
@@ -61,7 +61,7 @@ export async function tryAdmissionRule(deps: TryDeps, request: TryRequest, viewe
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** With what the rules mask replaced in all that a rule can ask for. A payload that is no text is left out. */
+/** Masks everything that a rule can match. A payload that is not text is left out. */
 function asShown({ letter, ...rest }: RecentLetter, set: MaskSet): RecentLetter {
   const { error, headers, tags, payload } = letter;
   return {

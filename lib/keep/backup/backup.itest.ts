@@ -141,7 +141,7 @@ test("a backup of every table comes back byte for byte, into the same schema, wi
     api_tokens: knownTokens,
     ...knownRest
   } = known;
-  // No token of the backup opens the restored store.
+  // No token of the backup is valid in the restored store.
   expect(tokens).toHaveLength(knownTokens!.length);
   expect(await restored.query("select 1 from api_tokens where revoked_at is null")).toEqual([]);
   // Nobody is signed in by what a backup holds.

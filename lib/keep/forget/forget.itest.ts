@@ -295,7 +295,7 @@ describe("a forget", () => {
     ["an aggregate", { aggregateId: "shared" }],
     ["a payload", { payload: { pointer: "/email", value: WHO } }],
   ])("by %s takes all versions of an aggregate in whatever order they arrived, as its preview says", async (_, key) => {
-    // More than one step of a forget takes.
+    // More than one step of a forget processes.
     const versions = 230;
     await world.park(versions, (index) => ({
       ...hers(index),

@@ -12,7 +12,7 @@ export type ForgetRow = {
   cursor: string | null;
   moved: boolean;
   names: string[];
-  /** What is replaced in the audit; null = not known before that phase. */
+  /** What is replaced in the audit; null = unknown before that phase. */
   patterns: Patterns | null;
   auditId: string;
   createdBy: string;

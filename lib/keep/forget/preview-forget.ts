@@ -47,7 +47,7 @@ export async function previewForget(db: Db, viewer: Viewer, what: ForgetWhat): P
   }
 }
 
-/** The count says whether an event holds the value. A forget itself is on record. */
+/** A count would reveal whether an event holds a masked value. The forget itself is audited. */
 function assertUnmasked({ key }: ForgetScope, set: MaskSet, viewer: Viewer): void {
   const isMasked =
     "tag" in key

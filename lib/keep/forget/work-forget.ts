@@ -120,7 +120,7 @@ async function forgetStored({ clock }: ForgetDeps, tx: Tx, forget: ForgetRow): P
   });
 }
 
-/** Why each of these matching events stays; those that may go are left out. */
+/** Why each of these matching events stays; removable ones are left out. */
 export async function readKept(
   tx: Tx,
   scope: ForgetScope,

@@ -16,12 +16,12 @@ export const beforeParked = (
      where f.aggregate_id = e.aggregate_id and l.source_id = e.source_id and l.version > e.version and l.status in ${PARKED} and ${also}
        and coalesce(l.aggregate_type, '') = coalesce(e.aggregate_type, ''))`;
 
-/** Later versions that one chunk asks about. Those beyond count as staying, and so do the events that they stand behind. */
+/** The most later versions that one chunk asks about. Those beyond count as staying, and so do the events before them. */
 const BEHIND_MAX = 20_000;
 
 /**
- * Later versions that are parked behind these events, without the events themselves. A later chunk of the same work may take
- * them: a rule about an aggregate is decided for all of its events, not for those of one chunk.
+ * Later versions that are parked behind these events, without the events themselves. A later chunk of the same work may remove
+ * them: a rule about an aggregate is decided for all of its events, not for one chunk.
  */
 export async function readParkedBehind(db: Queryable, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];

@@ -8,7 +8,7 @@ const PAGE = 100;
 /**
  * Removes the keys and the attempts of archived events that left the store longer ago than their source is to know them
  * (`sources.known_days`). They stay in the archive and can be found and restored; an arrival with such a key is a new event.
- * A redrive goes with the last of its events that is known, with its items. Each set is a transaction.
+ * A redrive and its items are removed with its last known event. Each batch is a transaction.
  * Returns the number of sets.
  */
 export async function removeOldKeys(db: Db): Promise<number> {

@@ -27,7 +27,7 @@ export function useRetentionPreview() {
   });
 }
 
-/** What would expire by these periods; null = none are asked about. The answer before stays while other periods are counted. */
+/** What would expire with these periods; null = no request. The previous answer stays while other periods are counted. */
 export function useRetentionOf(periods: RetentionPeriods | null) {
   return useQuery<RetentionPreview, ApiError>({
     queryKey: [...keys.retention.preview, periods],

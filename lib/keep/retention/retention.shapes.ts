@@ -21,7 +21,7 @@ const periods = {
   rules: z.array(ruleSchema).check(z.maxLength(RULES_MAX, `at most ${RULES_MAX} rules`)),
 };
 
-/** POST /api/v1/retention/preview: periods that are not in force yet. */
+/** POST /api/v1/retention/preview: periods not yet in force. */
 export const retentionPeriodsSchema = named("RetentionPeriods", z.strictObject(periods), {
   days: 30,
   rules: [{ source: "orders", errorCode: null, days: 7 }],

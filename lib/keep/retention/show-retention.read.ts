@@ -24,7 +24,7 @@ export async function showRetention(db: Queryable, viewer: Viewer, place: string
 /** Time limit of the count: beyond it the preview says that it does not know. */
 const COUNT_MS_MAX = 4_000;
 
-/** What would expire now, of what the viewer sees. `periods`: by these, for who may set them; null = by those in force. */
+/** What would expire now, of what the viewer sees. `periods`: for users who may set them; null = those in force. */
 export async function previewRetention(
   db: Db,
   viewer: Viewer,

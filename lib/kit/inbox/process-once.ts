@@ -38,7 +38,7 @@ export type ProcessOptions = InboxTableOptions & {
 
 export type Processed<T> = { status: "processed"; value: T } | { status: "duplicate" };
 
-/** A newer version was processed before, or with `strictVersion` an equal one. No repeat can change that: park the event at once. */
+/** A newer version was already processed, or with `strictVersion` an equal one. A retry cannot succeed: park the event at once. */
 export class StaleVersionError extends Error {
   readonly code = "VERSION_CONFLICT";
   readonly parkEarly = true;

@@ -37,7 +37,7 @@ export type Redrive = {
   producer?: string;
   /** 1, or another one after its bytes were mended. */
   revision: number;
-  /** Of the aggregate, as its producer gave it in the header `event-version`; null = it gave none. */
+  /** Of the aggregate, from the producer's header `event-version`; null = absent. */
   version: bigint | null;
   /** The Idempotency-Key, of event and revision: what remembers refusals keys by it. */
   key: string;

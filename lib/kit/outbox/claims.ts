@@ -94,8 +94,8 @@ function claimedEvent(row: ClaimedRow): ClaimedEvent {
 }
 
 /**
- * SQL: the row is not due yet. Where it was inserted in the future, the clock of the database has been set back since: its time was
- * set by that clock and does not count, until a retry sets another.
+ * SQL: the row is not due yet. If it was inserted in the future, the clock of the database has been set back since: its due time
+ * does not count until a retry sets another.
  */
 const waits = (row: string) =>
   `(${row}.available_at > now() and (${row}.created_at <= now() + interval '5 s' or ${row}.available_at < ${row}.created_at))`;

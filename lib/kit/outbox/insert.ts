@@ -11,7 +11,7 @@ export type OutboxEvent = {
   aggregateId: string;
   /** Empty by default. The order is kept within type and id together. */
   aggregateType?: string;
-  /** Of the aggregate, after this event: consumers read it as the header `event-version` and refuse what is older. */
+  /** Of the aggregate, after this event: consumers read it as the header `event-version` and reject older ones. */
   version?: bigint | number;
   eventType: string;
   /** Topic, queue, subject, stream or URL, as the publisher's transport reads it. */

@@ -50,7 +50,7 @@ create index if not exists "${bare}_sent" on ${name} (sent_at) where status = 'S
 ${archive === undefined ? "" : `create table if not exists ${quotedTable("archive", archive)} (like ${name});\n`}${withVersion([name, ...(archive === undefined ? [] : [quotedTable("archive", archive)])])}`;
 }
 
-/** Tables made by version 0.1.0 have no column for it. */
+/** Tables made by version 0.1.0 lack the column. */
 function withVersion(names: readonly string[]): string {
   return names.map((name) => `alter table ${name} add column if not exists version bigint;\n`).join("");
 }

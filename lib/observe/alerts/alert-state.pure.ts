@@ -18,7 +18,7 @@ type AlertTimes = { forMs: number; clearMs: number };
 /** The next state of an alert. `live` null = there is none. */
 export function nextStep(live: LiveAlert | null, holds: boolean, times: AlertTimes, nowMs: number): AlertStep {
   if (live === null) return holds ? begun(nowMs, times, nowMs) : { to: "none" };
-  // A moment in the future is of a clock that was set back since: its time begins now, and is over when it should be.
+  // A time in the future is from before the clock was set back: the hold starts now, so it ends no later than intended.
   if (live.state === "pending") return holds ? begun(Math.min(live.sinceMs, nowMs), times, nowMs) : { to: "dropped" };
   if (holds) return { to: "firing", sinceMs: live.sinceMs, clearSinceMs: null, fires: false };
   const clearSinceMs = Math.min(live.clearSinceMs ?? nowMs, nowMs);

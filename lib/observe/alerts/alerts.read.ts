@@ -25,7 +25,7 @@ export type LiveAlertRow = {
   state: LiveState;
   sinceMs: number;
   firedAtMs: number | null;
-  /** The evaluation in which it fired and somebody could be told; null = not yet. */
+  /** The evaluation in which it fired and could be sent; null = not yet. */
   toldFrom: number | null;
   clearSinceMs: number | null;
   acknowledged: boolean;
@@ -145,12 +145,12 @@ function alertOut({ ownRunbook, evidence, ...row }: Row, runbook: (name: string)
   };
 }
 
-/** Evaluations are made every ten seconds: after this long without one, people must know. */
+/** Evaluations run every ten seconds: after this long without one, people must know. */
 const LATE_S = 60;
 
 /**
- * Why alerts may be missing, in words for people; null = they are evaluated. It does not depend on an evaluation: a store that is
- * too slow for one tells it, too. A worker that started a moment ago may still make its first one.
+ * Why alerts may be missing, in words for people; null = they are evaluated. It does not depend on an evaluation, so that
+ * it works on a store too slow for one. A worker that has just started may still be making its first.
  */
 export async function readAlertFault(db: Queryable): Promise<string | null> {
   const minute = `interval '${LATE_S} s'`;

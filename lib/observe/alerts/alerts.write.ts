@@ -6,7 +6,7 @@ import { isOver, ms } from "@/lib/platform/database/moments.sql";
 
 /**
  * Claims the next evaluation and returns its number. null = another one began less than `everyMs` ago, or is running: on a
- * busy store one must not overtake the other each time. One that was not renewed for `leaseMs` is treated as lost with its
+ * busy store evaluations must not keep overtaking each other. One not renewed for `leaseMs` is treated as lost with its
  * worker.
  */
 export async function claimEvaluation(
@@ -24,7 +24,7 @@ export async function claimEvaluation(
   return row?.generation ?? null;
 }
 
-/** Says that the worker of this evaluation is alive. */
+/** Renews the claim of this evaluation. */
 export async function renewEvaluation(db: Queryable, generation: number): Promise<void> {
   await db.run(
     "update alert_evaluation set seen_at = now() where id = 1 and generation = $1 and finished_at is null",

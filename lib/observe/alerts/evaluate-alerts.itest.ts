@@ -355,7 +355,7 @@ describe("evaluations", () => {
     }
     expect(await slow).toMatchObject({ fired: 1, messages: 1 });
     expect(others.length).toBeGreaterThan(3);
-    // The last look may be made when the slow one has ended.
+    // The last attempt may come after the slow evaluation has ended.
     expect(others.slice(0, -1).filter((evaluation) => evaluation !== null)).toEqual([]);
     expect(await events()).toEqual(["fired"]);
   });
@@ -364,7 +364,7 @@ describe("evaluations", () => {
     ["back", -60],
     ["forward", 60],
   ])("after the clock of the store was set %s by an hour", (_, minutes) => {
-    /** Everything that is stored was written by the clock before. */
+    /** All stored times were written before the clock was set back. */
     const step = async () => {
       const columns = await world.db.query<{ table: string; column: string }>(
         `select c.table_name as "table", c.column_name as "column" from information_schema.columns c
@@ -442,7 +442,7 @@ describe("evaluations", () => {
     await channel("ops");
     await world.park(3);
     await evaluate();
-    // The backup was made in the midst of an evaluation, of which another store has told.
+    // The backup was made during an evaluation that the other store has sent messages about.
     await world.db.run("update alert_evaluation set finished_at = null, seen_at = now() - interval '1 hour'");
     await world.db.transaction(silenceChannels);
     expect(await evaluate()).toMatchObject({ messages: 0 });
@@ -461,13 +461,13 @@ describe("evaluations", () => {
       );
     const stored = (at: string) => world.db.run(`update alert_evaluation set stored_at = ${at}`);
     await stored("now() - interval '2 minutes'");
-    // Without a worker that is what people must know, and one that has just begun is given the time for it.
+    // Without a worker, its absence is reported instead; a worker that has just started gets time for an evaluation.
     expect(await fault()).toBeNull();
     await begun("10 seconds");
     expect(await fault()).toBeNull();
     await begun("2 minutes");
     expect(await fault()).toMatch(/^no alert rule has been evaluated since 20.*Z: nobody is notified$/);
-    // An evaluation that is begun and given up again and again stores nothing, and neither does one before the clock was set back.
+    // Neither an evaluation that keeps being abandoned nor one before the clock was set back counts.
     await world.db.run("update alert_evaluation set started_at = now(), finished_at = now()");
     await stored("now() + interval '1 hour'");
     expect(await fault()).toMatch(/nobody is notified$/);

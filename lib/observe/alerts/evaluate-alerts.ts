@@ -35,7 +35,7 @@ type AlertDeps = Pick<Deps, "db" | "clock" | "log"> & {
 
 /** Alerts that fire in one evaluation and get sample events: a message lists a few, and each takes two reads. */
 const EVIDENCE_MAX = 50;
-/** On a slow store the samples of all of them may take this long: nobody is notified before. */
+/** The time limit for the samples of all of them on a slow store: notifications wait for it. */
 const EVIDENCE_MS_MAX = 10_000;
 
 export type Evaluation = { rules: number; fired: number; resolved: number; messages: number };
@@ -67,7 +67,7 @@ export async function evaluateAlerts(
   }
 }
 
-/** Renewals within one lease: two of them may take as long as a statement may. */
+/** Renewals within one lease: two may each take as long as the statement timeout. */
 const RENEWALS = 4;
 
 async function renewUntil(

@@ -268,7 +268,7 @@ function groups(body: OfKind<"new-group" | "group-back">, rows: readonly GroupFa
     });
 }
 
-/** An upgrade regroups what is parked within minutes; a new group is not kept from alerting for longer than this. */
+/** An upgrade regroups parked events within minutes; a new group is never kept from alerting for longer than this. */
 const MAY_BE_KNOWN_MS = BEGAN_MS / 2;
 
 function beginsNow({ kind, quietMs }: OfKind<"new-group" | "group-back">, row: GroupFact, nowMs: number): boolean {

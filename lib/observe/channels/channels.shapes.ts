@@ -175,7 +175,7 @@ export const channelChangeSchema = named(
     sources: z.optional(takes.sources),
     /** The whole configuration, of the same kind. */
     config: z.optional(channelConfigSchema),
-    /** `updatedAt` as it was read: what was changed since then is not overwritten. Absent = whatever it is. */
+    /** `updatedAt` as read: a later change is not overwritten. Absent = overwrite any. */
     changedAt: z.optional(z.iso.datetime({ offset: true, error: "must be an ISO 8601 time with an offset" })),
     reason: z.optional(reasonSchema),
   }),

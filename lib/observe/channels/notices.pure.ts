@@ -46,7 +46,7 @@ export type FiringAlert = {
   severity: Severity;
   source: string | null;
   acknowledged: boolean;
-  /** The evaluation in which it fired and somebody could be told; null = not yet. */
+  /** The evaluation in which it fired and could be sent; null = not yet. */
   toldFrom: number | null;
   /** Nobody is told now: a maintenance window covers it, or its group is muted. */
   quiet: boolean;
@@ -56,7 +56,7 @@ export type FiringAlert = {
 export type Notice = {
   ruleId: string;
   openedAtMs: number;
-  /** The last evaluation whose alerts the channel knows: a number, because a clock may go back. */
+  /** The last evaluation whose alerts were sent to the channel: a number, because a clock may be set back. */
   toldTo: number;
   toldAtMs: number;
   acknowledged: boolean;
@@ -131,7 +131,7 @@ function tellingOf<Alert extends FiringAlert>(
   const repeatMs = kind === "alertmanager" ? ALERTMANAGER_REPEAT_MS : ruleMs;
   // Alertmanager does its own silencing, and would resolve an alert that is not sent again.
   const sinceMs = nowMs - notice.toldAtMs;
-  // Told in the future: the clock was set back since.
+  // Sent in the future: the clock was set back since.
   const isOver = repeatMs !== null && (sinceMs >= repeatMs || sinceMs < 0);
   const due = isOver && (kind === "alertmanager" || !acknowledged);
   return due && tellable.length > 0 ? told("repeated", nowMs) : null;

@@ -106,7 +106,7 @@ export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredS
     [sourceScope(viewer), "open" satisfies "open" | "closed", "failing" satisfies ConsumerWord],
     { name: "status" },
   );
-  // After the others: the strip is polled by every open page, and takes no further connection for it.
+  // After the others: every open page polls the strip, which must not use another connection.
   const alertFault = await readAlertFault(db);
   const status = row!;
   return {

@@ -214,7 +214,7 @@ export async function alertMetrics(db: Queryable, { scope }: Scrape): Promise<Me
       where o.status <> 'SENT' and ($1::text[] is null or c.sources <@ $1::text[]) group by 1`,
     [scope],
   );
-  // One in the future was stored before the clock was set back.
+  // A time in the future was stored before the clock was set back.
   const [evaluation] = await db.query<{ ageS: number; tookS: number | null }>(
     `select abs(extract(epoch from now() - stored_at))::float8 as "ageS", took_ms / 1000 as "tookS" from alert_evaluation`,
   );
@@ -236,11 +236,9 @@ export async function alertMetrics(db: Queryable, { scope }: Scrape): Promise<Me
         value: messages.find((row) => row.status === status)?.n ?? 0,
       })),
     ),
-    gauge(
-      "parkade_alert_evaluation_age_seconds",
-      "Time since the last evaluation of the rules of alerts that was stored.",
-      [{ value: evaluation!.ageS }],
-    ),
+    gauge("parkade_alert_evaluation_age_seconds", "Time since the last stored evaluation of the alert rules.", [
+      { value: evaluation!.ageS },
+    ]),
     gauge("parkade_alert_evaluation_seconds", "How long the last evaluation took.", [
       { value: evaluation?.tookS ?? null },
     ]),

@@ -103,7 +103,7 @@ function alone(db: Db, fold: (tx: Tx) => Promise<number>): Promise<number | null
   return db.transaction(async (tx) => ((await holdsRollups(tx)) ? fold(tx) : null), { statementTimeoutMs: 60_000 });
 }
 
-/** Whether this transaction alone changes folded rollups, until it ends. */
+/** Whether this transaction holds the lock on folded rollups until it ends. */
 export async function holdsRollups(tx: Tx): Promise<boolean> {
   const [row] = await tx.query<{ ours: boolean }>("select pg_try_advisory_xact_lock($1) as ours", [FOLD_LOCK]);
   return row!.ours;

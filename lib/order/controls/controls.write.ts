@@ -64,7 +64,7 @@ async function liftBlacklist(tx: Tx, lift: Lift): Promise<LiftedControl | null> 
   return row ?? null;
 }
 
-/** After a blacklist is lifted, the failures of its aggregates before it no longer count. Locks them in the order in which claims do. */
+/** After a blacklist is lifted, earlier failures of its aggregates no longer count. Locks them in the order in which claims do. */
 export async function forgetFailures(tx: Tx, lifted: LiftedControl): Promise<void> {
   if (lifted.kind !== "blacklist" || lifted.scope !== "aggregateId") return;
   await tx.run(

@@ -4,8 +4,8 @@ import { hash64 } from "@/lib/platform/plain/hash.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /**
- * Where a page of events starts: behind the event `id`, on the side of the next page (`older`) or of the page before (`newer`).
- * `failedUs`: its time of failure, of a list that is sorted by it.
+ * Where a page of events starts: after the event `id`, towards the next page (`older`) or the previous one (`newer`).
+ * `failedUs`: its time of failure, in a list sorted by it.
  */
 export type EventCursor = { id: string; towards: "older" | "newer"; failedUs?: string | null | undefined };
 
@@ -17,7 +17,7 @@ const cursorSchema = z.strictObject({
   u: z.optional(z.nullable(z.string().check(z.regex(/^-?\d{1,18}$/)))),
 });
 
-/** Opaque to clients. Holds the hash of the filter and the order: a cursor of one list does not silently page through another. */
+/** Opaque to clients. Contains the hash of the filter and the order, so that a cursor of one list cannot page through another. */
 export function encodeCursor(cursor: EventCursor, filter: EventFilter, sort: string | null = null): string {
   const { id, towards, failedUs } = cursor;
   const content = { v: 1, id, t: towards === "older" ? "o" : "n", f: listHash(filter, sort), u: failedUs };

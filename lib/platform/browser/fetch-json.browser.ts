@@ -20,10 +20,10 @@ export type JsonRequest = {
   timeoutMs?: number;
 };
 
-/** The same request later than this is another one: a test message that somebody sends once more must be sent. */
+/** After this time the same request is a new one: a test message that somebody sends again must be sent. */
 const REPEAT_MS_MAX = 60_000;
 
-/** The last request of each path that has no answer yet: the same one again, soon, is its repeat, and has its key. */
+/** The last unanswered request of each path: the same request soon after is a retry, with the same key. */
 const unanswered = new Map<string, { body: string; key: string; sentAtMs: number }>();
 
 function keyOf(path: string, body: string): string {

@@ -29,7 +29,7 @@ let level: Freshness = "fresh";
 let timer: ReturnType<typeof setInterval> | null = null;
 const listeners = new Set<() => void>();
 
-/** By the longer of two clocks: one of the day can be set back, and the other may stand still while the computer sleeps. */
+/** By the longer of two clocks: the wall clock can be set back, and the monotonic one may stop while the computer sleeps. */
 function ageMs(): number {
   return Math.max(Date.now() - answeredAtMs, performance.now() - answeredAfterMs);
 }

@@ -181,7 +181,7 @@ async function keepPlans(client: pg.ClientBase, kind: "pages" | "keys"): Promise
 
 // --- connections ----------------------------------------------------------------------------------------------------
 
-/** `broken`: the error that makes the connection unusable. `changes`: a transaction is under way that changes something. */
+/** `broken`: the error that makes the connection unusable. `changes`: the running transaction writes. */
 type Connection = { pool: PostgresPool; client: pg.PoolClient; broken: Error | null; changes: boolean };
 
 /** Gives the connection back after `work`, or has the pool close it when it is broken. */
@@ -216,7 +216,7 @@ async function execute(connection: Connection, config: pg.QueryConfig | string):
   }
 }
 
-/** A statement of its own that changes rows. */
+/** A statement outside a transaction that changes rows. */
 const CHANGES = /\b(insert into|update|delete from)\b/;
 
 /** The error for the caller. Marks the connection as broken when it cannot be used again. */
@@ -341,7 +341,7 @@ function cannotWrite(state: string): string | null {
   return state.startsWith("53") ? "The store lacks memory or another resource: look at the log of PostgreSQL" : null;
 }
 
-/** For an error of a statement, never for an error of the caller's own code. `changes`: of one that changes rows. */
+/** For an error of a statement, never for an error of the caller's own code. `changes`: the statement changes rows. */
 export function translate(error: unknown, { changes }: { changes: boolean }): unknown {
   if (isConnectionLoss(error)) return unavailable(error);
   const state = sqlState(error);
@@ -359,7 +359,7 @@ export function translate(error: unknown, { changes }: { changes: boolean }): un
 
 const SLOW_READ = "The store took too long: narrow the filter or add a time window";
 const SLOW_CHANGE =
-  "The store took too long to make this change, which may wait for other changes of the same events: try again";
+  "The store took too long to make this change, which may be waiting for other changes to the same events: try again";
 
 function tooSlow(message: string, internal: unknown): DomainError {
   return new DomainError("read-timeout", message, { internal });

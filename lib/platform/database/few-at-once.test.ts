@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Db } from "@/lib/platform/database/db";
 import { fewAtOnce } from "@/lib/platform/database/few-at-once";
 
-/** A store whose statements and transactions take some turns of the event loop, and the most that ran at once. */
+/** A store whose statements and transactions take several turns of the event loop; it records the most that ran at once. */
 function watched() {
   let [running, most] = [0, 0];
   const taking = async <T>(work: () => Promise<T>): Promise<T> => {

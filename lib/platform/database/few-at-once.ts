@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Db, Queryable } from "@/lib/platform/database/db";
 
-/** Whose statement or transaction this is run by; what a transaction asks its store besides must not wait for itself. */
+/** The owner of the current turn: a transaction's further statements must not wait for the turn that it holds. */
 const runner = new AsyncLocalStorage<symbol>();
 
 type Turns = <T>(work: () => Promise<T>) => Promise<T>;
@@ -17,7 +17,7 @@ function turnsOf(most: number): Turns {
     try {
       return await runner.run(self, work);
     } finally {
-      // Whoever waits takes the turn over.
+      // The next waiter takes over the turn.
       const next = waiting.shift();
       if (next === undefined) free++;
       else next();
@@ -34,7 +34,7 @@ function inTurns(db: Queryable, turns: Turns): Queryable {
 
 const stores = new WeakMap<Queryable, Queryable>();
 
-/** A store of which one request takes at most `most` connections: its other statements wait here, not before the statements of others. */
+/** Limits a request to `most` connections: its further statements wait here, not in front of those of other requests. */
 export function fewAtOnce(db: Db, most: number): Db {
   const turns = turnsOf(most);
   const few: Db = {

@@ -60,7 +60,7 @@ function answerOf<Answer>({ fingerprint, answer }: Known<Answer>, asked: string)
   return answer;
 }
 
-/** The first answer to a request, without a claim of its key; null = there is none yet. Throws `idempotency-key-reused`. */
+/** The first answer to a request, without claiming its key; null = none yet. Throws `idempotency-key-reused`. */
 export async function firstAnswer<Answer>(
   db: Queryable,
   request: IdempotentRequest | null,

@@ -1,7 +1,6 @@
 /**
- * SQL: the transactions of this database that are open, but this one, as a text[]. What another transaction has committed before
- * this is read is seen by every transaction that is not among them. Reads of the server's memory: for work that is done now
- * and then.
+ * SQL: the other open transactions of this database, as a text[]. Every transaction that is not among them sees what was
+ * committed before this is read. Reads the server's lock table: for occasional work only.
  */
 export const OPEN_TRANSACTIONS = `array(
   select l.virtualxid from pg_locks l left join pg_stat_activity a on a.pid = l.pid

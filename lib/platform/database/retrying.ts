@@ -64,9 +64,9 @@ export async function retrying<T>(
 }
 
 /**
- * Runs the transaction again after a short random pause when the server ended it because of another one. For every
- * change of rows that others change too, in whatever order: a person is not answered that two actions met. `work` may
- * run several times, so it changes nothing outside of the store.
+ * Retries the transaction after a short random pause when the server aborted it because of another one. For every
+ * change of rows that others change too, in any order, so that nobody gets an error because of a conflict. `work` may
+ * run several times, so it must change nothing outside the store.
  */
 export function inTransaction<T>(
   db: Pick<Db, "transaction" | "pause">,

@@ -52,7 +52,7 @@ export const REFUSAL_TEXT: Record<Refusal, string> = {
   "parked-early": "was parked early: its failure is permanent. Repair it, or confirm that this redrive sends it",
   "needs-confirmation": "needs a confirmation, as a rule of admission asks: confirm that this redrive sends it",
   "not-found": "no longer exists",
-  "changed-since": "has other bytes now than the dry run checked: verify it again",
+  "changed-since": "has changed since the dry run checked it: verify it again",
   "payload-unparsable":
     "has a payload that does not parse as its content type. Repair it, or confirm that this redrive sends it as it is",
   "schema-mismatch": "has a payload that does not match the source's JSON Schema",

@@ -1,7 +1,7 @@
 import type { Log } from "@/lib/platform/log";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
-/** Of rows that are gone nobody says that their faults have ended. */
+/** Removed rows never report that their faults have ended. */
 const FAULTS_MAX = 1_000;
 
 /** Faults that were logged and have not ended, so that a round which runs every second logs each of them once. */

@@ -19,7 +19,7 @@ afterEach(async () => {
 const NOW_MS = Date.now();
 const DAY_MS = 86_400_000;
 
-/** A redrive of 400 ticks, asked for and ended so many days ago. */
+/** A redrive of 400 ticks, requested and ended this many days ago. */
 async function redriveOf(name: string, { asked, ended }: { asked: number; ended: number | null }): Promise<void> {
   const id = uuidv7(NOW_MS - asked * DAY_MS);
   await db.run(
@@ -43,7 +43,7 @@ test("a chart goes thirty days after the end of its redrive, whatever came after
   await db.run("analyze redrive_ticks");
   const looked = countingRows(db, "redrive_ticks");
   await removeOldTicks({ ...db, ...looked.db }, NOW_MS);
-  // Of 5,600: one for each redrive that is old enough, twice the same when it is the next one of another.
+  // Of 5,600: one for each redrive that is old enough, and again when it follows another.
   expect(looked.rows()).toBeLessThan(20);
   expect(await removeOldTicks(db, NOW_MS)).toBe(2);
   const left = await db.query<{ reason: string; n: number }>(

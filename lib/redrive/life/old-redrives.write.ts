@@ -2,17 +2,17 @@ import type { Db, Tx } from "@/lib/platform/database/db";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
 import { FINAL_REDRIVES } from "@/lib/redrive/states/state.sql";
 
-/** The chart of a redrive is there for so long after its end. */
+/** How long the chart of a redrive is kept after its end. */
 const CHART_KEPT_DAYS = 30;
 const DAY_MS = 86_400_000;
-/** Redrives of one round; the next one goes on. */
+/** The most redrives of one round; the next round continues. */
 const REDRIVES_MAX = 500;
-/** A redrive may have a million items: each statement stays below its time limit. */
+/** A redrive may have a million items: batches keep each statement below its time limit. */
 const ITEMS_MAX = 20_000;
 
 /**
- * Removes the ticks of redrives that ended long ago. The oldest redrives have the smallest ids, so they are found at the beginning of
- * the index, one step for each redrive. Returns the number of redrives.
+ * Removes the ticks of redrives that ended long ago. The oldest redrives have the smallest ids and are at the start of
+ * the index, which takes one step for each redrive. Returns the number of redrives.
  */
 export async function removeOldTicks(db: Db, nowMs: number): Promise<number> {
   const ended = await db.query<{ id: string }>(
@@ -34,12 +34,12 @@ export async function removeOldTicks(db: Db, nowMs: number): Promise<number> {
 }
 
 /**
- * Removes those of these redrives whose events are all out of the store, and known to no source any more: a redrive goes whole, so that
- * its counters equal its items for as long as it is there. The audit keeps what was done.
+ * Removes those of these redrives whose events are all out of the store and no longer known to any source. A redrive is removed as a
+ * whole, so that its counters always equal its items. The audit is kept.
  */
 export async function removeUnknownRedrives(tx: Tx, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
-  // Of two transactions that end what is known of one redrive's events the second one waits here, and sees what the first has done.
+  // If two transactions remove known events of one redrive, the second waits here, and sees what the first has removed.
   await tx.query("select 1 from redrives where id = any($1::uuid[]) order by id for update", [ids]);
   const unknown = await tx.query<{ id: string }>(
     `delete from redrives r

@@ -25,7 +25,7 @@ export function itemsOfRedrive(param: string): string {
 }
 
 /**
- * SQL: those whose events a selection takes. What passed a dry run passed with the bytes that it checked: an event that was
+ * SQL: the items whose events a selection takes. A dry run passes the bytes that it checked: an event that was
  * edited, mended or undone since is left out.
  */
 export function selectedItems(param: string): string {

@@ -171,7 +171,7 @@ function stalledOut(
   if (!live) return null;
   const stall = stallOf({
     ...live,
-    // A dry run goes on while a breaker is open: its events are refused.
+    // A dry run continues while a breaker is open: its events are refused.
     breakers: row.mode === "verify" ? [] : live.breakers,
     waits,
     state: row.state,

@@ -109,7 +109,7 @@ const UNKNOWN: Record<UnknownPart["part"], string> = {
   earlier: "How many events are behind earlier versions was not counted in time",
   sample: "No event was checked: a dry run checks each of them",
   controls: "Which controls refuse events was not found in time",
-  changedSince: "Which events have other bytes now was not found in time",
+  changedSince: "Which events have changed since was not found in time",
 };
 
 /** null = the store took too long, and `unknown` says so. */
@@ -317,7 +317,7 @@ function holdBack(counted: Tally, held: readonly HeldGroup[]): Tally {
   return counted;
 }
 
-/** What passed a dry run and has other bytes now is not selected: it is counted as refused. */
+/** Events that passed a dry run and changed since are not selected, and are counted as refused. */
 function withUnchecked(counted: Counted, selection: ScopedSelection, changedSince: number | null): Counted {
   if (ofPassed(selection) === null || changedSince === null || changedSince === 0) return counted;
   const { total, refused } = counted;

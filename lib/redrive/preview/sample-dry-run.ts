@@ -114,9 +114,9 @@ type Examined = {
   refusalIfTargetsReady: Refusal | null;
 };
 
-/** What the store says. Targets, owners and the sandbox of the schemas are asked after its transaction: they may take seconds. */
+/** The facts from the store. Targets, owners and the schema sandbox are called after its transaction: they may take seconds. */
 type Facts = {
-  /** With their bodies. One without a body was removed after it was selected. */
+  /** With their bodies. An event without a body was removed after it was selected. */
   held: { event: Event; body: EventBody }[];
   targets: TargetRow[];
   openBreakers: Awaited<ReturnType<typeof readOpenBreakers>>;
@@ -125,7 +125,7 @@ type Facts = {
   skipped: ReadonlySet<string>;
   bytesMax: number;
   despite: SelectedForRedrive["despite"];
-  /** Every event that may go is among them. */
+  /** Every event that can be sent is among them. */
   whole: boolean;
 };
 

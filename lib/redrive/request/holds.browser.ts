@@ -3,7 +3,7 @@ import { useSyncExternalStore } from "react";
 /** The server waits this long before it sends what a click has started; until then Undo takes it back. */
 export const HOLD_MS = 5_000;
 
-/** Holds that a tab remembers: a hold lasts seconds, or as long as its redrive waits, and a tab stays open for weeks. */
+/** The most holds that a tab remembers: a hold lasts seconds, or as long as its redrive waits, but a tab stays open for weeks. */
 const REMEMBERED_MAX = 50;
 
 /** What this tab does when a held redrive is undone, and which holds a toast of this tab shows. */

@@ -274,8 +274,8 @@ async function auditRequest(tx: Tx, redrive: NewRedrive, stranded: Stranded | nu
 }
 
 /**
- * How many events a redrive without a reason would send that is too large to be frozen by the request: as its preview counts them.
- * null = that is not known, or the request freezes it.
+ * The number of events that a redrive without a reason would send, as its preview counts them, if it is too large for the request
+ * to freeze. null = unknown, or the request freezes it.
  */
 async function countSendsOfLarge(
   deps: Deps,
@@ -336,7 +336,7 @@ function brakeOf(asked: RedriveRequest["brake"], canary: Canary | null): Brake |
   return { ...initial, ratio: canary.stopAtFailureRatio, window: Math.max(canary.window, initial.minSample) };
 }
 
-/** What was not selected is in the answer only: the manifest has no row for it. */
+/** Events that were not selected are only in the answer: the manifest has no rows for them. */
 function countLeftOut(answer: RedriveAnswer, counts: Partial<Record<Refusal, number>>): void {
   const leftOut = Object.entries(counts).filter(([, count]) => count > 0);
   answer.refused += leftOut.reduce((sum, [, count]) => sum + count, 0);

@@ -18,13 +18,13 @@ const world = worldOfEachTest();
 const ADA = localViewer("ada");
 const reason = "tested";
 
-/** The store of the test, which ends the first transaction of an action at its end, as one that was the victim of a deadlock. */
+/** The store of the test, which aborts the first transaction of an action at its end, as a deadlock victim. */
 function colliding() {
   let victims = 0;
   const transaction: Db["transaction"] = (work, options) =>
     world.db.transaction(async (tx) => {
       const done = await work(tx);
-      // The server ends the statement, and reports the transaction as a deadlock's victim.
+      // The server aborts the statement and reports a deadlock.
       if (victims++ === 0)
         await tx.run("do $$ begin raise exception 'deadlock detected' using errcode = '40P01'; end $$");
       return done;

@@ -59,7 +59,7 @@ export class TargetLine {
   #inForce: UsedPolicy;
   /** The last one that could be opened; sends under way when the configuration changes go on with the new one. */
   #publisher: Publisher | null = null;
-  /** The address and the secrets that it was opened with; null = open it again at the next change. */
+  /** The address and the secrets that it was opened with; null = reopen it at the next change. */
   #openedWith: string | null = null;
   /** Ends the waits for it while a person has stopped it. */
   #stop = new AbortController();
@@ -106,7 +106,7 @@ export class TargetLine {
     if (this.#row.revision === row.revision) return;
     const wasReset = row.resetAtMs !== null && row.resetAtMs !== this.#row.resetAtMs;
     this.#row = row;
-    // A person who resets a target has a new connection, too: the secret in a file may be another one.
+    // A reset also makes a new connection: the secret in a file may have changed.
     if (wasReset) this.#openedWith = null;
     this.#open();
     this.state.bulkhead!.resize(row.bulkhead);
@@ -192,8 +192,8 @@ export class TargetLine {
   }
 
   /**
-   * Opens a publisher unless the one in use has the row's address and secrets, and closes the one that it replaces. A
-   * configuration that cannot be opened leaves the one in use to the sends under way.
+   * Opens a publisher unless the current one has the row's address and secrets, and closes the one that it replaces. If the
+   * configuration cannot be opened, running sends keep the current one.
    */
   #open(): void {
     const row = this.#row;

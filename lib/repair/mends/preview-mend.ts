@@ -161,12 +161,12 @@ function add(sums: Sums, { outcome, reason }: Examined): void {
   else sums[outcome]++;
 }
 
-/** Whether the recipe asks for a part of a value: by its outcome a masked one could be spelled out. */
+/** Whether the recipe tests a part of a value: its outcome could reveal a masked value bit by bit. */
 function matchesValues({ recipe }: Pick<Request, "recipe">): boolean {
   return recipe.kind === "form" && recipe.steps.some(({ when }) => when?.matches !== undefined);
 }
 
-/** Notes the source of an event that holds something masked and whose values the recipe matches. */
+/** Records the source of an event that has something masked and values that the recipe tests. */
 async function noteProbed(
   probed: Set<string>,
   { candidate: { source }, before }: Examined<Candidate>,
@@ -178,7 +178,7 @@ async function noteProbed(
 }
 
 async function auditMatches(deps: MendingDeps, { recipe }: Request, viewer: Viewer, probed: ReadonlySet<string>) {
-  // Of who may not reveal, such events are refused unread.
+  // For users without `reveal`, such events are refused unread.
   if (may(viewer, "reveal"))
     await auditTrial(deps, viewer, { kind: "mend", text: JSON.stringify(recipe), sources: [...probed] });
 }

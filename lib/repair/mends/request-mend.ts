@@ -34,12 +34,12 @@ import { maskedRefusal } from "@/lib/repair/revisions/revision.pure";
 
 /** Events of one mend: they are frozen in the transaction of the request. */
 const MEND_EVENTS_MAX = 500_000;
-/** For so long a request looks for an event that would change, before its transaction: recipes run in another process. */
+/** How long a request looks for an event that would change, before its transaction: recipes run in another process. */
 const LOOK_MS_MAX = 20_000;
 /** Events of the first look, and of one. A recipe may take a quarter of a second for a payload of 700 kB. */
 const LOOK_FIRST = 4;
 const LOOK_CHUNK = 1_000;
-/** A look takes about as long, at the pace of those before. */
+/** The expected time of the next look, at the previous pace. */
 const LOOK_MS = 1_000;
 /** One statement: 500,000 events are frozen by one, in some seconds. */
 const FREEZE_MS_MAX = 60_000;
@@ -70,7 +70,7 @@ export async function requestMend(
   try {
     await assertChanges(deps, page, { mend, masks, mayReveal }, { breaking, viewer });
   } catch (error) {
-    // The first request with this key may have ended meanwhile, and its mend have changed all events.
+    // The first request with this key may have ended meanwhile, and its mend may have changed all events.
     const late = await answered();
     if (late !== null) return late;
     throw error;
@@ -192,7 +192,7 @@ function shownSelection(selection: ScopedSelection): object {
 
 /**
  * Looks at the selected events until one would change. Throws `would-change-nothing` when none does, `forbidden` when all are
- * masked. Of no event it says nothing: the freeze does.
+ * masked. An empty selection is left to the freeze.
  */
 async function assertChanges(
   deps: MendingDeps,

@@ -56,7 +56,7 @@ function holdsRounded(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.values(value).some(holdsRounded);
 }
 
-/** By its types: of a member `equals` of no type, generators make a method that Java has already. */
+/** All types are listed: from an untyped member `equals`, generators make a method that Java already has. */
 const anyValue = z.optional(z.unknown().check(exact)).register(z.globalRegistry, {
   anyOf: JSON_TYPES.map((type) => (type === "array" ? { type, items: {} } : { type })),
 });

@@ -94,12 +94,12 @@ const REVISION_COLUMNS = [
 ];
 const COPY_REVISIONS = `copy event_revisions (${REVISION_COLUMNS}) from stdin (format binary)`;
 
-/** Kept beside a revision, so that its bytes are compared without reading them. */
+/** Stored with a revision, to compare its bytes without reading them. */
 export function bytesHash(payload: Uint8Array): Buffer {
   return createHash("sha256").update(payload).digest();
 }
 
-/** SQL: the revision `r` holds the bytes of `w` (`bytes` long, with this `hash`). Bytes of an earlier release are hashed here. */
+/** SQL: the revision `r` holds the bytes of `w` (`bytes` long, with this `hash`). Revisions from earlier releases are hashed here. */
 export const REVISION_HOLDS_BYTES =
   "(octet_length(r.payload) = w.bytes and r.content_type = w.content_type and coalesce(r.hash, sha256(r.payload)) = w.hash)";
 

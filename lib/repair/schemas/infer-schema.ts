@@ -70,8 +70,8 @@ export async function inferSchema(
 }
 
 /**
- * How the newest parked and redriven events of a source and type fare under a schema. Those that hold something masked are undecided for
- * who may not reveal; for others the audit has the trial. Throws DomainError `unknown-source`, and `invalid-config` for a schema that cannot be used.
+ * How the newest parked and redriven events of a source and type fare under a schema. Those with something masked are undecided for
+ * users without `reveal`; trials of others are audited. Throws DomainError `unknown-source`, and `invalid-config` for a schema that cannot be used.
  */
 export async function trySchema(
   deps: Deps,

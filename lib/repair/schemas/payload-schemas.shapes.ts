@@ -163,7 +163,7 @@ const trialPart = z.object({
   checked: z.int(),
   passed: z.int(),
   failed: z.int(),
-  /** The schema took too long, the payload is no JSON, or it holds something masked and the viewer may not reveal. */
+  /** The schema took too long, the payload is not JSON, or it has something masked and the viewer may not reveal. */
   undecided: z.int(),
   /** Some of those that failed. */
   samples: z.array(z.object({ id: idOut, eventId: z.string(), faults: z.array(schemaFaultSchema) })),

@@ -9,18 +9,18 @@ const ONE = ["additionalProperties", "propertyNames", "unevaluatedProperties", "
   .concat(["if", "then", "else"]);
 const LISTS = ["allOf", "anyOf", "oneOf", "prefixItems"];
 const NAMED = ["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
-/** Their schemas judge the same value, and say which of its items they have seen. */
+/** Their schemas apply to the same value, and report which of its items they have evaluated. */
 const IN_PLACE = new Set(["allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas"]);
 
 /**
- * The first place at which `unevaluatedItems` depends on a `contains`; null = there is none. Ajv takes all items for seen beside a
- * `contains`, and none below a condition, so it decides such a schema wrongly. The schema must not be nested without end.
+ * The first place at which `unevaluatedItems` depends on a `contains`; null = there is none. Ajv treats all items as evaluated beside a
+ * `contains`, and none below a condition, so it decides such a schema wrongly. The depth of the schema must be bounded.
  */
 export function unevaluatedItemsFault(root: Schema): string | null {
   const places = [...placesIn({ schema: root, at: "", keyword: "" })];
   const targets = new Map(places.flatMap((place) => namesOf(place).map((name) => [name, place] as const)));
   for (const { schema, at } of places) {
-    // After `items` none is left.
+    // `items` leaves no item unevaluated.
     if (!("unevaluatedItems" in schema) || schema.unevaluatedItems === true || "items" in schema) continue;
     const contains = containsBeside({ schema, at, keyword: "" }, targets);
     if (contains === null) continue;
@@ -55,7 +55,7 @@ function decoded(reference: string): string {
   }
 }
 
-/** What a reference may call it. */
+/** The names by which a reference may address it. */
 function namesOf({ schema: { $id, $anchor, $dynamicAnchor }, at }: Place): string[] {
   const anchors = [$anchor, $dynamicAnchor].filter((name) => typeof name === "string");
   return [`#${at}`, ...anchors.map((name) => `#${name}`), ...(typeof $id === "string" ? [$id] : [])];

@@ -37,8 +37,8 @@ export type Contract = {
 };
 
 /**
- * Timeouts by document 001 (control plane, 0.5 %). Repeats as the default policy allows them: a target that does as it is told keeps
- * its contract. The load leaves room for a worker that is lost.
+ * Timeouts by document 001 (control plane, 0.5 %). Retries as the default policy allows: a target with that policy keeps
+ * its contract. The load leaves room for the loss of a worker.
  */
 export const CONTRACT_DEFAULTS: Contract = {
   semantics: null,

@@ -20,7 +20,7 @@ type SourceContractRow = {
   parked: number;
   /** The end of the hour of its oldest parked event. null = nothing is parked. */
   oldestHourMs: number | null;
-  /** Arrivals of the last hour, but the duplicates. */
+  /** Arrivals of the last hour, without duplicates. */
   arrived: number;
   duplicates: number;
 };

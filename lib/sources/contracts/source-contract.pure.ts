@@ -46,7 +46,7 @@ export const SOURCE_CONTRACT_DEFAULTS: SourceContract = {
   dedupWindowMs: null,
   reorderingSpanMs: null,
   callers: [],
-  // Of document 001, for the data plane.
+  // From document 001, data plane.
   duplicateRatio: 0.01,
   budgetRatio: CONTRACT_DEFAULTS.budgetRatio,
   loadMax: CONTRACT_DEFAULTS.loadMax,
@@ -66,7 +66,7 @@ export type SourceContractInput = {
   oldestMsMin: number | null;
   /** Over the last hour. null = unknown. */
   arrivalsPerSecond: number | null;
-  /** Over the last hour: all arrivals, and those that were known already. */
+  /** Over the last hour: all arrivals, and those already known. */
   arrivals: { all: number; duplicates: number };
   /** The longest span among the newest events. null = no event says anything of it. */
   spanMs: number | null;
@@ -156,7 +156,7 @@ function drain({ contract, parked, ratePerSecond, engine }: SourceContractInput)
   return judged("drain", formula, numbers, ms <= promised);
 }
 
-/** Many duplicates say that a producer or a broker repeats what was taken, or that ids are not unique. */
+/** Many duplicates mean that a producer or a broker resends accepted events, or that ids are not unique. */
 function duplicates({ contract, arrivals }: SourceContractInput): Assertion {
   const { all, duplicates: known } = arrivals;
   return share("duplicate-ratio", "duplicates / arrivals <= duplicateRatio", {

@@ -12,7 +12,7 @@ const WHAT: Record<Exclude<Past["what"], "redrive">, string> = {
   confirmed: "confirmed",
 };
 
-/** `50 events ignored by ada`; of a redrive what was asked for and what was sent, which are two numbers. */
+/** `50 events ignored by ada`; for a redrive, the numbers requested and sent. */
 export function pastWords({ what, events, by, delivered, failed, state }: Omit<Past, "at" | "reason">): string {
   if (what !== "redrive") return `${plural(events, "event")} ${WHAT[what]} by ${by}`;
   const redrive = `Redrive of ${plural(events, "event")} by ${by}`;

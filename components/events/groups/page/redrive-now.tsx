@@ -36,19 +36,19 @@ export function RedriveNow(props: {
         disabled={pending === 0}
         refusal={
           eligible === 0 && pending > 0
-            ? `None of them can go now: ${refusalSummary(preview.data?.refused ?? {})}`
+            ? `None of them can be sent now: ${refusalSummary(preview.data?.refused ?? {})}`
             : null
         }
         onPointerEnter={() => setNear(true)}
         onFocus={() => setNear(true)}
         data-tip={
           held > 0
-            ? `${formatNumber(held)} wait behind earlier events: the next step asks what becomes of those`
+            ? `${formatNumber(held)} wait behind earlier events: the next step asks what to do with those`
             : "Slow lane, canary above ten events, brake; sent after 5 s, with Undo until then"
         }
         onClick={() => onClick(eligible ?? pending)}
       >
-        {/* No number before it is counted: how many are PENDING is not how many go. */}
+        {/* No number until it is counted: not every PENDING event can be sent. */}
         Redrive
         {eligible === null ? "" : ` ${formatNumber(eligible)}`}
         {some ? ` of ${formatNumber(pending)}` : ""}

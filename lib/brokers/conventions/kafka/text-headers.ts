@@ -24,7 +24,7 @@ type Names = {
   stack?: string;
   reason?: string;
   attempts?: string;
-  /** Absent: nothing says when it failed. */
+  /** Absent = the failure time is unknown. */
   failed?: (headers: HeaderView, message: Message) => Pick<Reading, "failedAtMs" | "unread">;
   /** Facts that the names above do not state. */
   more?: (headers: HeaderView, message: Message) => Origin;
@@ -91,7 +91,7 @@ function convention(names: Names): Convention {
   return { name: names.name, owns, read };
 }
 
-/** The dead letter is sent when the processing has failed. */
+/** The dead letter is sent at the time of the failure. */
 const whenSent: Names["failed"] = (_, { sentAtMs }) => ({ failedAtMs: sentAtMs });
 
 const CONNECT = "__connect.errors.";

@@ -20,10 +20,10 @@ export function hasEvents(fingerprint: string): string {
     group by l.source_id, l.status having sum(l.n) > 0)`;
 }
 
-/** The version of a group whose events are examined again although the rules are the same: one was split off. */
+/** The version of a group whose events are examined again under the same rules, because a group was split off. */
 export const EXAMINED_AGAIN = 0;
 
-/** SQL over a row of dlq_groups: earlier rules made it, and its events wait to be grouped again. Not one that is put off by a failure. */
+/** SQL over a row of dlq_groups: earlier rules made it, and its events wait to be regrouped. False while a failure postpones it. */
 export function waitsForRules(group: string): string {
   return `${group}.grouping_version > ${EXAMINED_AGAIN} and ${group}.grouping_version < ${GROUPING_VERSION}
     and ${group}.examined -> 'fault' is null`;

@@ -43,7 +43,7 @@ export async function storeAliases(tx: Tx, aliases: readonly NewAlias[], by: str
   return followed;
 }
 
-/** Events have come into these groups again: those for which another one stands are moved on. */
+/** Events were parked in these groups again: those of an aliased group are moved on. */
 export async function moveAgain(tx: Tx, fingerprints: readonly string[]): Promise<void> {
   await tx.run(
     "update group_aliases set moved_at = null, due_at = now() where fingerprint = any($1::text[]) and target <> fingerprint",

@@ -257,7 +257,7 @@ describe("the move of a group", () => {
          select ${print}, $1, 'storm', '', 'worker' from generate_series(1, ${count}) n`,
         [till],
       );
-    // Groups of a storm that have no events left, and are still known.
+    // Known groups of a storm that have no events left.
     await world.db.run(
       `insert into dlq_groups (fingerprint, error_code, message_pattern, sample_event, first_seen, last_seen)
        select 'storm-' || n, 'TIMEOUT', '', uuidv7(), now(), now() from generate_series(1, 2500) n`,
@@ -275,7 +275,7 @@ describe("the move of a group", () => {
 });
 
 describe("a batch that began before", () => {
-  /** A machine whose wall clock is an hour behind, and whose batch commits when it is let. */
+  /** A machine whose wall clock is an hour behind, and whose batch commits only when allowed. */
   async function slowBatch(group: string) {
     const slow = slowDb(world.db);
     const clock = { ...world.deps.clock, wallMs: () => world.deps.clock.wallMs() - 3_600_000 };
@@ -291,7 +291,7 @@ describe("a batch that began before", () => {
       expect(await parked).toEqual(["parked"]);
     };
   }
-  /** What a worker does in some minutes, of which none passes here. */
+  /** What a worker does in several minutes, without waiting. */
   async function rounds(): Promise<void> {
     for (let round = 0; round < 3; round++) {
       await world.db.run(

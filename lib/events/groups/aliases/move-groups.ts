@@ -12,16 +12,16 @@ const EVENTS_MAX = 500;
 const GROUPS_MAX = 1_000;
 /** Transactions of one round, about a second: a million events take ten minutes, and leave the store to others meanwhile. */
 const TURNS = 20;
-/** Of groups that somebody waits for: the worker moves the rest. */
+/** Transactions while somebody waits: the worker moves the rest. */
 export const TURNS_AT_ONCE = 4;
 
 /** The flow of a group by the minute, of many sources, is some ten thousand rows. */
 const HISTORY_MS_MAX = 30_000;
 
 /**
- * Moves what is stored of groups for which another one stands: events in batches, and the history of groups without events. Each
- * transaction takes the groups that have waited longest, leaves the counters exact, and the next one goes on from what it finds: it
- * may end anywhere. One process at a time. `only`: these groups, at once. Returns the number of events that were moved.
+ * Moves what is stored of aliased groups to their targets: events in batches, and the history of groups without events. Each
+ * transaction takes the groups that have waited longest and leaves the counters exact, so a round
+ * can be interrupted anywhere. One process at a time. `only`: these groups, at once. Returns the number of events moved.
  */
 export async function moveGroups(db: Db, { only }: { only?: readonly string[] } = {}): Promise<number> {
   let moved = 0;
@@ -34,7 +34,7 @@ export async function moveGroups(db: Db, { only }: { only?: readonly string[] } 
   return moved;
 }
 
-/** Groups are locked before events, as a batch that is parked locks them. Without any, there is nothing to do now. */
+/** Locks groups before events, in the order in which parking locks them. */
 async function moveSome(tx: Tx, only: readonly string[] | undefined): Promise<{ groups: number; events: number }> {
   const due = (await holdsRollups(tx)) ? await dueAliases(tx, only) : [];
   if (due.length === 0) return { groups: 0, events: 0 };
@@ -43,10 +43,10 @@ async function moveSome(tx: Tx, only: readonly string[] | undefined): Promise<{ 
 }
 
 /**
- * Aliases of which something may be stored, those that have waited longest first; they go to the end of the queue. One is settled
- * when the transactions that were open as it was first looked at have ended: a later one has read it. This is asked before the
- * events of the group are looked for. Not those that a split
- * examines: some of their events belong elsewhere. Locked, so that a split that has just returned one is seen.
+ * Aliases whose group may still hold something, those that have waited longest first; they move to the end of the queue. An alias is settled
+ * when the transactions that were open at its first look have ended: later ones have read it. This is checked before its events are
+ * looked up. Leaves out aliases that a split examines, since some of their events belong elsewhere. Locked, so that a concurrent split
+ * is seen.
  */
 function dueAliases(tx: Tx, only: readonly string[] | undefined): Promise<Moving[]> {
   return tx.query<Moving>(
@@ -65,7 +65,7 @@ function dueAliases(tx: Tx, only: readonly string[] | undefined): Promise<Moving
   );
 }
 
-/** Each source and status of a group is a range of an index, and the levels say which of them have events. No group keeps others waiting. */
+/** Each source and status of a group is an index range, and the levels say which have events. No group blocks others. */
 async function eventsOf(tx: Tx, full: readonly Moving[]): Promise<EventMove[]> {
   if (full.length === 0) return [];
   const ofEach = [EVENTS_MAX, 50, 5, 1].find((n) => n * full.length <= EVENTS_MAX) ?? 1;

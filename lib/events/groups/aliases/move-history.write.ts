@@ -3,7 +3,7 @@ import { FLOW_KINDS, type FlowTable, GROUP_FLOW } from "@/lib/observe/flow-table
 import { arrivedEver } from "@/lib/observe/mutes/group-mutes.read";
 import type { Tx } from "@/lib/platform/database/db";
 
-/** A group and the one that stands for it. `settled`: no transaction is left that could park into it by the aliases of before. */
+/** A group and its alias target. `settled`: no open transaction can still park into the group by the old aliases. */
 export type Moving = { fingerprint: string; target: string; reason: string; settled: boolean };
 
 const GIVEN = "unnest($1::text[], $2::text[], $3::text[], $4::boolean[]) g (fingerprint, target, reason, settled)";

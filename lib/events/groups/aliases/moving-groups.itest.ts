@@ -25,10 +25,10 @@ const HOUR_MS = 3_600_000;
 const BANKS = ["north", "south", "east", "west"];
 const ROUNDS_MAX = 20;
 const UPGRADE = "update dlq_groups set grouping_version = 1, examined = null where grouping_version > 0";
-/** A batch commits so long after its work, while others merge, split and move. */
+/** How long after its work a batch commits, while others merge, split and move. */
 const SLOW_MS = 200;
 
-/** What one process does. `ahead`: hours by which its wall clock is off. `dies`: in place of its commit of this number. */
+/** What one process does. `ahead`: hours by which its wall clock is off. `dies`: the number of the commit instead of which it dies. */
 const actor = fc.record({
   ahead: fc.constantFrom(0, 0, -1, 1),
   dies: fc.constantFrom(null, null, null, null, 1, 2, 4),
@@ -45,7 +45,7 @@ const deed = fc.oneof(
   fc.record({ kind: fc.constant("work" as const) }),
   fc.record({ kind: fc.constant("fold" as const) }),
 );
-/** What happens at the same time, and then some minutes pass, or rules of before are found. */
+/** Simultaneous actions, after which minutes pass or older rules are found. */
 const step = fc.record({
   deeds: fc.array(fc.tuple(actor, deed), { minLength: 1, maxLength: 5 }),
   after: fc.constantFrom("pass" as const, "pass" as const, "upgrade" as const, null),
@@ -121,7 +121,7 @@ function openRun(world: World) {
     }
   }
 
-  /** Deeds of a process that dies are not finished, and refusals are answers. */
+  /** A process that dies does not finish its actions; refusals are valid answers. */
   const refused = (error: unknown) => {
     if (error instanceof DomainError || (error instanceof Error && error.message === "killed")) return;
     throw error;
@@ -189,7 +189,7 @@ test("whatever merges, splits, storms, deaths and wrong clocks come together, th
           const computed = fingerprintOf(run.letters.get(eventId)!);
           const meant = groupOf(computed, "orders", aliases).fingerprint;
           if (fingerprint !== computed.fingerprint) moved++;
-          // A shape that came before its storm, by its clock, stays a group of its own.
+          // A shape that arrived before its storm, by its own clock, stays a separate group.
           const apart = fingerprint === computed.fingerprint && !aliases.targets.has(fingerprint);
           return known && (fingerprint === meant || apart) ? [] : { eventId, fingerprint, known, computed, meant };
         });
@@ -200,6 +200,6 @@ test("whatever merges, splits, storms, deaths and wrong clocks come together, th
     }),
     { numRuns: runs.count, ...seedOf(runs) },
   );
-  // Otherwise the runs have shown nothing; a replay of one run shows its failure alone.
+  // Otherwise the runs would prove nothing. A replay runs only the failing one.
   if (process.env.PARKADE_MODEL_PATH === undefined) expect(moved).toBeGreaterThan(0);
 });

@@ -130,7 +130,7 @@ test("a known group does not alert as new while its events wait to be grouped ag
   await park("bank", 3);
   const bank = await fingerprintOf("bank");
   await asOneOldGroup([bank]);
-  // The same failure, as the rules of now group it, and one of another code.
+  // The same failure as grouped by the current rules, and one with another code.
   await world.park(1, () => ({
     ...{ eventId: "again", errorCode: "TIMEOUT" },
     error: { type: "BankDown", message: "bank is away", stack: null },
@@ -180,7 +180,7 @@ test("small groups are examined together, and one whose examination fails keeps 
   };
   await retry();
   await retry();
-  // Half of the page each time: what stands before the event that fails is not kept waiting for it.
+  // Half of the page each time: events before the failing one are not blocked.
   expect(await counts()).toMatchObject({ [OLD]: 2, [till]: 6 });
   expect(await old()).toMatchObject([{ fingerprint: OLD, fault: "P0001" }]);
   await world.db.run("drop trigger refuse on dlq_events");

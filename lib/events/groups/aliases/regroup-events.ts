@@ -24,9 +24,9 @@ const GROUPS_MAX = 250;
 const TURNS = 20;
 /** Groups among which the one with most events is looked for. */
 const COUNTED_MAX = 50;
-/** A group whose examination failed is examined again after this time, with half as many events at once. */
+/** The pause before a failed examination is retried, with half as many events at once. */
 const PUT_OFF = "10 minutes";
-/** How often a group that was split is looked at while transactions are open that began before the split. */
+/** How often a split group is checked while transactions are open that began before the split. */
 const AWAIT = "10 seconds";
 
 /** How far a group has been examined, in the order of ids, and how many of its events belong to which groups now. */
@@ -34,9 +34,9 @@ type Examined = {
   after: string;
   groups: Record<string, number>;
   family: string | null;
-  /** Of a group that was split: transactions that may still park into it by the aliases of before. When they have ended, it is examined once more. */
+  /** Of a split group: transactions that may still park into it by the old aliases. It is examined once more after they have ended. */
   awaits?: string[];
-  /** Events of one transaction, once more of them have failed. */
+  /** The most events of one transaction, after larger ones failed. */
   most?: number;
 };
 type OldGroup = {
@@ -46,18 +46,18 @@ type OldGroup = {
   examined: Examined;
   target: string | null;
   events: number;
-  /** Of a group that was split: the transactions that are open. */
+  /** Of a split group: the transactions that are open. */
   open: string[] | null;
 };
 type RegroupDeps = Pick<Deps, "db" | "log">;
-/** `left`: groups that are not examined to their end, those that were not reached first. */
+/** `left`: groups that are not fully examined, unreached ones first. */
 type Turn = { moved: number; left: string[] };
 
 /**
  * Computes the groups of parked events again where earlier rules made them, or where a group was split: from the newest error of each
- * event, and through the aliases. Each transaction examines some events of several groups and notes how far it is; no group keeps
- * the others waiting, neither by its size nor by a failure. A group that all its events have left stands for the one that got
- * most of them. `only`: these groups, at once. Returns the number of events that were moved.
+ * event, and through the aliases. Each transaction examines some events of several groups and records its progress; no group blocks
+ * the others by its size or by a failure. A group that all its events have left becomes an alias of the one that got
+ * most of them. `only`: these groups, at once. Returns the number of events moved.
  */
 export async function regroupEvents(deps: RegroupDeps, { only }: { only?: readonly string[] } = {}): Promise<number> {
   const turns = only ? TURNS_AT_ONCE : TURNS;
@@ -72,7 +72,7 @@ export async function regroupEvents(deps: RegroupDeps, { only }: { only?: readon
   return moved;
 }
 
-/** Those of which nothing was examined yet come first, and of these the recent ones. */
+/** Unexamined groups come first, the most recent of them at the front. */
 async function readQueue(db: Db, only: readonly string[] | null, most: number): Promise<string[]> {
   const rows = await db.query<{ fingerprint: string }>(
     `select fingerprint from dlq_groups
@@ -86,8 +86,8 @@ async function readQueue(db: Db, only: readonly string[] | null, most: number): 
 }
 
 /**
- * Where the examination fails, its groups are halved until the one that fails is alone: it is put off. null = another process
- * examines.
+ * When an examination fails, the groups are halved until the failing one is alone, which is postponed. null = another process
+ * is examining.
  */
 async function examineHalving(deps: RegroupDeps, names: readonly string[]): Promise<Turn | null> {
   const { db } = deps;
@@ -122,7 +122,7 @@ async function putOff({ db, log }: RegroupDeps, fingerprint: string, error: unkn
   );
 }
 
-/** Not its words, which may quote an event: the log has these. */
+/** The code only: the message may quote an event, and is in the log. */
 function codeOf(error: unknown): string {
   if (error instanceof DomainError) return error.code;
   return sqlState(error) ?? (error instanceof Error ? error.name : "unknown");
@@ -131,11 +131,11 @@ function codeOf(error: unknown): string {
 /** Examines the next events of these groups, as far as one page holds them. null = another process does it. */
 async function examineSome(tx: Tx, names: readonly string[]): Promise<Turn | null> {
   if (!(await holdsRollups(tx))) return null;
-  // What they decide stays as it is meanwhile.
+  // Aliases must not change during the examination.
   await lockAliases(tx);
   const groups = await readOldGroups(tx, names);
-  // Nothing can be computed of a group without events: it keeps its name. Where another group stands for one of earlier rules, its events
-  // came back from an archive: they are moved there.
+  // A group without events keeps its name. Events of an aliased group from earlier rules were restored from an archive: they are
+  // moved to the target.
   const passed = groups.filter(
     ({ events, target, version }) => events === 0 || (target !== null && version !== EXAMINED_AGAIN),
   );
@@ -188,7 +188,7 @@ type StoredError = {
   errorStack: string | null;
   record: AdmissionRecord | null;
 };
-/** Events of a group; `whole`: it has no further ones. */
+/** Events of a group; `whole`: there are no more. */
 type Page = { group: OldGroup; events: StoredError[]; whole: boolean };
 
 const mostOf = ({ examined }: OldGroup) => examined.most ?? EVENTS_MAX;
@@ -225,7 +225,7 @@ async function readPages(tx: Tx, groups: readonly OldGroup[]): Promise<Page[]> {
     { name: "events-to-examine" },
   );
   const events = Map.groupBy(rows, ({ group }) => group);
-  // The last group of a full page may have more, and those behind it were not reached.
+  // The last group of a full page may have more events, and the groups after it were not reached.
   const cut =
     rows.length === EVENTS_MAX ? asked.findIndex(({ fingerprint }) => fingerprint === rows.at(-1)!.group) : -1;
   return (cut === -1 ? asked : asked.slice(0, cut + 1)).map((group, place) => {
@@ -271,7 +271,7 @@ function examine({ group, events, whole }: Page, aliases: GroupAliases, found: M
   }
   if (!whole) return { group, moves, state, next: "now" };
   if (awaits === undefined || awaits.length === 0) return { group, moves, state, next: "end" };
-  // They were asked for before the events were read: what those that have ended have parked may stand before the place that is reached.
+  // Read before the events: transactions that ended meanwhile may have parked events before the current position.
   if (awaits.some((id) => group.open!.includes(id))) return { group, moves, state, next: "later" };
   return { group, moves, state: { ...NOTHING_EXAMINED, family: state.family, most, awaits: [] }, next: "now" };
 }

@@ -38,7 +38,7 @@ const IPV6 = /^(?=[^.]*:[0-9a-fA-F:]*:)[0-9a-fA-F:]{2,39}(?:(?:\.|:)[0-9.]{7,15}
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 const ISO_DURATION = /^-?P(?:[0-9]+[YMWD])*(?:T(?:[0-9]+(?:\.[0-9]+)?[HMS])+)?$/;
 
-/** A token as it stands in a pattern: the words of a name stay, values are replaced. */
+/** A token as written in a pattern: the words of a name stay, values are replaced. */
 export function foldChunk(chunk: string): string {
   const archive = chunk.indexOf(".jar!/");
   if (archive > 0) return `<path>.jar!/${foldChunk(chunk.slice(archive + 6))}`;
@@ -75,12 +75,12 @@ function foldAt(chunk: string): string {
   return `${name}@${foldIdentity(rest)}`;
 }
 
-/** The identity of an object, of letters alone now and then: `Order@1b2c3d4`, `FormState#3ebc0`. */
+/** The identity of an object, at times only letters: `Order@1b2c3d4`, `FormState#3ebc0`. */
 const foldIdentity = (text: string) => (/^[0-9a-f]{4,16}$/.test(text) ? "<id>" : foldChunk(text));
 
 const ANNOUNCES_CODE = /^(?:error|err|code|errno|status|exit|sqlstate|statuscode|http|signal)$/i;
 
-/** Parts of a key of a cache that stand before the name of one person: `session:user:zoe`. */
+/** Parts of a cache key before the name of one person: `session:user:zoe`. */
 const OF_PERSON = /^(?:users?|customers?|session|id|username|email|host|tenant)$/i;
 
 function foldColons(chunk: string): string {
@@ -182,16 +182,16 @@ function foldSource(path: string): string {
     .join("/");
 }
 
-/** `projects/acme/zones/eu-west1/instances/web`: collections, each with the name of a member behind it. */
+/** `projects/acme/zones/eu-west1/instances/web`: collections, each followed by the name of a member. */
 const RESOURCE = /^[a-z]{3,}s(?:\/[\w-]+\/[a-zA-Z]{3,}s)+\/[\w-]+$/;
 
-/** Where files are and no routes of a server: the folders are those of one machine. */
+/** Starts of file paths, as opposed to server routes: these folders belong to one machine. */
 const FILES = /^(?:\/(?:home|Users|opt|usr|var|etc|srv|mnt|media|root|private|run|Library|Volumes)\/|[A-Za-z]:[/\\])/;
 
-/** A socket of Java: `orders-db/10.0.0.7:5432`, `/10.0.0.7`. */
+/** A Java socket: `orders-db/10.0.0.7:5432`, `/10.0.0.7`. */
 const SOCKET = /^[\w.-]*\/[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?::[0-9]{1,5})?$/;
 
-/** The name of a program says enough, wherever it is installed. */
+/** The name of a program identifies it, wherever it is installed. */
 const PROGRAM = /(?:^|[/\\])s?bin[/\\]([\w-]+)$/;
 
 function foldPath(chunk: string): string {

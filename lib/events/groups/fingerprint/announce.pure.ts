@@ -1,7 +1,7 @@
 import { foldChunk } from "./addresses.pure";
 import { isDigit } from "./words.pure";
 
-/** What the words before and behind a value say of it: the error itself, the name of a thing of the program, a value, a secret. */
+/** What the words around a value say about it: the error itself, the name of something in the program, a value, a secret. */
 
 type Announcement = { word: string; gap: string; from: number };
 
@@ -10,8 +10,8 @@ const isLetter = (code: number) => (code >= 97 && code <= 122) || (code >= 65 &&
 const GAP_MAX = 6;
 
 /**
- * The last word of a text in small letters, of `orderId` and `order_id` the last part, and the marks behind it. Null when more
- * than marks stand between.
+ * The last word of a text in lower case (the last part of `orderId` and `order_id`), and the punctuation after it. Null when more
+ * than punctuation follows it.
  */
 function lastWord(text: string, end = text.length): Announcement | null {
   let to = end;
@@ -22,7 +22,7 @@ function lastWord(text: string, end = text.length): Announcement | null {
   let from = to;
   while (from > 0 && isLetter(text.charCodeAt(from - 1))) {
     from--;
-    // The hump of a camel-case name: a capital with a small letter before it.
+    // The hump of a camel-case name: a capital after a lower-case letter.
     if (from > 0 && text.charCodeAt(from) < 97 && text.charCodeAt(from - 1) >= 97) break;
   }
   return from === to ? null : { word: text.slice(from, to).toLowerCase(), gap: text.slice(to, end), from };
@@ -30,20 +30,20 @@ function lastWord(text: string, end = text.length): Announcement | null {
 
 const setOf = (words: string) => new Set(words.split(" "));
 
-/** Persons, goods and places, and the ids of anything: what is named behind them is a value. */
+/** People, goods, places and ids: a name after one is a value. */
 const NAMED_BY_VALUE = setOf(
   "id ids uuid guid slug sku isbn ean vin iban username login email mail user users customer person owner author member player employee student patient recipient sender tenant merchant subscriber guest host hostname city street company country currency locale language timezone phone msisdn barcode product article variant address coupon voucher",
 );
 
-/** Behind these and a colon stands what was given, also without quotes: `Invalid time value: tomorrow`. */
+/** After these and a colon comes an input value, also without quotes: `Invalid time value: tomorrow`. */
 const GIVEN_PLAIN = setOf("value input date datetime timestamp number integer float decimal");
 
-/** Behind these stands what was given: `For input string: "..."`, `Duplicate entry '...'`, `got '...'`. */
+/** After these comes an input value: `For input string: "..."`, `Duplicate entry '...'`, `got '...'`. */
 const GIVEN = setOf(
   "value values input string literal entry got received found was parse parsing convert converting text number date datetime timestamp time data thread content argument given actual says hello dear referrer referer float int integer json decimal near character char token symbol byte letter bytes",
 );
 
-/** What a sentence about a member goes on with: `email: required`, `user must be active`. */
+/** How a sentence about a member continues: `email: required`, `user must be active`. */
 const PREDICATE =
   /^(?:required|invalid|missing|must|is|isn|are|was|were|be|should|shall|can|cannot|could|couldn|not|no|none|unknown|expected|already|too|has|have|had|may|might|will|does|doesn|do|did|empty|disabled|failed|failure|failing|unauthorized|unauthorised|locked|expired|error|errors|exists|exceeds|mismatch|mismatched|and|or|of|in|at|on|to|for|from|by|with|the|a|an|this|that|null|nil|field|value|length|format|only|unable|cannot|denied|refused|blocked|banned|deleted|inactive|unsupported|duplicate|duplicated|undefined|unreachable|unavailable|wrong|bad|illegal|malformed|incorrect|insufficient|access|please|did|never|still|string|number|int|integer|boolean|array|object|blank|taken)$/i;
 
@@ -54,7 +54,7 @@ const NOT_THERE = /([A-Za-z]+) (?:(?:was |is |were |are )?not found|does(?: not|
 const SQL = /(?:WHERE|AND|OR|SET|ON|HAVING|,)\s{1,4}[\w.`"[\]]{1,60}\s{0,2}(?:[=<>]|!=|<>|[<>]=|I?LIKE)\s{0,2}$/i;
 export const isComparedInSql = (out: string) => SQL.test(out.slice(-80));
 
-/** Whether the words before a quoted word announce a value and not the name of a thing. */
+/** Whether the words before a quoted word announce a value, not the name of a thing. */
 export function announcesValue(before: string): boolean {
   const last = lastWord(before);
   if (last === null) return BASE_OR_SYNTAX.test(before);
@@ -74,8 +74,8 @@ const BASE_OR_SYNTAX =
   /(?:base [0-9<n>]{1,3}|input (?:string|syntax for (?:type )?[\w ]{1,24})|enum [\w.]{1,24})[\s:=(]{0,3}$/i;
 
 /**
- * What stands in a pattern for a token without quotes that the words around it say is a value; null = they do not. `plain` = a
- * word of letters alone, `after` = the text behind it.
+ * The placeholder for an unquoted token that its context marks as a value; null = not a value. `plain` = only
+ * letters, `after` = the text after it.
  */
 export function announcedToken(out: string, token: string, plain: boolean, after: string): string | null {
   const before = out.charCodeAt(out.length - 1);
@@ -89,12 +89,12 @@ export function announcedToken(out: string, token: string, plain: boolean, after
   return isAnnounced(out.slice(-40), token, plain, after) ? (plain ? "<text>" : "<id>") : null;
 }
 
-/** `[com.acme.Order#zoe]`: an entity of Hibernate with its id. */
+/** `[com.acme.Order#zoe]`: a Hibernate entity with its id. */
 const ENTITY = /^\w+(?:\.\w+)+#/;
-/** `serene_lalande (08bb0bd9684c...)`: the name of what an id in brackets names too. */
+/** `serene_lalande (08bb0bd9684c...)`: a name before the id of the same thing in brackets. */
 const NAME_OF_ID = /^[A-Za-z]+(?:[_-]\w+)+$/;
 const ID_BEHIND = /^ \((?=[a-f]*[0-9])[0-9a-f]{12}/;
-/** Behind these a database or a schema stands before the name of a table or an index: it names the environment. */
+/** After these, a table or an index may be qualified by its database or schema, which names the environment. */
 const QUALIFIES = /(?:constraint \(|key error (?:collection|index): )$/;
 
 /** `id=zoe`, `Trace ID: eeee`, `User not found: zoe`, `slug red-winter-jacket`, `User zoe not found`. */
@@ -121,10 +121,10 @@ function isAnnounced(before: string, token: string, plain: boolean, after: strin
 }
 
 const HAS_DIGIT = /[0-9]/;
-/** What is named behind a space. */
+/** Words whose name follows after a space. */
 const SPACED = setOf("id uuid guid slug sku username login user customer person owner tenant merchant host hostname");
 const PERSON = setOf("user customer username tenant member player employee");
-/** Words that are said with a person and do not name one. */
+/** Words used with a person that do not name one. */
 const OF_PERSON =
   /^(?:account|accounts|id|ids|name|names|email|profile|session|input|data|request|service|role|roles|group|groups|agent|permissions?|settings?|token|password|details?|records?|objects?|types?|table|preferences|index|info|information|context|defined|model|entity|repository|store|pool|creation|registration|authentication|credentials|identity|key|keys|list|order|orders|address|addresses|card|code|status|state|interface|mode|space|limit|count|database|directory|file|function|variable|property|attribute|field|column)$/i;
 const SAID_OF_PERSON =
@@ -135,12 +135,12 @@ const CODE_WORD =
   /(?:^|[^A-Za-z])(?:\w*status|\w*code|\w*errno|exit(?:ed)?|sql ?state|signal|https?(?:\/[0-9](?:\.[0-9])?)?|rc|hresult|winerror|ntstatus|sqlcode|error|err|faultcode|os error|retval|reply-code|curl)[\s:=#([\]"'-]{0,3}(?:(?:of|is|was|with|code|status|number|no\.?|:|=)[\s:=(["']{1,3}){0,2}$/i;
 const OTHER_CODE =
   /(?:postal|zip|product|promo|coupon|country|verification|discount|voucher|area|item|tracking|booking|access|sms|bar|qr|currency|article|gift|reset|confirmation|activation|security|invite|referral|customer|order)[\s_-]?(?:code|status)\W{0,4}$/i;
-/** The last words of CODE_WORD: nearly every number stands behind another one, and the expressions are slow. */
+/** The last words of CODE_WORD, as a quick check: few numbers follow one of them, and the expressions are slow. */
 const CODE_LAST = setOf(
   "status code errno exit exited state sqlstate signal http https rc hresult winerror ntstatus sqlcode error err faultcode retval of is was with number no curl statuscode msg",
 );
 
-/** Whether a number or a code behind these words is the error itself: a status, an exit code, an errno. */
+/** Whether a number or a code after these words is the error itself: a status, an exit code, an errno. */
 export function announcesCode(out: string): boolean {
   const last = lastWord(out);
   if (last !== null && !CODE_LAST.has(last.word) && !/(?:status|code|errno)$/.test(last.word)) return false;
@@ -169,7 +169,7 @@ const ANSWERED_BEFORE =
 const COUNTED_AFTER =
   /^ ?(?:%|items?\b|rows?\b|records?\b|messages?\b|times?\b|attempts?\b|bytes?\b|events?\b|retries\b|requests?\b)/i;
 
-/** Whether a number is a status of HTTP by what stands around it; `whole` = it stands in the message itself, not in a member or quotes. */
+/** Whether a number is an HTTP status by its context; `whole` = it is in the message itself, not in a member or quotes. */
 export function isStatus(token: string, out: string, after: string, whole: boolean): boolean {
   if (!STATUS.test(token)) return false;
   const before = out.slice(-40);
@@ -179,7 +179,7 @@ export function isStatus(token: string, out: string, after: string, whole: boole
   return /(?:^|: ?|- |=> ?|-> ?|")$/.test(before) && /^(?:\s*$|\s*[,;:)"\]]|\s+-)/.test(after);
 }
 
-/** `Key (email)=(...)`, `values (...)`, `rejected value [...]`: what was given stands in the brackets. */
+/** `Key (email)=(...)`, `values (...)`, `rejected value [...]`: the brackets contain the input. */
 const IN_BRACKETS =
   /(?:\)=|(?:^|[^A-Za-z])(?:key value is|row contains|values|(?:rejected|invalid|given|with|for|the) value|input|string|(?:args|arguments|params|parameters|bindings):)) ?$/i;
 export const announcesBrackets = (out: string) => IN_BRACKETS.test(out.slice(-24));
@@ -187,15 +187,15 @@ export const announcesBrackets = (out: string) => IN_BRACKETS.test(out.slice(-24
 const SECRET_BEFORE = /(?:passw(?:or)?d|passphrase|secret|api[-_ ]?key|bearer|pin|credentials?)(?: ?[=:] ?| )["'`]?$/i;
 export const announcesSecret = (before: string) => SECRET_BEFORE.test(before);
 
-/** What is said of a value and not of a name. */
+/** Words that follow a value, not a name. */
 const SAYS_OF_VALUE =
   /^ (?:(?:is not|isn't) (?:an? )?(?:valid|number|numeric|integer|date|allowed value|well)|is (?:an )?invalid|(?:could not|cannot|can't) be (?:parsed|converted|cast|decoded)|is too |exceeds |is out of )/i;
 export const saysOfValue = (after: string) => SAYS_OF_VALUE.test(after);
 
-/** Words before a quoted name of a database or a program, whose digits belong to it: a generated constraint, `address1`. */
+/** Words before a quoted database or program name, whose digits are part of it: a generated constraint, `address1`. */
 const NAMES_THING =
   /(?:constraint|column|relation|table|index|field|property|attribute|for key|parameter|argument|variable|sequence|trigger|class|bean|setting|option|extension|function|procedure|method|module|element|enum|type)[\s=:(]{0,3}$/i;
-/** A part of four digits or more is a year or a number of a partition. */
+/** A part of four digits or more is a year or a partition number. */
 const isIdentifier = (text: string) =>
   text.length <= 64 &&
   /^[\w.$:-]*[A-Za-z][\w.$:-]*$/.test(text) &&
@@ -203,7 +203,7 @@ const isIdentifier = (text: string) =>
 export const namesThing = (before: string, inner: string, after: string) =>
   NAMES_THING.test(before) && isIdentifier(inner) && !(/argument $/i.test(before) && SAYS_OF_VALUE.test(after));
 
-/** `(2006, '...')`: the arguments of an error of a database driver of Python. */
+/** `(2006, '...')`: the arguments of a Python database driver's error. */
 const ARGUMENT_OF_CODE = /(?:^|[Ee]rror)\((?:-?[0-9]+|<n>), ?$/;
 const DESCRIBES =
   /(?:desc|description|message|msg|reason|error|errors|detail|details|cause|err|title|exception|says?|said|text|reported|because|failed|response|body|panicked at)["']?[\s:=(]{1,4}$/i;
@@ -217,7 +217,7 @@ const TYPE_NAME = /^(?:class |interface |type |struct )?[\w.$]+(?:<[\w.$<>, ?]+>
 /** `Acme.Core, Version=1.0.0.0, Culture=neutral`, `orders_fkey (index)`: a name and what it is. */
 const NAME_WITH_MEMBERS = /^[\w.$-]+, \w+=|^\w+ \(\w+\)$/;
 
-/** Whether a quoted text of several words is read, as it speaks of an error; others are the names of persons and things. */
+/** Whether a quoted text of several words describes an error and is read; others are names of people and things. */
 export const isPassage = (inner: string, before: string) =>
   ARGUMENT_OF_CODE.test(before) ||
   TYPE_NAME.test(inner) ||

@@ -1,9 +1,9 @@
 import { sourcePath } from "./source-path.pure";
 
-/** One frame: what a compiler or a proxy writes is left out of the name. */
+/** One frame: the name without the parts that a compiler or a proxy adds. */
 export type Frame = { name: string | null; path: string | null; library: boolean };
 
-/** A line is cut before it is read, and no expression here backtracks: the sender of a failure chooses its stack. */
+/** A line is truncated before it is read, and no expression here backtracks: the sender controls the stack. */
 export const LINE_CHARS_MAX = 1_000;
 
 /** The text of a line without the bars that a Python exception group draws before it. */
@@ -14,14 +14,14 @@ export function lineAt(lines: readonly string[], index: number): string {
   return text.charCodeAt(0) === 124 ? text.replace(/^(?:\| *)+/, "") : text;
 }
 
-/** The name and the part of the path that is the same in every build. */
+/** The name, and the part of the path that is the same in every build. */
 export function frameText({ name, path }: Frame): string | null {
   const file = path === null ? null : sourcePath(path);
   if (name === null) return file;
   return file === null ? name : `${name} (${file})`;
 }
 
-/** The text without `:12:5` behind it, and what was cut. */
+/** The text without a trailing `:12:5`, and what was cut. */
 export function withoutPosition(text: string): [place: string, line: number, column: number] {
   let end = text.length;
   const numbers: number[] = [];

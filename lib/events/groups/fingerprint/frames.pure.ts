@@ -72,7 +72,7 @@ function atFrame(text: string, lines: readonly string[], index: number): Frame |
   return scriptFrame(null, text.replace(/^async /, ""));
 }
 
-/** R8 and ProGuard give classes and methods names of up to three letters anew in each build. */
+/** In each build R8 and ProGuard assign new names of up to three letters. */
 const OBFUSCATED = /^(?!com\.|org\.|net\.|io\.|dev\.)(?:[A-Za-z][A-Za-z0-9]{0,2}\.)+[\w$<>]+$/;
 const WITHOUT_FILE = /^(?:Unknown Source|SourceFile|PG:|r8-map)/;
 
@@ -171,7 +171,7 @@ function pythonFrame(text: string): Frame | null {
 const RUBY =
   /^(?:from |[0-9]+: from )?((?:\/|[A-Za-z]:|<)?[\w./@ +-]+(?:\.rb|\.erb|\.rake|\.ru|>)|[\w./-]*bin\/[\w-]+|\(eval[^)]*\)):[0-9]+:in [`'\u2018]([^']+)'/;
 
-/** The method of a template bears numbers of the process: `_app_views_orders_index_html_erb___1632188526481433934_70310`. */
+/** The method of a template contains numbers of the process: `_app_views_orders_index_html_erb___1632188526481433934_70310`. */
 const GENERATED = /(?:_+[0-9]{4,})+$/;
 
 function rubyFrame(text: string): Frame | null {
@@ -185,7 +185,7 @@ function rubyFrame(text: string): Frame | null {
 
 const dartName = (name: string) => name.replace(/\.<(?:anonymous closure|fn)>/g, "").replace(/^new /, "");
 
-/** `package:shop/pay.dart 12:5  Pay.charge`, as the package stack_trace writes it. */
+/** `package:shop/pay.dart 12:5  Pay.charge`, as printed by the package stack_trace. */
 function dartFrame(text: string): Frame | null {
   const match = /^(\S+) [0-9]{1,7}:[0-9]{1,7} +(\S.*)$/.exec(text);
   return match === null ? null : named(dartName(match[2]!), match[1]!);

@@ -17,7 +17,7 @@ const BESIDE = new Set(
     " ",
   ),
 );
-/** Members whose own members are named by the fields that are wrong: `"errors": {"Email": ["..."]}`. */
+/** Members whose own members are named after invalid fields: `"errors": {"Email": ["..."]}`. */
 const OF_FIELDS = new Set("errors fielderrors validationerrors violations modelstate invalidparams".split(" "));
 const NUMBER_SAYS = /^(?:code|errcode|errorcode|status|statuscode|subcode|exitcode|sqlstate|faultcode)$/;
 
@@ -44,16 +44,16 @@ export function membersAt(text: string, at: number, ofError: boolean, fold: (tex
   return { end: reader.read(), said: reader.said(ofError) };
 }
 
-/** `{17 Zoe}`, `&{17 Zoe}`: a struct as Go prints it. */
+/** `{17 Zoe}`, `&{17 Zoe}`: a struct printed by Go. */
 const STRUCT_OF_GO = /\{-?[0-9]+ /y;
-/** `<Order 17: Zoe>`, `#<Order id: 17>`: an object as Python and Ruby print it. */
+/** `<Order 17: Zoe>`, `#<Order id: 17>`: an object printed by Python or Ruby. */
 const OBJECT = /<((?:[A-Z]\w{0,60}(?:::|\.)){0,6}[A-Z]\w{0,60})(?::? (?=[^<>\n]{0,80}[0-9:])|:)[^<>\n]{0,300}>/y;
 
-/** `<RequestId>...</RequestId>`: what names one thing in XML. */
+/** `<RequestId>...</RequestId>`: an XML element that identifies one thing. */
 const ELEMENT = /<([A-Za-z][\w:.-]{0,40})>[^<>]{1,400}<\/\1>/y;
 const OF_ONE = /(?:id|key|resource|path|url|user|email|host\w*|arn|time\w*|date|token)$/i;
 
-/** What stands for an object that is printed without members that could be read; null when there is none. */
+/** The placeholder for an object printed without readable members; null = not an object. */
 export function printedAt(text: string, at: number, out: string): { end: number; as: string } | null {
   const open = text[at];
   if (open === "<") {
@@ -71,7 +71,7 @@ export function printedAt(text: string, at: number, out: string): { end: number;
   return ofGo ? { end: bracketsEnd(text, at), as: "<data>" } : null;
 }
 
-/** The position behind the bracket that closes the one at a position, or the end of the text. */
+/** The position after the matching closing bracket, or the end of the text. */
 export function bracketsEnd(text: string, from: number): number {
   const open = text[from];
   const close = open === "(" ? ")" : open === "[" ? "]" : "}";
@@ -154,7 +154,7 @@ class MemberReader {
         break;
       if (char === "(") {
         if (this.#text[this.#at - 1] !== " ") break;
-        // `name=orders (retry)`: the brackets belong to the words.
+        // `name=orders (retry)`: the brackets are part of the value.
         const close = this.#text.indexOf(")", this.#at);
         if (close > 0 && close - this.#at < BRACKETS_MAX) this.#at = close;
       }
@@ -176,7 +176,7 @@ class MemberReader {
     this.#record(text);
   }
 
-  /** What is wrong with a field: below `errors`, or in a list of a message that is a structure as a whole: `{"email": ["..."]}`. */
+  /** The error of a field: below `errors`, or in a list of a message that is a structure as a whole: `{"email": ["..."]}`. */
   #isOfField(value: string): boolean {
     if (this.#keys.some((parent) => OF_FIELDS.has(plainKey(parent)))) return true;
     return this.#whole && this.#keys.length > 1 && speaksOfError(value);

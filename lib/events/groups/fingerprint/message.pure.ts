@@ -21,7 +21,7 @@ const NESTED_MAX = 3;
 /** The words of a message: ids, numbers, names of persons and hosts, times and data are replaced by `<n>`, `<id>`, ... */
 export function messagePattern(message: string): string {
   const text = message.slice(0, MESSAGE_CHARS).replace(/^[IWEF][0-9]{4} (?=[0-9]{2}:)/, "");
-  // A text that was escaped as a whole; behind a quote that is not, what is quoted is.
+  // The whole text was escaped; after an unescaped quote, only the quoted text was.
   const escaped = text.indexOf('\\"');
   return wordsOf(escaped >= 0 && escaped < text.indexOf('"') ? text.replaceAll('\\"', '"') : text, 0);
 }
@@ -74,7 +74,7 @@ class MessageReader {
   #out = "";
   /** Where a word ended that announces a secret, 0 = the last word did not. */
   #secretEnd = 0;
-  /** Where a word ended behind which a name may stand: `user zoe`. */
+  /** Where a word ended that a name may follow: `user zoe`. */
   #namedEnd = 0;
   /** Quotes that nothing closes from here on: they are not looked for again. */
   #unclosed = "";
@@ -220,7 +220,7 @@ class MessageReader {
       while (text[this.#at] === "=" && !/[\w"']/.test(text[this.#at + 1] ?? "")) this.#at++;
   }
 
-  /** `Name=Mouse brain cells Id=17`: the value of a member is several words up to the next one. */
+  /** `Name=Mouse brain cells Id=17`: the value of a member extends to the next member. */
   #phraseOfMember(from: number): boolean {
     NAME_OF_WORDS.lastIndex = from;
     if (!NAME_OF_WORDS.test(this.#text)) return false;
@@ -229,7 +229,7 @@ class MessageReader {
     return true;
   }
 
-  /** Whether the words around a token are looked at: behind a mark, behind a name of what has names, or before a bracket. */
+  /** Whether to examine the words around a token: after punctuation, after a word that a name may follow, or before a bracket. */
   #mayBeAnnounced(from: number, end: number): boolean {
     const text = this.#text;
     let before = text.charCodeAt(from - 1);
@@ -252,7 +252,7 @@ class MessageReader {
       return true;
     }
     if (kind === "paths") {
-      // Where Perl looked for a module.
+      // The paths where Perl looked for a module.
       const paths = / (?:contains|entries checked): [^)]*/y;
       paths.lastIndex = end;
       if (!paths.test(text)) return false;
@@ -305,7 +305,7 @@ class MessageReader {
     return true;
   }
 
-  /** An object as the language prints it. */
+  /** An object printed by its language. */
   #printed(): boolean {
     const printed = printedAt(this.#text, this.#at, this.#out);
     if (printed === null) return false;
@@ -360,7 +360,7 @@ class MessageReader {
 
 const NAME_OF_WORDS =
   /[^\s=:,;"'()[\]{}]{1,40}(?: [^\s=:,;"'()[\]{}]{1,40}){1,12}?(?=(?: [A-Z][a-z]+)? [A-Za-z]{1,24}=)/y;
-/** `May 28 23:21:58 mail-7 postfix/smtpd[1332]: `: the host of a line of syslog. */
+/** `May 28 23:21:58 mail-7 postfix/smtpd[1332]: `: the host of a syslog line. */
 const SYSLOG_HOST = / [\w.-]+(?= [\w./-]+(?:\[[0-9]+\])?: )/y;
 const ARGUMENT_ALONE = /(?:^|[Ee]rror)\($/;
 /** What a sentence about a password goes on with: `password authentication failed`. */

@@ -3,7 +3,7 @@ import { isLibraryName, isLibraryPath } from "./libraries.pure";
 
 /** Frames of compiled programs: C++, Rust, Swift and Go. */
 
-/** A function of C++, Swift or Rust, its arguments, and `at file:line`, `from library` or a file behind it. */
+/** A function of C++, Swift or Rust, its arguments, and a trailing `at file:line`, `from library` or file. */
 export function nativeFrame(text: string): Frame | null {
   const space = text.lastIndexOf(" ");
   const place = text.slice(space + 1);
@@ -19,7 +19,7 @@ export function nativeFrame(text: string): Frame | null {
   return { name: symbol, path: file, library };
 }
 
-/** The qualified name without arguments, templates, addresses and the hash that a compiler puts behind it. */
+/** The qualified name without arguments, templates, addresses and the trailing hash of a compiler. */
 function nativeName(text: string): string | null {
   let name = text
     .replace(/\((\w+) in _[0-9A-F]+\)/, "$1")
@@ -77,7 +77,7 @@ export function goFrame(text: string, lines: readonly string[], index: number): 
     next.includes(".go:") || next.includes(".s:")
       ? /^\s+(\S+\.(?:go|s)):[0-9]+/.exec(next.slice(0, LINE_CHARS_MAX))?.[1]
       : undefined;
-  // An indented line with a call is code that a traceback quotes, unless its file follows.
+  // An indented line with a call is code quoted by a traceback, unless its file follows.
   const plain = place !== undefined || text.charCodeAt(0) === lines[index]!.charCodeAt(0);
   const called = plain && text.endsWith(")") ? goName(text) : null;
   const name = called ?? (place !== undefined && text.includes(".") && /^[\w./*()@~[\]-]+$/.test(text) ? text : null);

@@ -10,7 +10,7 @@ import {
 
 /** Quoted text in a message. */
 
-/** Quotes of every script with the one that closes them. */
+/** Opening quotes of every script with their closing ones. */
 export const CLOSING: Record<string, string> = {
   '"': '"',
   "'": "'",
@@ -27,7 +27,7 @@ export const CLOSING: Record<string, string> = {
   "\u300a": "\u300b",
 };
 
-/** Whether what looks like a quote belongs to a word: `can't`, not `b'...'`. */
+/** Whether an apparent quote is part of a word: `can't`, not `b'...'`. */
 export function isApostrophe(open: string, out: string): boolean {
   if (open !== "'" && open !== "\u2019" && open !== '"') return false;
   return /[\p{L}\p{N}]$/u.test(out.slice(-1)) && !/(?:^|[^\p{L}\p{N}])[bruf]$/u.test(out.slice(-2));
@@ -45,9 +45,9 @@ export function closingQuote(text: string, from: number, closing: string): numbe
 }
 
 /**
- * What stands for a quoted text in a pattern. One word is the name of a column, a field, a topic, a code, unless the words
- * before it announce a value. Of several words a passage that speaks of an error is read; others are the names of persons and
- * things. `whole` = the message is quoted, `fold` reduces a text to its words, null = quotes stand in too many quotes.
+ * The placeholder for quoted text. One word is the name of a column, a field, a topic or a code, unless the words
+ * before it announce a value. Several words are read if they describe an error; otherwise they name people or
+ * things. `whole` = the message is quoted, `fold` reduces a text to its words, null = quotes are nested too deeply.
  */
 export function foldQuoted(
   quoted: string,
@@ -72,8 +72,8 @@ export function foldQuoted(
   return /^(?:<[a-z]+>)$/.test(folded) ? "<text>" : folded;
 }
 
-/** One character of a text that could not be read: `Unexpected token 'Z'`. */
+/** A single character that could not be read: `Unexpected token 'Z'`. */
 const SIGN = /^[^a-z/]$/;
-/** The path of a file, whose name may have spaces. */
+/** The path of a file, whose name may contain spaces. */
 const PATH = /^(?:\/|\.{1,2}[/\\]|[A-Za-z]:[/\\])\S/;
 const FILE = /^[^/\\:]{1,120}\.(?:csv|tsv|xlsx?|pdf|docx?|pptx?|txt|png|jpe?g|gif|zip|mp[34]|mov)$/i;

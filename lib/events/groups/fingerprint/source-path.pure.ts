@@ -42,7 +42,7 @@ export function sourcePath(path: string): string {
 const isRootName = (name: string) =>
   name === "" || ROOTS.has(name) || name.startsWith(".") || name.startsWith("(") || name.endsWith(":");
 
-/** Behind `node_modules`, or behind the first `src`, `app` or `lib`. */
+/** The part after `node_modules`, or after the first `src`, `app` or `lib`. */
 function anchored(names: readonly string[]): number {
   const modules = names.lastIndexOf("node_modules");
   return (modules >= 0 ? modules : names.findIndex((name) => ANCHORS.has(name))) + 1;
@@ -60,7 +60,7 @@ function isRelease(step: string): boolean {
   return step === "current" || step.startsWith("sha256:") || (/[0-9]/.test(step) && isValue(step));
 }
 
-/** `worker-3f2a9c1b.js` and `main.DqR8sLkM.chunk.mjs` -> `worker.js`, `main.mjs`: a bundler writes the hash of the content. */
+/** `worker-3f2a9c1b.js` and `main.DqR8sLkM.chunk.mjs` -> `worker.js`, `main.mjs`: without the content hash of a bundler. */
 function withoutHash(file: string): string {
   const dot = file.lastIndexOf(".");
   if (dot < 1) return file;
@@ -74,7 +74,7 @@ function withoutHash(file: string): string {
   return hashed ? name + ending : file;
 }
 
-/** Neither digits nor capitals, and no second ending. */
+/** No digits, no capitals and no second extension. */
 const NO_HASH = /^[a-z_-]+\.[a-z]+$/;
 
 function isHash(part: string): boolean {

@@ -186,7 +186,7 @@ function lastHeader(lines: readonly string[], pattern: RegExp, least = 0): Chain
   };
 }
 
-/** `[cause]: Error: ...`, whose `code` says what an AggregateError without words is about. */
+/** `[cause]: Error: ...`, whose `code` explains an AggregateError without a message. */
 function nodeChain(lines: readonly string[]): Chain {
   const { cause, parts } = lastHeader(lines, /^(?:\[cause\]|cause): (.+)$/);
   if (cause === null || cause.message !== "") return { cause, parts };

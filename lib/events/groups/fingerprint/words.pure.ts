@@ -88,10 +88,10 @@ function isRandomLetters(token: string): boolean {
   return humps * 4.5 > token.length;
 }
 
-/** What Kubernetes puts behind the name of a pod: five letters and digits, but no vowels. */
+/** The suffix that Kubernetes adds to a pod name: five letters and digits, without vowels. */
 const POD_SUFFIX = /-[bcdfghj-np-tv-xz]{5}$/;
 
-/** One token of letters, digits, `-` and `_` as it stands in a pattern. */
+/** One token of letters, digits, `-` and `_` as written in a pattern. */
 export function foldToken(token: string): string {
   if (!HAS_DIGIT.test(token))
     return POD_SUFFIX.test(token) ? foldParts(token) : isRandomLetters(token) ? "<id>" : token;
@@ -151,7 +151,7 @@ export type Special = "bool" | "null" | "date" | "time" | "sign" | "paths" | "se
 const inEachCase = (words: string) =>
   words.split(" ").flatMap((word) => [word, word[0]!.toUpperCase() + word.slice(1), word.toUpperCase()]);
 
-/** Words that are values, or may begin one, wherever they stand alone, and words before one character that could not be read. */
+/** Words that, standing alone, are values or may begin one, and words before a single unreadable character. */
 export const SPECIAL = new Map<string, Special>([
   ...["true", "false", "True", "False", "TRUE", "FALSE"].map((word) => [word, "bool"] as const),
   ...["null", "None", "nil", "NULL", "undefined", "NaN"].map((word) => [word, "null"] as const),
@@ -165,7 +165,7 @@ export const SPECIAL = new Map<string, Special>([
   ...inEachCase("password passwd passphrase secret apikey apiKey api-key api_key bearer credentials").map(
     (word) => [word, "secret"] as const,
   ),
-  // The words behind which `announce.pure.ts` looks for a name.
+  // Words after which `announce.pure.ts` looks for a name.
   ...inEachCase(
     "id uuid guid slug sku username login user customer person owner tenant merchant host hostname member player employee constant",
   ).map((word) => [word, "named"] as const),
@@ -176,7 +176,7 @@ export const SPECIAL = new Map<string, Special>([
   ["datetime.timedelta", "time"],
 ]);
 
-/** Words behind a number that are counted: one attempt and three attempts are one error. */
+/** Counted words after a number: one attempt and three attempts are one error. */
 export const COUNTED = new Set(
   "attempt time retry try row item byte record message argument error event second minute hour day char character element entry column field parameter param request failure node replica partition line task job connection file part chunk match result page".split(
     " ",

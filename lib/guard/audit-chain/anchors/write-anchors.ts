@@ -40,7 +40,7 @@ export async function writeAnchors({ db, clock, places, everyMs }: AnchorDeps): 
   if (errors.length > 0) throw new AggregateError(errors, "the end of the audit could not be anchored everywhere");
 }
 
-/** One in the future was written before the clock was set back. */
+/** An anchor in the future was written before the clock was set back. */
 async function lastAnchorMs(db: Db, place: string, nowMs: number): Promise<number> {
   const [row] = await db.query<{ at: number }>(
     "select at from audit_anchors where place = $1 and id < $2 order by id desc limit 1",

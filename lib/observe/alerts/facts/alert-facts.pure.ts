@@ -47,7 +47,7 @@ export type GroupFact = OfSource & {
   /** Arrivals of the present run. */
   arrived: number;
   parked: number;
-  /** Groups that earlier rules made of its source and error code wait to be grouped again: it may be one of them. */
+  /** Groups of its source and error code from earlier rules wait to be regrouped: it may be one of them. */
   mayBeKnown: boolean;
 };
 

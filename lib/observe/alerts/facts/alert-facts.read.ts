@@ -41,7 +41,7 @@ type Needs = {
   nowMs: number;
   /** Checks the contracts of all targets. */
   contracts: () => Promise<ContractFact[]>;
-  /** Rejects when the groups of storms are not joined: each of them would alert as a group of its own. */
+  /** Rejects when joining the groups of storms failed: each of them would alert as new. */
   stormsJoined?: Promise<unknown>;
 };
 

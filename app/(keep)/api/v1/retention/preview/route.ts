@@ -11,7 +11,7 @@ export const GET = handle({
 
 export const POST = handle({
   id: "previewRetentionChange",
-  summary: "What would expire by other periods",
+  summary: "Count what other retention periods would expire",
   body: retentionPeriodsSchema,
   answer: retentionPreviewSchema,
   run: ({ deps, body, viewer, nowMs }) => previewRetention(deps.db, viewer, { periods: body, nowMs }),
