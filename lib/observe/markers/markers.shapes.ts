@@ -18,8 +18,8 @@ export const markerRequestSchema = named(
         z.maxLength(2_000, "must have at most 2,000 characters"),
         z.refine((text) => !/[\p{C}\p{Zl}\p{Zp}]/u.test(text), "must hold no characters that cannot be seen"),
         z.refine((text) => {
-          const { username, password } = new URL(text);
-          return username + password === "";
+          const address = URL.parse(text);
+          return address === null || address.username + address.password === "";
         }, "must hold no user and no password: every viewer reads it"),
       ),
     ),

@@ -6,6 +6,7 @@ test.each([
   ["https://user:password@ci.example.com/", "must hold no user and no password: every viewer reads it"],
   ["https://user@ci.example.com/", "must hold no user and no password: every viewer reads it"],
   ["https://ci.example.com/\u202etxt.exe", "must hold no characters that cannot be seen"],
+  ["'; drop table sources; --", "must be an address that begins with https:// or http://"],
   ["javascript:alert(1)", "must be an address that begins with https:// or http://"],
 ])("the address of a marker: %j", (url, fault) => {
   const { success, error } = markerRequestSchema.safeParse({ label: "orders 4.17.0", url });
