@@ -62,7 +62,9 @@ export function MergeDialog(props: { group: GroupOut; onClose: () => void; onMer
               ? "Reading the groups…"
               : found.error
                 ? "The groups could not be loaded. Close the dialog and try again."
-                : "No other group of this error code matches."}
+                : q === ""
+                  ? "No other group has this error code."
+                  : "No other group with this error code matches."}
           </p>
         ) : (
           <Choice
