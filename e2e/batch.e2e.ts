@@ -39,30 +39,6 @@ test("a selection goes with one click; Undo in its bar sends nothing and gives t
   expect(await downstream.deliveries(source.path)).toEqual([]);
 });
 
-test("a group goes with one click, and its redrive ends with what stayed processed", async ({
-  page,
-  parkade,
-  downstream,
-}) => {
-  const source = await parkade.source("group");
-  await source.park([{ eventId: "g-1" }, { eventId: "g-2" }, { eventId: "g-3" }]);
-  await downstream.rules([{ key: `${source.name}:g-2`, status: 200, headers: { "idempotent-replayed": "true" } }]);
-  await page.goto(`/groups?source=${source.name}`);
-  await page.getByRole("grid", { name: "Groups" }).getByRole("link").first().click();
-  await expect(page.getByRole("heading", { level: 1, name: "UPSTREAM_5XX" })).toBeVisible();
-  const redrive = page.getByRole("button", { name: "Redrive 3", exact: true });
-  await page.goto(`/redrives/${await startedBy(page, () => redrive.click())}`);
-  const main = page.getByRole("main");
-  await expect(main).toContainText("2 of 3 sent, 1 deduplicated");
-  await expect(main).toContainText("0 confirmed, 3 not known yet until");
-  await expect(main.getByRole("region", { name: "Rate over time" })).toContainText("sent or deduplicated");
-  expect(await downstream.deliveries(source.path)).toHaveLength(3);
-  await parkade.confirm(source.name, ["g-1", "g-2", "g-3"]);
-  await page.reload();
-  await expect(main).toContainText("3 confirmed");
-  await expect(main).not.toContainText("not known yet until");
-});
-
 test("one click on a group sends its number, and asks when some wait behind earlier events", async ({
   page,
   parkade,
