@@ -69,24 +69,6 @@ test("one click on a group sends its number, and asks when some wait behind earl
   expect(keys.filter((key) => key !== `${source.name}:b-4`)).toEqual([1, 2, 3].map((n) => `${source.name}:b-${n}`));
 });
 
-test("a selection of which some cannot go is not sent in part by one click", async ({ page, parkade, downstream }) => {
-  const source = await parkade.source("part");
-  await source.park([
-    { eventId: "p-1", aggregateId: `part-${source.name}`, version: 1 },
-    { eventId: "p-2", aggregateId: `part-${source.name}`, version: 2 },
-    { eventId: "p-3" },
-  ]);
-  await page.goto(source.href);
-  await (await pick(page, "p-2", "p-3")).getByRole("button", { name: "Redrive 2 events" }).click();
-  const dialog = page.getByRole("dialog");
-  await expect(dialog.getByRole("button", { name: "Redrive 1 event", exact: true })).toBeVisible();
-  await dialog.getByRole("radio", { name: /^Take the 1 earlier version along/ }).check();
-  await expect(dialog).toContainText("the 2 selected and 1 earlier, counted at");
-  await dialog.getByRole("button", { name: "Redrive 3 events" }).click();
-  await expect.poll(() => source.statuses()).toEqual({ REDRIVEN: 3 });
-  expect(await downstream.deliveries(source.path)).toHaveLength(3);
-});
-
 test("a canary that the brake has paused goes on slower, to its confirmed end", async ({
   page,
   parkade,
