@@ -177,18 +177,6 @@ describe("a second factor that is demanded", () => {
     expect((await call("GET account/sessions", { cookie })).status).toBe(401);
   });
 
-  test("lets whoever has none yet look at the own tokens, and end them", async () => {
-    const ada = await setUp();
-    const token = await tokenOf(ada.cookie);
-    const list = await call<{ items: { id: string }[] }>("GET tokens", { cookie: ada.cookie });
-    expect(list.body.items).toHaveLength(1);
-    const { id } = list.body.items[0]!;
-    expect((await call("DELETE tokens/{id}", { token, params: { id } })).status).toBe(403);
-    expect((await call("DELETE tokens/{id}", { cookie: ada.cookie, params: { id } })).status).toBe(204);
-    await addSecondFactor(ada);
-    expect(await reads({ token })).toBe(401);
-  });
-
   test("is asked of whoever gets such a role while signed in, and not of whoever loses it", async () => {
     const ada = await setUp();
     const bob = await person(ada.cookie, "bob", "operator");
