@@ -39,30 +39,6 @@ test("a selection goes with one click; Undo in its bar sends nothing and gives t
   expect(await downstream.deliveries(source.path)).toEqual([]);
 });
 
-test("a group goes with one click, and its redrive ends with what stayed processed", async ({
-  page,
-  parkade,
-  downstream,
-}) => {
-  const source = await parkade.source("group");
-  await source.park([{ eventId: "g-1" }, { eventId: "g-2" }, { eventId: "g-3" }]);
-  await downstream.rules([{ key: `${source.name}:g-2`, status: 200, headers: { "idempotent-replayed": "true" } }]);
-  await page.goto(`/groups?source=${source.name}`);
-  await page.getByRole("grid", { name: "Groups" }).getByRole("link").first().click();
-  await expect(page.getByRole("heading", { level: 1, name: "UPSTREAM_5XX" })).toBeVisible();
-  const redrive = page.getByRole("button", { name: "Redrive 3", exact: true });
-  await page.goto(`/redrives/${await startedBy(page, () => redrive.click())}`);
-  const main = page.getByRole("main");
-  await expect(main).toContainText("2 of 3 sent, 1 deduplicated");
-  await expect(main).toContainText("0 confirmed, 3 not known yet until");
-  await expect(main.getByRole("region", { name: "Rate over time" })).toContainText("sent or deduplicated");
-  expect(await downstream.deliveries(source.path)).toHaveLength(3);
-  await parkade.confirm(source.name, ["g-1", "g-2", "g-3"]);
-  await page.reload();
-  await expect(main).toContainText("3 confirmed");
-  await expect(main).not.toContainText("not known yet until");
-});
-
 test("one click on a group sends its number, and asks when some wait behind earlier events", async ({
   page,
   parkade,
@@ -91,24 +67,6 @@ test("one click on a group sends its number, and asks when some wait behind earl
   await expect.poll(() => source.statuses()).toEqual({ REDRIVEN: 4 });
   const keys = (await downstream.deliveries(source.path)).map(({ key }) => key);
   expect(keys.filter((key) => key !== `${source.name}:b-4`)).toEqual([1, 2, 3].map((n) => `${source.name}:b-${n}`));
-});
-
-test("a selection of which some cannot go is not sent in part by one click", async ({ page, parkade, downstream }) => {
-  const source = await parkade.source("part");
-  await source.park([
-    { eventId: "p-1", aggregateId: `part-${source.name}`, version: 1 },
-    { eventId: "p-2", aggregateId: `part-${source.name}`, version: 2 },
-    { eventId: "p-3" },
-  ]);
-  await page.goto(source.href);
-  await (await pick(page, "p-2", "p-3")).getByRole("button", { name: "Redrive 2 events" }).click();
-  const dialog = page.getByRole("dialog");
-  await expect(dialog.getByRole("button", { name: "Redrive 1 event", exact: true })).toBeVisible();
-  await dialog.getByRole("radio", { name: /^Take the 1 earlier version along/ }).check();
-  await expect(dialog).toContainText("the 2 selected and 1 earlier, counted at");
-  await dialog.getByRole("button", { name: "Redrive 3 events" }).click();
-  await expect.poll(() => source.statuses()).toEqual({ REDRIVEN: 3 });
-  expect(await downstream.deliveries(source.path)).toHaveLength(3);
 });
 
 test("a canary that the brake has paused goes on slower, to its confirmed end", async ({

@@ -43,37 +43,6 @@ test("a blacklist keeps an aggregate back until it is lifted", async ({ page, pa
   await expect.poll(() => downstream.deliveries(source.path)).toHaveLength(2);
 });
 
-test("a cooldown over an error code makes its events wait", async ({ page, parkade, downstream }) => {
-  const source = await parkade.source("cooldown");
-  const code = `THROTTLED_${source.name.toUpperCase().replaceAll("-", "_")}`;
-  await source.park([{ eventId: "c-1", errorCode: code }, { eventId: "c-2" }]);
-  await page.goto("/controls");
-  await page.getByRole("button", { name: "Add a control…" }).first().click();
-  const dialog = page.getByRole("dialog");
-  await dialog.getByRole("radio", { name: "cooldown" }).check();
-  await dialog.getByRole("combobox", { name: "Scope" }).selectOption("error code");
-  await dialog.getByRole("textbox", { name: "error code" }).fill(code);
-  await expect(dialog).toContainText("Catches 1 parked now, and what comes.");
-  await dialog.getByRole("button", { name: "Cool down" }).click();
-  await expect(dialog.getByRole("textbox", { name: "Reason" })).toBeFocused();
-  await because(dialog, "the partner asked for an hour", "Cool down");
-  const rule = page.getByRole("listitem").filter({ hasText: code }).filter({ hasText: "catches 1 event" });
-  await expect(rule).toContainText("cooldown");
-  await expect(rule).toContainText(/min left/);
-
-  // The events of the control say why they wait; the other events are sent.
-  await rule.getByRole("link", { name: "catches 1 event" }).click();
-  const held = await openBeside(page, "c-1");
-  await expect(held.getByRole("button", { name: "Redrive", exact: true })).toHaveAttribute("aria-disabled", "true");
-  await page.goto(source.href);
-  const free = await openBeside(page, "c-2");
-  await free.getByRole("button", { name: "Redrive", exact: true }).click();
-  await expect.poll(() => downstream.deliveries(source.path)).toHaveLength(1);
-
-  const [refused] = await parkade.refusalsOf(source.name);
-  expect(refused).toBe("cooling");
-});
-
 test("many are lifted at once, and put back", async ({ page, parkade }) => {
   const [source, other] = [await parkade.source("lifted"), await parkade.source("kept")];
   for (const [at, { name }] of [source, source, source, other].entries()) {

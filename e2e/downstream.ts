@@ -12,8 +12,6 @@ export type Rule = {
   headers?: Record<string, string>;
   body?: string;
   delayMs?: number;
-  /** After this many matches the rule no longer matches. Absent: no limit. */
-  times?: number;
 };
 
 /** One POST that reached the downstream, in order of arrival. */
@@ -36,16 +34,13 @@ export type Delivery = {
  * without a payload (the worker's probe) is answered with 204 and not listed.
  */
 export async function startDownstream(): Promise<{ url: string; stop(): Promise<void> }> {
-  let rules: (Rule & { used: number })[] = [];
+  let rules: Rule[] = [];
   let deliveries: Delivery[] = [];
   const unanswered = new Map<string, number>();
 
   const ruleFor = (path: string, key: string | null) =>
     rules.find(
-      (rule) =>
-        (rule.path === undefined || path.startsWith(rule.path)) &&
-        (rule.key === undefined || rule.key === key) &&
-        (rule.times === undefined || rule.used < rule.times),
+      (rule) => (rule.path === undefined || path.startsWith(rule.path)) && (rule.key === undefined || rule.key === key),
     );
 
   const server = createServer(async (request, response) => {
@@ -53,8 +48,7 @@ export async function startDownstream(): Promise<{ url: string; stop(): Promise<
     const bytes = await bodyOf(request);
     const body = bytes.toString("utf8");
     if (path === "/_rules") {
-      const given: Rule[] = JSON.parse(body);
-      rules = given.map((rule) => ({ ...rule, used: 0 }));
+      rules = JSON.parse(body);
       response.writeHead(204).end();
       return;
     }
@@ -69,7 +63,6 @@ export async function startDownstream(): Promise<{ url: string; stop(): Promise<
     }
     const key = request.headers["idempotency-key"]?.toString().replace(/^"(.*)"$/, "$1") ?? null;
     const rule = ruleFor(path, key);
-    if (rule) rule.used++;
     const status = rule?.status ?? 200;
     const atOnce = (unanswered.get(path) ?? 0) + 1;
     unanswered.set(path, atOnce);

@@ -1,4 +1,4 @@
-import { because, expect, keepToasts, openBeside, pick, rowOf, test, toast } from "./support/parkade.ts";
+import { because, expect, openBeside, pick, rowOf, test, toast } from "./support/parkade.ts";
 
 test("events are ignored with a reason, are not redriven, and are released again", async ({
   page,
@@ -43,28 +43,3 @@ test("events are ignored with a reason, are not redriven, and are released again
   await expect(history.nth(1)).toContainText("test orders of the load test");
   expect(await downstream.deliveries(source.path)).toEqual([]);
 });
-
-test("an ignore, a release and the lift of a control are taken back from their message", async ({ page, parkade }) => {
-  const source = await parkade.source("undo-ignore");
-  await keepToasts(page);
-  await source.park([{ eventId: "u-1" }, { eventId: "u-2" }, { eventId: "u-3" }]);
-  await page.goto(source.href);
-  await (await pick(page, "u-1", "u-2")).getByRole("button", { name: "Ignore…" }).click();
-  await because(page.getByRole("dialog"), "a slip of the hand", "Ignore 2 events");
-  await toast(page, "Ignored 2 events").getByRole("button", { name: "Undo" }).click();
-  await expect(toast(page, "2 events are PENDING again")).toBeVisible();
-  await expect(rowOf(page, "u-1")).toContainText("PENDING");
-  expect(await source.statuses()).toEqual({ PENDING: 3 });
-
-  await parkade.impose({ kind: "cooldown", scope: { source: source.name }, reason: "rest", expiresAt: inAnHour() });
-  await page.goto("/controls");
-  const control = page.getByRole("main").getByRole("listitem").filter({ hasText: source.name });
-  await control.getByRole("button", { name: "Lift…" }).click();
-  await because(page.getByRole("dialog"), "too early", "Lift");
-  await expect(control).toBeHidden();
-  await toast(page, "Lifted the cooldown").getByRole("button", { name: "Undo" }).click();
-  await expect(toast(page, "The cooldown is in force again")).toBeVisible();
-  await expect(control).toContainText("rest");
-});
-
-const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();

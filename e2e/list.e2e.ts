@@ -1,29 +1,6 @@
-import { expect, listed, numbered, pick, rowOf, test, toast } from "./support/parkade.ts";
+import { expect, numbered, rowOf, test } from "./support/parkade.ts";
 
 test.describe("the list of events", () => {
-  test("ends a selection with its action, and shows what comes back", async ({ page, parkade, downstream }) => {
-    const source = await parkade.source("ends-selection");
-    await downstream.rules([{ path: source.path, status: 422, body: "unknown article" }]);
-    await source.park(numbered("s", 6));
-    await page.goto(`${source.href}&status=PENDING`);
-    const selection = await pick(page, "s-1");
-    await selection.getByRole("button", { name: /select all 6 matching/ }).click();
-    await selection.getByRole("button", { name: "Redrive…" }).click();
-    const dialog = page.getByRole("dialog");
-    await dialog.getByRole("checkbox", { name: /then all/ }).uncheck();
-    await dialog.getByRole("button", { name: "Redrive 6 events" }).click();
-    await expect(toast(page, "Redrive started")).toBeVisible();
-    await expect(selection).toBeHidden();
-    await expect.poll(() => source.statuses()).toEqual({ PENDING: 6 });
-    // The events failed and are PENDING again: the list shows them or offers them, and nothing is selected.
-    const announced = page.getByRole("button", { name: /new — show$/ });
-    await expect(async () => {
-      if (await announced.isVisible()) await announced.click();
-      expect(await listed(page)).toHaveLength(6);
-    }).toPass();
-    await expect(selection).toBeHidden();
-  });
-
   test("is where it was when one comes back to it", async ({ page, parkade }) => {
     const source = await parkade.source("place");
     await source.park(numbered("f", 260));

@@ -56,39 +56,3 @@ test.describe("a browser that loses its network", () => {
     expect(broken).toEqual([]);
   });
 });
-
-test.describe("a web process that hangs", () => {
-  test("turns the strip amber, then red, without an error, and all is well when it goes on", async ({
-    page,
-    parkade,
-    product,
-  }) => {
-    const pid = product.webPid;
-    const source = await parkade.source("hung");
-    await source.park([{ eventId: "h-1" }]);
-    await page.clock.install();
-    await page.goto(source.href);
-    const panel = await openBeside(page, "h-1");
-    await expect(page.getByRole("region", { name: "Status" })).toContainText("worker");
-    process.kill(pid, "SIGSTOP");
-    try {
-      // The strip is amber after 15 s without an answer, and red after a minute.
-      await page.clock.fastForward(16_000);
-      await expect(page.locator("[data-offline=old]")).toContainText("Parkade does not answer. What you see is from");
-      await expect(panel.getByRole("button", { name: "Redrive", exact: true })).toHaveAttribute(
-        "aria-disabled",
-        "true",
-      );
-      await page.clock.fastForward(45_000);
-      await expect(page.locator("[data-offline=stale]")).toBeVisible();
-    } finally {
-      process.kill(pid, "SIGCONT");
-    }
-    await expect(strip(page)).toHaveCount(0);
-    await expect(panel.getByRole("button", { name: "Redrive", exact: true })).not.toHaveAttribute(
-      "aria-disabled",
-      "true",
-    );
-    await expect(rowOf(page, "h-1")).toContainText("PENDING");
-  });
-});

@@ -1,50 +1,5 @@
 import { expect, holdLong, test } from "./support/parkade.ts";
 
-test("a later version is not sent alone by one press: what becomes of the earlier ones is asked", async ({
-  page,
-  parkade,
-  downstream,
-}) => {
-  const source = await parkade.source("order");
-  const aggregateId = `order-${source.name}`;
-  for (const version of [1, 2, 3]) {
-    await source.park([{ eventId: `v-${version}`, aggregateId, version }]);
-  }
-  const { id } = await source.event("v-3");
-  await page.goto(`/events/${id}?tab=aggregate`);
-  await expect(page.getByRole("tabpanel")).toContainText("An earlier version is parked");
-  await page.getByRole("button", { name: "Redrive", exact: true }).click();
-  const dialog = page.getByRole("dialog");
-  await expect(dialog.getByRole("region", { name: "Earlier versions" })).toBeVisible();
-
-  // The key that redrives asks the same in the list.
-  await page.goto(source.href);
-  await page.getByRole("row").filter({ hasText: "v-3" }).click();
-  await page.keyboard.press("r");
-  await expect(page.getByRole("dialog", { name: "Redrive v-3?" })).toBeFocused();
-  await page.keyboard.press("Enter");
-  const earlier = dialog.getByRole("region", { name: "Earlier versions" });
-  await expect(earlier).toContainText("1 of the events is behind 2 earlier versions");
-  await expect(earlier).toContainText(`${aggregateId} v3 is behind v1, v2`);
-  await expect(earlier.getByRole("radio", { name: /^Send only what can go now/ })).toBeChecked();
-  expect(await downstream.deliveries(source.path)).toEqual([]);
-
-  // Sending ahead of the earlier versions needs a typed word.
-  await earlier.getByRole("radio", { name: /^Send all the same/ }).check();
-  await dialog.getByRole("button", { name: "Redrive 1 event", exact: true }).click();
-  await expect(dialog).toContainText("Type strand 2 to confirm.");
-
-  await earlier.getByRole("radio", { name: /^Send only what can go now/ }).check();
-  await expect(dialog.getByRole("button", { name: "Redrive 0 events" })).toBeDisabled();
-
-  await earlier.getByRole("radio", { name: /^Take the 2 earlier versions along/ }).check();
-  await dialog.getByRole("button", { name: "Redrive 3 events" }).click();
-  await expect(dialog).toBeHidden();
-  await expect.poll(() => source.statuses()).toEqual({ REDRIVEN: 3 });
-  const keys = (await downstream.deliveries(source.path)).map(({ key }) => key);
-  expect(keys).toEqual([1, 2, 3].map((version) => `${source.name}:v-${version}`));
-});
-
 test("a held tail is shown with its head, which is skipped and taken back, and the tail is released in its order", async ({
   page,
   parkade,

@@ -313,47 +313,6 @@ async function write(page: Page, tab: string, field: string, text: string): Prom
 }
 
 test.describe("a recipe", () => {
-  test("is said in four ways, bounded, previewed page by page, and says when it changes nothing", async ({
-    page,
-    parkade,
-  }) => {
-    test.slow();
-    const source = await parkade.source("recipes");
-    const events = Array.from({ length: 25 }, (_, at) => ({ eventId: `p-${at}`, payload: { custId: at } }));
-    await source.park(events);
-    await page.goto(`/mend?source=${source.name}`);
-    const preview = page.getByRole("region", { name: "Preview", exact: true });
-    const lines = preview.getByRole("region", { name: "Events of the preview" }).getByRole("listitem");
-    const previewed = async (outcome: string) => {
-      await page.getByRole("button", { name: /^Preview/ }).click();
-      await expect(preview).not.toContainText("before your last change");
-      await expect(preview.getByRole("button", { name: outcome, exact: true })).toBeVisible();
-    };
-
-    await page.getByRole("combobox", { name: "What step 1 does" }).selectOption("remove");
-    await page.getByRole("combobox", { name: "Place of step 1" }).fill("/nowhere");
-    await previewed("25 stay as they are");
-    await expect(page.getByRole("button", { name: "It would change nothing" })).toBeDisabled();
-
-    await write(page, "JSON Patch", "JSON Patch", '[{"op": "move", "from": "/custId", "path": "/customerId"}]');
-    await previewed("25 change");
-    await expect(preview.locator("ins")).toHaveCount(20);
-    await preview.getByRole("button", { name: "More events" }).click();
-    await expect(preview.locator("ins")).toHaveCount(25);
-    await expect(lines.filter({ hasText: "p-0" }).first()).toContainText("/customerId");
-    expect(await violations(page)).toEqual([]);
-
-    // What a person reads scrolls in the page, and the page itself never.
-    expect(await page.evaluate(() => document.documentElement.scrollHeight - window.innerHeight)).toBe(0);
-
-    await page.goto(`/mend?source=${source.name}`);
-    await write(page, "JSON Patch", "JSON Patch", '[{"op": "copy", "from": "/custId", "path": "/customer"}]');
-    await previewed("25 change");
-    await because(page, "billing reads customer", "Mend 25 events");
-    await expect(page.getByText("Mended 25 events").first()).toBeVisible();
-    expect((await source.detail("p-7")).body.text).toBe('{"custId":7,"customer":7}');
-  });
-
   test("is kept under a name, loaded, taken back, replaced and deleted", async ({ page, parkade }) => {
     const source = await parkade.source("kept-recipe");
     await source.park([{ eventId: "k-1", payload: { custId: 1 } }]);
@@ -434,52 +393,4 @@ test("what the dry run of a mend refuses is exported and mended further; an undo
   await expect(mend).toContainText("Undone: 1 of 2 events is as before the mend");
   expect((await source.detail("n-1")).body.text).toBe('{"custId":1}');
   expect((await source.detail("n-2")).body.text).toBe('{"customerId":2}');
-});
-
-/** On the page that mends one event: renames custId, mends and verifies. */
-async function renameAndVerify(page: Page): Promise<void> {
-  await page.getByRole("combobox", { name: "What step 1 does" }).selectOption("rename");
-  await page.getByRole("combobox", { name: "Place of step 1" }).fill("/custId");
-  await page.getByRole("textbox", { name: "New name of step 1" }).fill("customerId");
-  await page.getByRole("button", { name: "Preview", exact: true }).click();
-  await because(page, "the producer renamed custId", "Mend 1 event");
-  await page.getByRole("button", { name: "Verify 1 mended event" }).click();
-}
-
-test("an earlier version that is taken along and refused is mended first, and what it held is verified again", async ({
-  page,
-  parkade,
-  downstream,
-}) => {
-  test.slow();
-  const source = await parkade.source("behind-broken", { payloadSchema: SCHEMA });
-  const order = { aggregateId: "order-8" };
-  await source.park([
-    { ...order, eventId: "c-1", version: 1, errorCode: "TIMEOUT", payload: { custId: 1 } },
-    { ...order, eventId: "c-2", version: 2, errorCode: "VALIDATION_ERROR", payload: { custId: 2 } },
-  ]);
-  await page.goto(`/mend?source=${source.name}&errorCode=VALIDATION_ERROR`);
-  await renameAndVerify(page);
-  const dryRun = page.getByRole("region", { name: "Dry run of what was mended" });
-  const held = dryRun.getByRole("region", { name: "Held by earlier versions" });
-  await held.getByRole("button", { name: "Take the earlier version along" }).click();
-  await expect(held.getByRole("button", { name: "Verify again" })).toBeVisible();
-  await expect(held).toContainText("Once what comes first is mended, released or sent.");
-  await page.keyboard.press("Escape");
-  const first = page.url();
-
-  await dryRun.getByRole("link", { name: "Mend the 1 refused: schema mismatch" }).click();
-  await expect(page.getByText("what was refused in another redrive")).toBeVisible();
-  await renameAndVerify(page);
-  await expect(dryRun).toContainText("1 event passed every check");
-
-  await page.goto(first);
-  await held.getByRole("button", { name: "Verify again" }).click();
-  await expect(held).toHaveCount(0);
-  await dryRun.getByRole("button", { name: "Redrive 2 events", exact: true }).click();
-  await expect.poll(() => source.statuses(), { timeout: 30_000 }).toEqual({ REDRIVEN: 2 });
-  expect((await downstream.deliveries(source.path)).map(({ key }) => key)).toEqual([
-    `${source.name}:c-1:r2`,
-    `${source.name}:c-2:r2`,
-  ]);
 });

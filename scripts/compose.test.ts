@@ -23,18 +23,6 @@ const text = (path: string) => readFileSync(join(ROOT, path), "utf8");
 const { services }: { services: Record<string, Service> } = parse(text("docker-compose.yml"), { merge: true });
 
 describe("docker-compose.yml", () => {
-  test("runs postgres, redis, web and worker by default, and brokers only when asked", () => {
-    const byDefault = Object.keys(services).filter((name) => !services[name]!.profiles);
-    expect(byDefault.sort()).toEqual(["migrate", "postgres", "redis", "web", "worker"]);
-  });
-
-  test.each(["kafka", "rabbitmq", "nats", "sqs", "artemis"])(
-    "runs %s by its own profile, or with all brokers",
-    (name) => {
-      expect(services[name]!.profiles).toEqual(["brokers", name]);
-    },
-  );
-
   test("runs the versions of the brokers that the tests run", () => {
     const jars = (name: string) => /<version>(\d+\.\d+\.\d+)</.exec(text(`scripts/test-servers/${name}.pom.xml`))![1];
     expect(services.kafka!.image).toBe(`apache/kafka:${jars("kafka")}`);
@@ -99,11 +87,6 @@ describe("docker-compose.yml", () => {
 
   test("runs a Redis that never evicts", () => {
     expect(services.redis!.command).toEqual(expect.arrayContaining(["--maxmemory-policy", "noeviction"]));
-  });
-
-  test("points web and worker to the same store and queue", () => {
-    expect(services.worker!.environment).toMatchObject(services.web!.environment!);
-    expect(services.web!.environment).toMatchObject({ REDIS_URL: "redis://redis:6379" });
   });
 });
 

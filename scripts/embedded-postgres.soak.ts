@@ -69,13 +69,6 @@ describe("the embedded PostgreSQL", () => {
     expect(existsSync(path) ? readFileSync(path, "utf8") : null).toBe(before);
   });
 
-  test("refuses a second launcher on the same folder, and leaves the first one running", async () => {
-    const dataDir = folder();
-    const first = await start(dataDir);
-    await expect(startPostgres({ dataDir })).rejects.toThrow(/already runs on .*PARKADE_DATA_DIR/);
-    expect(await query(first.url, "select 1 as n")).toEqual([{ n: 1 }]);
-  });
-
   test("finds the server that a killed launcher left, and goes on with its data", async () => {
     const dataDir = folder();
     const left = await launcher(dataDir);

@@ -43,20 +43,11 @@ describe("npm start refuses before any work", () => {
     squatter.close();
   });
 
-  test("a port that is none", async () => {
-    expectRefusal(await start({ PORT: "http" }), /PORT is "http"/);
-  });
-
   test("a PostgreSQL that does not answer", async () => {
     const url = `postgresql://user:s3cret@127.0.0.1:${await freePort()}/db`;
     const outcome = await start({ DATABASE_URL: url });
     expectRefusal(outcome, /DATABASE_URL .*ECONNREFUSED.*unset it to use the embedded PostgreSQL/);
     expect(outcome.lines[0]).not.toContain("s3cret");
-  });
-
-  test("a Redis that does not answer", async () => {
-    const url = `redis://127.0.0.1:${await freePort()}`;
-    expectRefusal(await start({ REDIS_URL: url }), /REDIS_URL .*ECONNREFUSED.*run the queue on PostgreSQL/);
   });
 
   test("an option that it does not know", async () => {

@@ -189,19 +189,6 @@ describe("the web server", () => {
     }
   });
 
-  test("demands https of browsers when people reach the console by it", async () => {
-    expect((await send("GET", {}, "/events")).headers["strict-transport-security"]).toBeUndefined();
-    process.env.PARKADE_PUBLIC_URL = "https://parkade.example.com";
-    try {
-      for (const path of ["/events", "/api/v1/events", "/_next/static/x.js"])
-        expect((await send("GET", {}, path)).headers["strict-transport-security"], path).toBe("max-age=31536000");
-      const refused = await send("GET", { host: "rebound.example" });
-      expect(refused.headers["strict-transport-security"]).toBe("max-age=31536000");
-    } finally {
-      delete process.env.PARKADE_PUBLIC_URL;
-    }
-  });
-
   test("does not let a client choose the nonce", async () => {
     await send("GET", { "x-nonce": "chosen", "content-security-policy": "script-src 'nonce-chosen'" });
     expect(seen[0]!["x-nonce"]).not.toBe("chosen");

@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { createHmac } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -89,7 +90,13 @@ async function tellAll(name: string, whileFiring = async () => {}): Promise<void
   const evaluate = () => evaluateAlerts({ ...deps, publicUrl: PUBLIC_URL }, 0);
   await addSource(deps.db, "orders");
   await deps.db.run("delete from alert_rules");
-  const watch = { kind: "new-group", atLeast: 3, quietMs: 3_600_000, clearMs: 0 };
+  const links = [
+    { label: "Trace [all]", kind: "traces", url: "https://jaeger.example/trace/{traceId}?a=(x|y)" },
+    { label: "Order", kind: "other", url: "https://shop.example/orders/{aggregateId}" },
+  ];
+  await deps.db.run("update sources set links = $1::jsonb", [JSON.stringify(links)]);
+  const runbookUrl = "https://runbooks.example.com/x";
+  const watch = { kind: "new-group", atLeast: 3, quietMs: 3_600_000, clearMs: 0, runbookUrl };
   await addAlertRule(
     { ...deps, expires: false },
     alertRuleRequestSchema.parse({ name: "New", severity: "critical", watch }),
@@ -120,6 +127,8 @@ async function allSent(): Promise<void> {
 }
 
 const got = (): Json[] => receiver.got.map(({ body }) => JSON.parse(body));
+/** These events have no aggregate, which the second link of the source would need. */
+const TRACE_URL = "https://jaeger.example/trace/0af7651916cd43dd8448eb211c80319c?a=(x%7Cy)";
 const EVENT_LINK = /https:\/\/parkade\.example\.com\/events\/[0-9a-f-]{36}/;
 
 /** What holds for each format: no character that turns or hides text, sample and runbook linked, the secret nowhere. */
@@ -150,6 +159,7 @@ function refusing(faults: (json: Json, request: Received) => Fault[]): void {
   };
 }
 const characters = (text: unknown) => [...String(text)].length;
+const card = (message: Json): Json[] => message.attachments[0].content.body;
 const lacks = (json: Json, ...names: string[]): Fault[] =>
   names.map((name) => (json?.[name] === undefined || json[name] === "") && `${name} is missing`);
 
@@ -159,8 +169,16 @@ test("webhook: Standard Webhooks", async () => {
     ...lacks(headers, "webhook-id", "webhook-timestamp", "webhook-signature"),
   ]);
   await tellAll(await follow("webhook", { url: `${receiver.url}/alerts` }));
+  const [, { data }] = got();
   expect(got().map(({ type }) => type)).toEqual(["alert.test", "alert.fired", "alert.resolved"]);
-  await expectSafe(receiver.got[1]!.body);
+  expect(data).toMatchObject({ rule: "New", severity: "critical", firing: 1 });
+  expect(data.alerts[0].samples).toHaveLength(3);
+  expect(data.alerts[0].samples[0].links).toEqual([{ label: "Trace [all]", url: TRACE_URL }]);
+  const { headers, body } = receiver.got[1]!;
+  const signed = `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`;
+  const signature = createHmac("sha256", SECRET.padEnd(32, ".")).update(signed).digest("base64");
+  expect(headers["webhook-signature"]).toBe(`v1,${signature}`);
+  await expectSafe(body);
 });
 
 test("Slack: blocks within the limits of Block Kit", async () => {
@@ -206,6 +224,11 @@ test("Teams: an Adaptive Card", async () => {
   expect(JSON.stringify(got()[2])).toContain("Resolved: ");
   await expectSafe(receiver.got[1]!.body);
   expect(receiver.got[1]!.body).not.toContain("[a](http");
+  expect(
+    card(got()[1])
+      .map(({ text }: Json) => text)
+      .join("\n"),
+  ).toContain(`[Trace \\[all\\]](${TRACE_URL.replace(")", "%29")})`);
 });
 
 test("PagerDuty: trigger and resolve of the Events API v2", async () => {
@@ -225,7 +248,12 @@ test("PagerDuty: trigger and resolve of the Events API v2", async () => {
   expect([tested.event_action, fired.event_action, resolved.event_action]).toEqual(["trigger", "trigger", "resolve"]);
   expect(resolved.dedup_key).toBe(fired.dedup_key);
   expect(tested.dedup_key).not.toBe(fired.dedup_key);
-  expect(fired.routing_key).toBe(SECRET);
+  expect(fired).toMatchObject({
+    routing_key: SECRET,
+    client: "Parkade",
+    payload: { source: "orders", severity: "critical" },
+  });
+  expect(fired.links.map(({ href }: Json) => href)).toContain(TRACE_URL);
   await expectSafe(receiver.got[1]!.body);
 });
 
@@ -247,6 +275,8 @@ test("e-mail: to a real SMTP server, as one thread", async () => {
     expect(decoded[2]).toContain("Resolved");
     await expectSafe(decoded[1]!);
     expect(decoded[1]).toContain("&lt;script&gt;");
+    expect(decoded[1]).toContain(`<a href="${TRACE_URL}">Trace [all]</a>`);
+    expect(mailbox.mails[1]).toMatch(/^Auto-Submitted: auto-generated\r?$/im);
   } finally {
     await mailbox.stop();
   }

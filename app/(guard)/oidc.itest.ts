@@ -8,7 +8,6 @@ import { makeSetupLinkAtStart } from "@/app/_server/sign-in/set-up";
 import { POST as logOut } from "@/app/(guard)/sign-in/oidc/back-channel-logout/route";
 import { GET as callback } from "@/app/(guard)/sign-in/oidc/callback/route";
 import { GET as start } from "@/app/(guard)/sign-in/oidc/start/route";
-import { ROUTES } from "@/app/routes";
 import { makeSetupLink } from "@/lib/guard/accounts/account-links";
 import { OidcProvider } from "@/lib/guard/oidc/provider";
 import type { SignInStrength } from "@/lib/guard/oidc/sign-in-strength.pure";
@@ -17,6 +16,7 @@ import { addAda, PASSWORD } from "@/lib/guard/sign-in/testing/cheap-password";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource } from "@/lib/testing/letters";
 import { OPENID_CLIENT, type OpenIdServer, openIdServer, TOLD } from "@/lib/testing/openid";
+import { callerOf } from "@/lib/testing/signed-in";
 
 /** Against a real OpenID provider, `oidc-provider`. */
 
@@ -68,13 +68,9 @@ beforeEach(async () => {
 });
 afterEach(() => web.close());
 
-type Handler = Parameters<TestConsole["call"]>[0];
-type Modules = Record<string, () => Promise<Record<string, Handler>>>;
-async function call<T = Record<string, unknown>>(route: string, options: object = {}, cookie?: string) {
-  const [method, path] = route.split(" ") as [string, string];
-  const module = await (ROUTES as unknown as Modules)[`/api/v1/${path}`]!();
-  return web.call<T>(module[method]!, { ...options, method, headers: { ...(cookie && { cookie }) } });
-}
+const routes = callerOf(() => web);
+const call = <T = Record<string, unknown>>(route: string, options: object = {}, cookie?: string) =>
+  routes<T>(route, { ...options, ...(cookie && { cookie }) });
 
 /** Begins a sign-in: where the browser is sent, and its cookie. */
 async function begin(to = "/events?status=PENDING", cookie?: string) {
@@ -469,10 +465,7 @@ describe("back-channel logout", () => {
 describe("tokens of a person of the provider", () => {
   const made = { name: "laptop", days: 300 };
   type Made = { token: { id: string; signInBy: string | null }; secret: string };
-  const asToken = async (secret: string) => {
-    const module = await (ROUTES as unknown as Modules)["/api/v1/events"]!();
-    return web.call(module.GET!, { headers: { authorization: `Bearer ${secret}` } });
-  };
+  const asToken = (secret: string) => routes("GET events", { headers: { authorization: `Bearer ${secret}` } });
   const lastSignIn = (days: number) =>
     web.deps.db.run("update accounts set signed_in_at = now() - $1 * interval '1 day' where oidc_subject is not null", [
       days,

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createDeps, type Deps, setDeps } from "@/app/_server/deps";
-import { ROUTES } from "@/app/routes";
 import { makeSetupLink } from "@/lib/guard/accounts/account-links";
 import { addAda, giveCheapPassword, PASSWORD } from "@/lib/guard/sign-in/testing/cheap-password";
 import { totpCode } from "@/lib/guard/sign-in/totp";
@@ -8,6 +7,7 @@ import { readEnv } from "@/lib/platform/env";
 import { createLog } from "@/lib/platform/log";
 import { type CallOptions, type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource } from "@/lib/testing/letters";
+import { callerOf } from "@/lib/testing/signed-in";
 
 /** Two web processes over one store: `web` demands no second factor, `strict` one of approvers and administrators. */
 
@@ -31,24 +31,20 @@ afterEach(async () => {
 });
 
 const NEW_PASSWORD = "five large blue whales";
-type Modules = Record<string, () => Promise<Record<string, Parameters<TestConsole["call"]>[0]>>>;
 type Asking = CallOptions & { cookie?: string | undefined; token?: string; by?: Deps };
 
+const routes = callerOf(() => web);
 /** @param by the process that answers; absent = the strict one */
-async function call<T = Record<string, unknown>>(
+function call<T = Record<string, unknown>>(
   route: string,
   { cookie, token, by = strict, headers, ...rest }: Asking = {},
 ) {
-  const [method, path] = route.split(" ") as [string, string];
-  const module = await (ROUTES as unknown as Modules)[`/api/v1/${path}`]!();
   setDeps(by);
-  const answer = await web.call<T>(module[method]!, {
+  return routes<T>(route, {
     ...rest,
-    method,
-    headers: { ...(cookie && { cookie }), ...(token && { authorization: `Bearer ${token}` }), ...headers },
+    ...(cookie && { cookie }),
+    headers: { ...(token && { authorization: `Bearer ${token}` }), ...headers },
   });
-  const [set] = answer.headers.getSetCookie();
-  return { ...answer, cookie: set?.split(";")[0] };
 }
 
 /** The first administrator, Ada. */
@@ -179,18 +175,6 @@ describe("a second factor that is demanded", () => {
     expect(await call("GET account", { cookie })).toMatchObject(NEEDED);
     expect((await call("POST sign-out", { cookie })).status).toBe(200);
     expect((await call("GET account/sessions", { cookie })).status).toBe(401);
-  });
-
-  test("lets whoever has none yet look at the own tokens, and end them", async () => {
-    const ada = await setUp();
-    const token = await tokenOf(ada.cookie);
-    const list = await call<{ items: { id: string }[] }>("GET tokens", { cookie: ada.cookie });
-    expect(list.body.items).toHaveLength(1);
-    const { id } = list.body.items[0]!;
-    expect((await call("DELETE tokens/{id}", { token, params: { id } })).status).toBe(403);
-    expect((await call("DELETE tokens/{id}", { cookie: ada.cookie, params: { id } })).status).toBe(204);
-    await addSecondFactor(ada);
-    expect(await reads({ token })).toBe(401);
   });
 
   test("is asked of whoever gets such a role while signed in, and not of whoever loses it", async () => {

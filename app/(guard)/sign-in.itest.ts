@@ -3,10 +3,11 @@ import { setDeps } from "@/app/_server/deps";
 import { identifyBy } from "@/app/_server/sign-in/identify";
 import { ROUTES } from "@/app/routes";
 import { makeSetupLink } from "@/lib/guard/accounts/account-links";
-import { addAda, giveCheapPassword, PASSWORD } from "@/lib/guard/sign-in/testing/cheap-password";
+import { giveCheapPassword, PASSWORD } from "@/lib/guard/sign-in/testing/cheap-password";
 import { totpCode } from "@/lib/guard/sign-in/totp";
-import { type CallOptions, type TestConsole, testConsole } from "@/lib/testing/console";
+import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource } from "@/lib/testing/letters";
+import { addPerson, callerOf, setUpAda } from "@/lib/testing/signed-in";
 
 /** Everything through the handlers, with sign-in demanded from everybody. */
 
@@ -18,37 +19,12 @@ beforeEach(async () => {
 });
 afterEach(() => web.close());
 
-type Modules = Record<string, () => Promise<Record<string, Parameters<TestConsole["call"]>[0]>>>;
-
-async function call<T = Record<string, unknown>>(route: string, options: CallOptions & { cookie?: string } = {}) {
-  const [method, path] = route.split(" ") as [string, string];
-  const module = await (ROUTES as unknown as Modules)[`/api/v1/${path}`]!();
-  const { cookie, headers, ...rest } = options;
-  const answer = await web.call<T>(module[method]!, {
-    ...rest,
-    method,
-    headers: { ...(cookie && { cookie }), ...headers },
-  });
-  const [set] = answer.headers.getSetCookie();
-  return { ...answer, cookie: set?.split(";")[0] };
-}
-
+const call = callerOf(() => web);
 /** The first administrator, Ada; returns her cookie. */
-async function setUp(): Promise<string> {
-  await addAda(web.deps.db);
-  return (await signIn("ada")).cookie!;
-}
+const setUp = () => setUpAda(web, call);
+const person = (admin: string, name: string, rights: object) => addPerson(call, admin, name, rights);
 
 type Made = { account: { id: string; version: number }; link: string | null };
-
-/** An account with a password, and the cookie of its session. */
-async function person(admin: string, name: string, rights: object): Promise<{ id: string; cookie: string }> {
-  const made = await call<Made>("POST accounts", { cookie: admin, body: { kind: "person", name, ...rights } });
-  expect(made.status).toBe(201);
-  const { id } = made.body.account;
-  await giveCheapPassword(web.deps.db, id);
-  return { id, cookie: (await signIn(name)).cookie! };
-}
 
 const signIn = (name: string, password = PASSWORD, more: { code?: string } = {}, headers = {}) =>
   call("POST sign-in", { body: { name, password, ...more }, headers });
@@ -620,10 +596,7 @@ describe("where this machine needs no sign-in", () => {
   });
   afterEach(() => open.close());
 
-  const events = async (headers: Record<string, string>) => {
-    const module = await (ROUTES as unknown as Modules)["/api/v1/events"]!();
-    return open.call(module.GET!, { headers });
-  };
+  const events = (headers: Record<string, string>) => callerOf(() => open)("GET events", { headers });
 
   test("a caller on it is answered, and none of another or an unknown address, behind a proxy, or with a token that is not good", async () => {
     expect((await events({})).status).toBe(200);
@@ -673,33 +646,39 @@ const WITHOUT_SECOND_FACTOR = [
 ];
 
 describe("every route", () => {
+  type Handler = Parameters<TestConsole["call"]>[0] & { operation?: { open?: boolean } };
+  /** Each handler that is not open to everybody, by its name, with made-up parameters. */
+  async function handlers() {
+    const found: { name: string; handler: Handler; method: string; params: Record<string, string> }[] = [];
+    for (const [path, load] of Object.entries(ROUTES)) {
+      const module = (await load()) as unknown as Record<string, Handler | undefined>;
+      const params = Object.fromEntries([...path.matchAll(/\{(\w+)\}/g)].map(([, key]) => [key!, "x"]));
+      for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"]) {
+        const handler = module[method];
+        if (!handler || handler.operation?.open) continue;
+        found.push({ name: `${method} ${path.replace("/api/v1/", "")}`, handler, method, params });
+      }
+    }
+    return found;
+  }
+
   test("refuses whoever must add a second factor, but for that and the own ways in; a token everywhere", async () => {
     const cookie = await setUp();
     const made = await call<{ secret: string }>("POST tokens", { cookie, body: { name: "laptop", days: 1 } });
     const strict = { ...web.deps.env, secondFactorRoles: ["admin" as const] };
     setDeps({ ...web.deps, env: strict, identify: identifyBy({ ...web.deps, env: strict }) });
     const answered: string[] = [];
-    let asked = 0;
-    for (const [path, load] of Object.entries(ROUTES as unknown as Modules)) {
-      const module = await load();
-      for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"]) {
-        const handler = module[method] as
-          | (Parameters<TestConsole["call"]>[0] & { operation?: { open?: boolean } })
-          | undefined;
-        if (!handler || handler.operation?.open) continue;
-        const name = `${method} ${path.replace("/api/v1/", "")}`;
-        const params = Object.fromEntries([...path.matchAll(/\{(\w+)\}/g)].map(([, key]) => [key!, "x"]));
-        const isRefused = async (headers: Record<string, string>) => {
-          const { status, body } = await web.call<{ code?: string } | null>(handler, { method, params, headers });
-          return status === 403 && body?.code === "second-factor-needed";
-        };
-        asked++;
-        if (!(await isRefused({ authorization: `Bearer ${made.body.secret}` }))) answered.push(`${name} by a token`);
-        // Without a body the sign-out alone does something.
-        if (name !== "POST sign-out" && !(await isRefused({ cookie }))) answered.push(name);
-      }
+    const all = await handlers();
+    for (const { name, handler, method, params } of all) {
+      const isRefused = async (headers: Record<string, string>) => {
+        const { status, body } = await web.call<{ code?: string } | null>(handler, { method, params, headers });
+        return status === 403 && body?.code === "second-factor-needed";
+      };
+      if (!(await isRefused({ authorization: `Bearer ${made.body.secret}` }))) answered.push(`${name} by a token`);
+      // Without a body the sign-out alone does something.
+      if (name !== "POST sign-out" && !(await isRefused({ cookie }))) answered.push(name);
     }
-    expect(asked).toBeGreaterThan(150);
+    expect(all.length).toBeGreaterThan(150);
     const signingIn = [...WITHOUT_SESSION].filter((name) => name !== "POST sign-out");
     expect(answered.sort()).toEqual([...WITHOUT_SECOND_FACTOR, ...signingIn].sort());
     expect((await call("POST sign-out", { cookie })).status).toBe(200);
@@ -714,20 +693,11 @@ describe("every route", () => {
     ]);
     await web.deps.db.run("update accounts set disabled_at = now() where id = $1", [id]);
     const answered: string[] = [];
-    for (const [path, load] of Object.entries(ROUTES as unknown as Modules)) {
-      const module = await load();
-      for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"]) {
-        const handler = module[method] as
-          | (Parameters<TestConsole["call"]>[0] & { operation?: { open?: boolean } })
-          | undefined;
-        if (!handler || handler.operation?.open) continue;
-        const name = `${method} ${path.replace("/api/v1/", "")}`;
-        if (WITHOUT_SESSION.has(name)) continue;
-        for (const cookie of ["", "parkade=", `parkade=${"A".repeat(43)}`, ended, disabled]) {
-          const params = Object.fromEntries([...path.matchAll(/\{(\w+)\}/g)].map(([, key]) => [key!, "x"]));
-          const { status } = await web.call(handler, { method, params, headers: { cookie } });
-          if (status !== 401) answered.push(`${name} with ${cookie.slice(0, 12)}: ${status}`);
-        }
+    for (const { name, handler, method, params } of await handlers()) {
+      if (WITHOUT_SESSION.has(name)) continue;
+      for (const cookie of ["", "parkade=", `parkade=${"A".repeat(43)}`, ended, disabled]) {
+        const { status } = await web.call(handler, { method, params, headers: { cookie } });
+        if (status !== 401) answered.push(`${name} with ${cookie.slice(0, 12)}: ${status}`);
       }
     }
     expect(answered).toEqual([]);

@@ -362,18 +362,6 @@ describe("a redrive of marked events", () => {
     );
     expect(entry!.after.despite).toEqual(["parked-early"]);
   });
-
-  test("holds the later versions behind a marked one", async () => {
-    await create({ when: [{ field: "errorCode", is: "equals", value: "BAD" }], do: { park: "early" } });
-    await park([
-      { eventId: "v1", aggregateId: "order-9", version: 1n, errorCode: "BAD" },
-      { eventId: "v2", aggregateId: "order-9", version: 2n },
-    ]);
-    const select = { filter: { source: [source] } };
-    const held = { "parked-early": 1, "held-by-head": 1 };
-    expect(await redriveOf({ select })).toEqual([0, held, held]);
-    expect(await redriveOf({ select, despite: ["parked-early"] })).toEqual([2, {}, {}]);
-  });
 });
 
 describe("a try", () => {
@@ -517,15 +505,4 @@ describe("a request that is wrong names the field and the fix", () => {
     expect(await faults({})).toEqual([400, ["source: at most 50 rules"]]);
     await worker.run("delete from admission_rules where source = $1", [source]);
   });
-});
-
-test("a repeated request under one Idempotency-Key stores one rule", async () => {
-  const body = { name: `once ${++tests}`, source, when: NOISE, do: { drop: true }, reason: "r" };
-  const headers = { "idempotency-key": `rule-${tests}` };
-  const [first, again] = [
-    await web.call<ChangedRule>(rules.POST, { body, headers }),
-    await web.call<ChangedRule>(rules.POST, { body, headers }),
-  ];
-  expect(again.body.id).toBe(first.body.id);
-  expect(first.body).toMatchObject({ enabled: false, trial: null });
 });

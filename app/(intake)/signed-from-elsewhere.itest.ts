@@ -64,15 +64,6 @@ describe("a request that is signed", () => {
     expect((await post(body, { ...headers, ...sign(body) })).body).toMatchObject({ accepted: 0, duplicates: 1 });
   });
 
-  test("answers a repeat under its key as the first", async () => {
-    const body = JSON.stringify(event("orders"));
-    const key = { "idempotency-key": "key-1" };
-    const first = await post(body, { ...key, ...sign(body) });
-    expect(await post(body, { ...key, ...sign(body) })).toMatchObject({ status: 202, body: first.body });
-    expect(first.body).toMatchObject({ accepted: 1 });
-    await web.deps.db.run("truncate idempotency_keys");
-  });
-
   test("shares its key with no other sender, whatever that one calls its request", async () => {
     const key = { "idempotency-key": "key-1" };
     const [orders, billing] = [JSON.stringify(event("orders")), JSON.stringify(event("billing"))];
@@ -120,22 +111,12 @@ describe("401, and nothing is read or kept, for a request", () => {
     await expectNothing();
   });
 
-  test.each([
-    ["for other bytes", () => sign(`${body} `)],
-    ["with another secret", () => sign(body, "whsec_YW5vdGhlci1hbm90aGVyLWFub3RoZXI=")],
-    ["six minutes ago", () => sign(body, ORDERS, Date.now() - 6 * 60_000)],
-    ["six minutes ahead", () => sign(body, ORDERS, Date.now() + 6 * 60_000)],
-    ["with a name alone", () => ({ "webhook-signature": "v1,x" })],
-  ])("that is signed %s", async (_, headers) => {
-    expect(await post(body, { ...key, ...headers() })).toMatchObject({ status: 401, body: { code: "not-signed" } });
-    await expectNothing();
-  });
-
   test("that is signed wrongly, whatever its body is", async () => {
     for (const other of ["", "{", "[]", '{"source":1}', "\u0000"]) {
       const answer = await post(other, { ...key, ...sign(`${other}x`) });
       expect([other, answer.status, answer.body.code]).toEqual([other, 401, "not-signed"]);
     }
+    await expectNothing();
   });
 
   test("with a token that is not good, however it is signed", async () => {

@@ -142,15 +142,6 @@ describe("a source that takes signed requests only", () => {
     expect(await stored()).toBe(0);
   });
 
-  test("takes a plain HMAC, as its documentation gives it", async () => {
-    const { signing } = parseSourceConfig("http", {
-      signing: { scheme: "hmac", header: "x-hub-signature-256", prefix: "sha256=", secret: "It's a secret" },
-    }).config as HttpConfig;
-    const body = json(event("hmac"));
-    const headers = signatureHeaders(signing!, { id: "", atMs: 0, body });
-    expect(await post(body, { headers })).toMatchObject({ status: 202, body: { accepted: 1 } });
-  });
-
   test("knows a replay within the five minutes by its event id", async () => {
     const body = json(event("signed", "replayed"));
     const headers = sign(body);
@@ -162,9 +153,5 @@ describe("a source that takes signed requests only", () => {
     await post(json(event("signed")));
     const { text } = await console.call(metrics.GET, {});
     expect(text).toMatch(/^parkade_unsigned_requests_total\{source="signed"\} [1-9]/m);
-  });
-
-  test("leaves other sources as they are", async () => {
-    expect(await post(json([event("open"), event("open")]))).toMatchObject({ status: 202, body: { accepted: 2 } });
   });
 });

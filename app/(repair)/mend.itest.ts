@@ -3,11 +3,9 @@ import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
-import type { RecipeList } from "@/lib/repair/recipes/recipes.shapes";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import { POST as mend } from "./api/v1/events/mend/route";
-import * as recipes from "./api/v1/recipes/route";
 
 let parkade: TestConsole;
 const RENAME = { kind: "form", steps: [{ op: "rename", at: "/custId", to: "customerId" }] };
@@ -18,16 +16,6 @@ beforeAll(async () => {
   await addSource(parkade.deps.db, "orders");
 });
 afterAll(() => parkade.close());
-
-test("a recipe whose answer was lost is saved once", async () => {
-  const body = { name: "rename", recipe: RENAME, source: "orders" };
-  const save = () => parkade.call(recipes.POST, { body, headers: { "x-actor": "ada", "idempotency-key": "lost" } });
-  const first = await save();
-  const again = await save();
-  expect(first).toMatchObject({ status: 201, body: { version: 1 } });
-  expect([again.status, again.text]).toEqual([201, first.text]);
-  expect((await parkade.call<RecipeList>(recipes.GET)).body.items).toEqual([first.body]);
-});
 
 describe("a mend", () => {
   const park = (payloads: readonly string[]) =>

@@ -19,10 +19,6 @@ import * as inferred from "./api/v1/sources/[name]/schemas/infer/route";
 import * as schemas from "./api/v1/sources/[name]/schemas/route";
 import * as tried from "./api/v1/sources/[name]/schemas/try/route";
 
-function nested(levels: number): string {
-  return `${'{"allOf":['.repeat(levels)}{}${"]}".repeat(levels)}`;
-}
-
 let console: TestConsole;
 const NUMBER = { type: "object", required: ["amount"], properties: { amount: { type: "integer" } } };
 const TEXT = { ...NUMBER, properties: { amount: { type: "string" } } };
@@ -117,31 +113,6 @@ describe("the schemas of a source", () => {
     const bad = await check({ text: "{}", schema: { $ref: "https://a.example/x" } });
     expect(bad).toMatchObject({ code: "invalid-config", errors: [{ field: "schema" }] });
     expect((await store({ schema: { type: "objekt" } })).body).toMatchObject({ code: "invalid-config" });
-  });
-
-  /** What else cannot be used: check-payload.test. */
-  test("with what cannot be used is refused, and the process answers meanwhile", async () => {
-    const refused: [what: string, schema: unknown, status: number, why: RegExp][] = [
-      ["an exponential pattern", { pattern: "^(a+)+$" }, 422, /too long/],
-      ["10 MB", { description: "x".repeat(10_000_000) }, 413, /larger than/],
-      ["10,000 nested parts", nested(10_000), 400, /deeper than 100 levels/],
-    ];
-    for (const [what, body, status, why] of refused) {
-      const schemaText = typeof body === "string" ? body : JSON.stringify(body);
-      const request = `{"eventType":"OrderCreated","reason":"x","schema":${schemaText}}`;
-      const order: string[] = [];
-      const [answer] = await Promise.all([
-        console
-          .call<Problem & { detail: string }>(schemas.POST, { params, body: request })
-          .finally(() => order.push("judged")),
-        list().then(() => order.push("listed")),
-      ]);
-      // What takes long is compiled beside the requests.
-      if (why.source === "too long") expect([what, order[0]]).toEqual([what, "listed"]);
-      expect([what, answer.status]).toEqual([what, status]);
-      expect(`${answer.body.detail} ${answer.body.errors?.[0]?.detail}`).toMatch(why);
-    }
-    expect(await list()).toEqual([]);
   });
 
   test("the source's own field is the schema of all types, and each change of it is a version", async () => {

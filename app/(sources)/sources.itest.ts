@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import * as detail from "@/app/(events)/api/v1/events/[id]/route";
-import * as settings from "@/app/(guard)/api/v1/settings/route";
 import type { EventDetail } from "@/lib/events/events.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
@@ -9,8 +8,6 @@ import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { deadLetter } from "@/lib/testing/letters";
 import * as retried from "./api/v1/sources/[name]/retry/route";
 import * as source from "./api/v1/sources/[name]/route";
-import * as targets from "./api/v1/sources/[name]/targets/route";
-import * as probe from "./api/v1/sources/probe/route";
 import * as sources from "./api/v1/sources/route";
 
 let console: TestConsole;
@@ -77,46 +74,27 @@ test("answers what it made when its answer was lost after the commit, and says s
   }
 });
 
-describe("an IP address that nobody may reach is refused before it is stored", () => {
+// Each way to save an address: app/outgoing.itest.ts.
+test("an IP address that nobody may reach is refused in a source of each kind, before it is stored", async () => {
   const METADATA = "169.254.169.254";
-  const refusal = (field: string) => ({
-    status: 422,
-    body: {
-      code: "invalid-config",
-      errors: [{ field, detail: expect.stringContaining(`${METADATA} is an address that`) }],
-    },
-  });
-
-  test("in a source of each kind", async () => {
-    const stored = { name: "stored", kind: "http", config: {} };
-    expect((await create(stored)).status).toBe(201);
-    for (const [kind, field, config] of [
-      ["http", "config.redriveUrl", { redriveUrl: `http://${METADATA}/in` }],
-      [
-        "http",
-        "config.checkCall.url",
-        { redriveUrl: "http://127.0.0.1:9/", checkCall: { url: `http://${METADATA}/` } },
-      ],
-      ["rabbitmq", "config.url", { url: `amqp://${METADATA}`, queue: "q" }],
-      ["kafka", "config.bootstrap.1", { bootstrap: ["kafka.example:9092", `${METADATA}:9092`], topics: ["t"] }],
-      ["outbox", "config.url", { url: `postgres://u:p@db.example/db?host=${METADATA}` }],
-      ["sidekiq", "config.url", { url: `redis://:p@${METADATA}:6379/1` }],
-    ] as const)
-      expect(await create({ name: "away", kind, config }), kind).toMatchObject(refusal(field));
-    expect(await console.deps.db.query("select name from sources")).toEqual([{ name: "stored" }]);
-  });
-
-  test("in a change, in a named target, and in the address of confirmations", async () => {
-    await create(orders);
-    const redriveUrl = `http://${METADATA}/in`;
-    const changed = { method: "PATCH", params: { name: "orders" }, body: { config: { redriveUrl } } };
-    expect(await console.call(source.PATCH, changed)).toMatchObject(refusal("config.redriveUrl"));
-    const target = { name: "audit", destination: { redriveUrl }, reason: "a test" };
-    const added = { params: { name: "orders" }, body: target };
-    expect(await console.call(targets.POST, added)).toMatchObject(refusal("destination.redriveUrl"));
-    const confirmed = { method: "PATCH", body: { settings: {}, confirmedUrl: redriveUrl, reason: "a test" } };
-    expect(await console.call(settings.PATCH, confirmed)).toMatchObject(refusal("confirmedUrl"));
-  });
+  const stored = { name: "stored", kind: "http", config: {} };
+  expect((await create(stored)).status).toBe(201);
+  for (const [kind, field, config] of [
+    ["http", "config.redriveUrl", { redriveUrl: `http://${METADATA}/in` }],
+    ["http", "config.checkCall.url", { redriveUrl: "http://127.0.0.1:9/", checkCall: { url: `http://${METADATA}/` } }],
+    ["rabbitmq", "config.url", { url: `amqp://${METADATA}`, queue: "q" }],
+    ["kafka", "config.bootstrap.1", { bootstrap: ["kafka.example:9092", `${METADATA}:9092`], topics: ["t"] }],
+    ["outbox", "config.url", { url: `postgres://u:p@db.example/db?host=${METADATA}` }],
+    ["sidekiq", "config.url", { url: `redis://:p@${METADATA}:6379/1` }],
+  ] as const)
+    expect(await create({ name: "away", kind, config }), kind).toMatchObject({
+      status: 422,
+      body: {
+        code: "invalid-config",
+        errors: [{ field, detail: expect.stringContaining(`${METADATA} is an address that`) }],
+      },
+    });
+  expect(await console.deps.db.query("select name from sources")).toEqual([{ name: "stored" }]);
 });
 
 test("changes what is sent and keeps what came back masked", async () => {
@@ -190,22 +168,6 @@ describe("the mode of a source that is read", () => {
   });
 });
 
-test("sets and removes a payload schema", async () => {
-  await create(orders);
-  const patch = (payloadSchema: unknown) =>
-    console.call<SourceOut & { code: string }>(source.PATCH, {
-      method: "PATCH",
-      params: { name: "orders" },
-      body: { payloadSchema },
-    });
-  expect((await patch({ type: "object", required: ["orderId"] })).body.payloadSchema).toEqual({
-    type: "object",
-    required: ["orderId"],
-  });
-  expect((await patch(null)).body.payloadSchema).toBeNull();
-  expect((await patch({ type: "objekt" })).body.code).toBe("invalid-config");
-});
-
 test("refuses a name that is taken, or that no URL holds, a kind that is not there, and a config of another kind", async () => {
   await create(orders);
   for (const [body, code] of [
@@ -216,17 +178,6 @@ test("refuses a name that is taken, or that no URL holds, a kind that is not the
     [{ kind: "http" }, "invalid-request"],
   ] as const)
     expect((await create(body)).body).toMatchObject({ code });
-});
-
-test("names the settings that there are to who names another, in a new source, a change and a probe", async () => {
-  await create(orders);
-  const config = { redriveUrl: "http://127.0.0.1:9/", redriveURL: "http://127.0.0.1:9/" };
-  const detail = expect.stringMatching(/is redriveUrl meant\? it takes redriveUrl, slowLaneUrl, /);
-  const refusal = { status: 422, body: { code: "invalid-config", errors: [{ field: "config.redriveURL", detail }] } };
-  expect(await create({ name: "other", kind: "http", config })).toMatchObject(refusal);
-  const changed = { method: "PATCH", params: { name: "orders" }, body: { config } };
-  expect(await console.call(source.PATCH, changed)).toMatchObject(refusal);
-  expect(await console.call(probe.POST, { body: { kind: "http", config } })).toMatchObject(refusal);
 });
 
 describe("links to logs and traces", () => {

@@ -193,14 +193,6 @@ describe("handle", () => {
     const route = { run: async ({ viewer }: { viewer: Viewer }) => ({ actor: viewer.name }) };
     expect(await (await call(route, request)).json()).toEqual({ actor });
   });
-
-  test("refuses a name under which Parkade acts", async () => {
-    const request = new Request("http://localhost/api/v1/x", { headers: { "x-actor": "worker" } });
-    expect(await (await call({ run: async () => ({}) }, request)).json()).toMatchObject({
-      code: "invalid-request",
-      errors: [{ field: "x-actor", detail: expect.stringContaining("Parkade itself") }],
-    });
-  });
 });
 
 describe("a read that is shared", () => {

@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import * as ignore from "@/app/(events)/api/v1/events/ignore/route";
 import * as release from "@/app/(events)/api/v1/events/release/route";
 import * as events from "@/app/(events)/api/v1/events/route";
-import * as control from "@/app/(order)/api/v1/controls/[id]/route";
 import * as controls from "@/app/(order)/api/v1/controls/route";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import {
@@ -33,30 +32,6 @@ afterEach(() => web.close());
 describe("a request sent again with an Idempotency-Key", () => {
   const letter = (eventId: string) => ({ source: "orders", eventId, errorCode: "TIMEOUT", payload: { n: 1 } });
   const parked = async () => web.deps.db.query<{ id: string }>("select id from dlq_events order by id");
-
-  test("imposes one control, where without a key it would be two", async () => {
-    const body = { kind: "blacklist", scope: { aggregateId: "order-4" }, reason };
-    const first = await web.call(controls.POST, { body, headers: key });
-    const second = await web.call(controls.POST, { body, headers: key });
-    expect(first.status).toBe(201);
-    expect(second).toMatchObject({ status: 201, text: first.text });
-    expect(await web.deps.db.query("select id from controls")).toHaveLength(1);
-    const other = await web.call(controls.POST, { body: { ...body, scope: { aggregateId: "b" } }, headers: key });
-    expect(other).toMatchObject({ status: 422, body: { code: "idempotency-key-reused" } });
-    await web.call(controls.POST, { body });
-    expect(await web.deps.db.query("select id from controls")).toHaveLength(2);
-  });
-
-  test("answers a change and a removal as the first time", async () => {
-    const scope = { aggregateId: "order-4" };
-    const { body } = await web.call<{ id: string }>(controls.POST, { body: { kind: "blacklist", scope, reason } });
-    const lift = { method: "DELETE", params: { id: body.id }, body: { reason }, headers: key };
-    const first = await web.call(control.DELETE, lift);
-    expect(first.status).toBeLessThan(300);
-    expect(await web.call(control.DELETE, lift)).toMatchObject({ status: first.status, text: first.text });
-    const other = { ...lift, body: { reason: "another" } };
-    expect(await web.call(control.DELETE, other)).toMatchObject({ body: { code: "idempotency-key-reused" } });
-  });
 
   test("of many at the same time one runs; the rest is answered the same or told to wait", async () => {
     const body = { kind: "blacklist", scope: { aggregateId: "order-4" }, reason };
@@ -120,13 +95,6 @@ describe("a request sent again with an Idempotency-Key", () => {
     expect(await status()).toBe("REDRIVEN");
     expect(await web.call(events.POST, { body: letter("e-1") })).toMatchObject({ body: { bounced: 1 } });
     expect(await status()).toBe("PENDING");
-  });
-
-  test("may be repeated after it failed", async () => {
-    const body = { ...letter("e-1"), source: "billing" };
-    expect(await web.call(events.POST, { body, headers: key })).toMatchObject({ status: 404 });
-    await addSource(web.deps.db, "billing");
-    expect(await web.call(events.POST, { body, headers: key })).toMatchObject({ status: 202, body: { accepted: 1 } });
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { paceWords, rateWords, spanWords, stallWords } from "@/components/redrive/eta-words";
+import { paceWords, spanWords, stallWords } from "@/components/redrive/eta-words";
 
 describe("time a redrive takes", () => {
   it.each([
@@ -35,14 +35,5 @@ describe("time a redrive takes", () => {
     expect(words("breaker-open")).toBe("the breaker is open 9 s");
     expect(words("no-worker", null)).toBe("no worker is alive");
     expect(stallWords({ ...stalled, code: "canary-waits" }, null, 0)).toBe("canary waits");
-  });
-
-  it.each([
-    [5, "5/s"],
-    [0.25, "0.25/s"],
-    [1234.56, "1,234.6/s"],
-    [null, "unlimited"],
-  ])("reads the rate %s as %s", (rate, words) => {
-    expect(rateWords(rate)).toBe(words);
   });
 });

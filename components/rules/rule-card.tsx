@@ -46,6 +46,7 @@ export function RuleCard(
     props;
   const [open, setOpen] = useState<"switch" | "delete" | null>(null);
   const close = () => setOpen(null);
+  const may = { needs, everySource, size: "sm" } as const;
   const { id, name } = rule;
   const moving = hooks.useMove(id);
   const remove = hooks.useDelete(id);
@@ -68,40 +69,24 @@ export function RuleCard(
         <h2 className="min-w-0 font-medium wrap-anywhere">{name}</h2>
         {aside}
         <div className="ml-auto flex flex-wrap items-center gap-1">
-          <IconButton
-            needs={needs}
-            everySource={everySource}
-            size="sm"
-            label={`Move ${name} up`}
-            disabled={above === null}
-            onClick={() => move(above, "above")}
-          >
+          <IconButton {...may} label={`Move ${name} up`} disabled={above === null} onClick={() => move(above, "above")}>
             <ArrowUp size={14} aria-hidden />
           </IconButton>
           <IconButton
-            needs={needs}
-            everySource={everySource}
-            size="sm"
+            {...may}
             label={`Move ${name} down`}
             disabled={below === null}
             onClick={() => move(below, "below")}
           >
             <ArrowDown size={14} aria-hidden />
           </IconButton>
-          <Button needs={needs} everySource={everySource} size="sm" onClick={() => setOpen("switch")}>
+          <Button {...may} onClick={() => setOpen("switch")}>
             {rule.enabled ? "Switch off…" : "Switch on…"}
           </Button>
-          <Button
-            needs={needs}
-            everySource={everySource}
-            size="sm"
-            onClick={onEdit}
-            disabled={locked !== undefined}
-            data-tip={locked}
-          >
+          <Button {...may} onClick={onEdit} disabled={locked !== undefined} data-tip={locked}>
             Edit…
           </Button>
-          <Button needs={needsToDelete} everySource={everySource} size="sm" onClick={() => setOpen("delete")}>
+          <Button {...may} needs={needsToDelete} onClick={() => setOpen("delete")}>
             Delete…
           </Button>
         </div>

@@ -4,7 +4,7 @@ import { X } from "lucide-react";
 import { useEffect, useRef } from "react";
 import { IconButton } from "@/components/ui/button";
 import { Health } from "@/components/ui/state-badge";
-import { Table, Td, Th, Tr } from "@/components/ui/table";
+import { Head, Table, Td, Tr } from "@/components/ui/table";
 import { formatBytes, formatNumber, plural, shortenId } from "@/lib/platform/plain/format.pure";
 import type { ProbeOut } from "@/lib/sources/sources.shapes";
 
@@ -45,16 +45,7 @@ export function ProbeResult({ probe, onClose }: { probe: ProbeOut; onClose?: () 
       ) : null}
       {probe.sample.length > 0 ? (
         <Table focusable aria-label="What would be parked">
-          <thead>
-            <tr>
-              <Th>event id</Th>
-              <Th>aggregate</Th>
-              <Th>type</Th>
-              <Th>error code</Th>
-              <Th>read as</Th>
-              <Th numeric>size</Th>
-            </tr>
-          </thead>
+          <Head columns={["event id", "aggregate", "type", "error code", "read as", { numeric: "size" }]} />
           <tbody>
             {probe.sample.map((sample, index) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: a sample may hold one id twice and is never reordered

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { retryWords, sourceState } from "@/components/sources/source-state";
+import { sourceState } from "@/components/sources/source-state";
 import type { ConsumerWord, SourceMode } from "@/lib/sources/source-mode.pure";
 import type { SourceOut } from "@/lib/sources/sources.shapes";
 
@@ -44,13 +44,4 @@ describe("how a source is doing", () => {
     expect(look("running", null, false, 0).word).toBe("NO EVENT YET");
     expect(look("running", null).word).toBe("NOT SEEN");
   });
-});
-
-it.each([
-  [null, null],
-  [new Date(nowMs + 12_400).toISOString(), "tries again in 12 s"],
-  [new Date(nowMs - 3_000).toISOString(), "tries again now"],
-])("the next attempt at %s reads %s", (retryAt, words) => {
-  expect(retryWords(retryAt, nowMs)).toBe(words);
-  expect(retryWords(retryAt, 0)).toBeNull();
 });

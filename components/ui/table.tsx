@@ -17,6 +17,33 @@ export function Table(
   );
 }
 
+/** `unseen`: a column of buttons, which a screen reader alone is told. */
+type Column = string | { numeric: string } | { unseen: string };
+
+export function Head({ columns }: { columns: readonly Column[] }) {
+  return (
+    <thead>
+      <tr>
+        {columns.map((column) => {
+          if (typeof column === "string") return <Th key={column}>{column}</Th>;
+          if ("unseen" in column) {
+            return (
+              <Th key={column.unseen}>
+                <span className="sr-only">{column.unseen}</span>
+              </Th>
+            );
+          }
+          return (
+            <Th key={column.numeric} numeric>
+              {column.numeric}
+            </Th>
+          );
+        })}
+      </tr>
+    </thead>
+  );
+}
+
 export function Th({ className, numeric, ...rest }: ComponentProps<"th"> & { numeric?: boolean }) {
   return (
     <th

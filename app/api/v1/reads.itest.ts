@@ -83,56 +83,25 @@ const counts = async (query = "") => (await console.call<EventCounts>(count.GET,
 const idOf = async (eventId: string) => (await list(`?eventId=${eventId}`)).items[0]!.id;
 
 describe("the list", () => {
-  test("pages through everything once, newest first, and back", async () => {
-    const seen: string[] = [];
-    let query = "?limit=50";
-    let last = "";
-    for (;;) {
-      const page = await list(query);
-      seen.push(...page.items.map((item) => item.eventId));
-      if (page.nextCursor === null) break;
-      last = page.nextCursor;
-      query = `?limit=50&cursor=${page.nextCursor}`;
-    }
-    expect(seen).toEqual(all.map(({ letter }) => letter.eventId).reverse());
-    const lastPage = await list(`?limit=50&cursor=${last}`);
-    const back = await list(`?limit=50&cursor=${lastPage.prevCursor}`);
-    expect(back.items.map((item) => item.eventId)).toEqual(seen.slice(50, 100));
-    const first = await list(`?limit=50&cursor=${back.prevCursor}`);
-    expect(first).toMatchObject({ prevCursor: null });
-    expect(first.items.map((item) => item.eventId)).toEqual(seen.slice(0, 50));
+  test("goes a page on and back by its cursors", async () => {
+    const first = await list("?limit=50");
+    expect(first.items.map((item) => item.eventId)).toEqual(
+      all
+        .map(({ letter }) => letter.eventId)
+        .reverse()
+        .slice(0, 50),
+    );
+    const second = await list(`?limit=50&cursor=${first.nextCursor}`);
+    expect((await list(`?limit=50&cursor=${second.prevCursor}`)).items).toEqual(first.items);
   });
 
+  // What any filter selects: event-filter.itest.ts.
   test.each([
-    ["?source=billing", 30],
-    ["?source=billing&source=orders", 120],
-    ["?source=nowhere", 0],
-    ["?errorCode=TIMEOUT", 40],
-    ["?errorCode=TIMEOUT&errorCode=TIMEOUT", 40],
-    ["?errorCode=TIMEOUT&source=billing", 10],
-    ["?status=IGNORED", 2],
-    ["?status=PENDING", 118],
-    ["?status=BOUNCED", 0],
+    ["?source=billing&errorCode=TIMEOUT", 10],
     ["?status=IGNORED&status=BOUNCED", 2],
-    ["?status=PENDING&errorCode=TIMEOUT", 40],
-    ["?aggregateId=order-3", 12],
-    ["?aggregateId=order-3&status=PENDING&tag.tenant=acme", 12],
-    ["?eventType=OrderCreated", 120],
-    ["?traceId=0af7651916cd43dd8448eb211c80319c&errorCode=TIMEOUT", 40],
-    ["?tag.orderId=77", 1],
-    ["?tag.tenant=acme", 60],
-    ["?tag.tenant=acme&tag.tenant=globex", 120],
     ["?tag.tenant=acme&tag.orderId=77", 1],
-    ["?q=stock", 40],
-    ["?q=STOCK+answer", 40],
     ["?q=stock+payment", 0],
-    ["?q=77", 1],
-    ["?q=payment+77", 1],
-    ["?q=%25", 0],
-    ["?from=-1h", 120],
-    ["?to=-1h", 0],
     ["?from=-1h&to=now&errorCode=TIMEOUT", 40],
-    ["?eventId=event-5&eventId=event-6", 2],
   ])("%s matches %i, and so do count, export and groups", async (query, n) => {
     const page = await list(`${query}&limit=500`);
     expect(page.items).toHaveLength(n);
@@ -172,12 +141,6 @@ describe("the list", () => {
       expect(answer.body, query).toMatchObject({ code: "invalid-cursor" });
     }
     expect((await console.call(events.GET, { query: "?sort=failed" })).status).toBe(400);
-  });
-
-  test("refuses a cursor of another filter", async () => {
-    const { nextCursor } = await list("?limit=5");
-    const answer = await console.call(events.GET, { query: `?limit=5&errorCode=TIMEOUT&cursor=${nextCursor}` });
-    expect(answer.body).toMatchObject({ code: "invalid-cursor" });
   });
 });
 
@@ -260,17 +223,6 @@ describe("export", () => {
 });
 
 describe("groups", () => {
-  test("are ordered by what is parked, with counts, sources and trend", async () => {
-    const { items, nextCursor } = (await console.call<GroupList>(groups.GET, { query: "?limit=1" })).body;
-    expect(items).toMatchObject([
-      { errorCode: "UPSTREAM_5XX", counts: { PENDING: 78, IGNORED: 2 }, sources: ["billing", "orders"] },
-    ]);
-    expect(items[0]!.trend).toHaveLength(24);
-    expect(items[0]!.trend.reduce((sum, n) => sum + n, 0)).toBe(80);
-    const next = await console.call<GroupList>(groups.GET, { query: `?limit=1&cursor=${nextCursor}` });
-    expect(next.body.items).toMatchObject([{ errorCode: "TIMEOUT" }]);
-  });
-
   test("are judged against what usually arrives by the numbers of the overview, for the same window", async () => {
     const { db } = console.deps;
     // The same hours of four days before, and the two before those.

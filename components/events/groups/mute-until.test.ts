@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { muteTerms, untilWords } from "@/components/events/groups/mute-until";
+import { muteTerms } from "@/components/events/groups/mute-until";
 
 const NOW = Date.parse("2026-11-22T10:00:00Z");
 
@@ -20,10 +20,3 @@ it.each([
   [{ time: "8h", at: "", more: "many" }, { more: "a whole number above 0" }],
   [{ time: "8h", at: "", more: "0" }, { more: "a whole number above 0" }],
 ])("%j is refused: %j", (draft, faults) => expect(muteTerms(draft, NOW)).toEqual({ terms: null, faults }));
-
-it.each([
-  [{ until: "2026-11-22T18:00:00Z", untilMore: null }, "until 18:00"],
-  [{ until: "2026-11-25T18:00:00Z", untilMore: null }, "until 2026-11-25 18:00"],
-  [{ until: null, untilMore: 1_000, arrived: 12 }, "until 988 more arrive"],
-  [{ until: "2026-11-22T18:00:00Z", untilMore: 5 }, "until 18:00 or 5 more arrive"],
-])("%j is %j", (terms, words) => expect(untilWords(terms, "utc", NOW)).toBe(words));

@@ -4,7 +4,7 @@ import Link from "next/link";
 import { EventBadge } from "@/components/events/event-badge";
 import { isBehind } from "@/components/events/event-state";
 import { classNames } from "@/components/ui/class-names";
-import { Table, Td, Th, Tr } from "@/components/ui/table";
+import { Head, Table, Td, Tr } from "@/components/ui/table";
 import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
 import type { EventDetail } from "@/lib/events/events.shapes";
@@ -43,15 +43,7 @@ export function AggregateView({ event }: { event: EventDetail }) {
       </p>
       <HeldTail id={event.id} />
       <Table>
-        <thead>
-          <tr>
-            <Th numeric>version</Th>
-            <Th>state</Th>
-            <Th>type</Th>
-            <Th>error code</Th>
-            <Th>seen</Th>
-          </tr>
-        </thead>
+        <Head columns={[{ numeric: "version" }, "state", "type", "error code", "seen"]} />
         <tbody>
           {event.aggregate.map((member) => {
             const here = member.id === event.id;

@@ -2,7 +2,7 @@
 
 import { MaskedText } from "@/components/guard/masking/masked-text";
 import { CopyButton } from "@/components/ui/copy-button";
-import { Table, Td, Th, Tr } from "@/components/ui/table";
+import { Head, Table, Td, Tr } from "@/components/ui/table";
 import type { Header } from "@/lib/intake/dead-letter.pure";
 import { visible } from "@/lib/platform/plain/format.pure";
 
@@ -13,15 +13,7 @@ export function HeadersView({ headers }: { headers: Header[] }) {
   if (headers.length === 0) return <p className="px-3 py-4 text-muted">It came without headers.</p>;
   return (
     <Table>
-      <thead>
-        <tr>
-          <Th>name</Th>
-          <Th>value</Th>
-          <Th>
-            <span className="sr-only">copy</span>
-          </Th>
-        </tr>
-      </thead>
+      <Head columns={["name", "value", { unseen: "copy" }]} />
       <tbody>
         {headers.map(([name, value, encoding], index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: names repeat; the position identifies a header

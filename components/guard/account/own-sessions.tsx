@@ -3,7 +3,7 @@
 import { ActionButton } from "@/components/ui/action-button";
 import { ReadError } from "@/components/ui/error-panel";
 import { Panel } from "@/components/ui/panel";
-import { Table, Td, Th, Tr } from "@/components/ui/table";
+import { Head, Table, Td, Tr } from "@/components/ui/table";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { failureToast } from "@/components/ui/toast";
 import { useEndOwnSession, useOwnSessions } from "@/lib/guard/accounts/accounts.browser";
@@ -30,17 +30,7 @@ export function OwnSessions() {
       <ReadError read={sessions} stale={items.length > 0} />
       <div className="overflow-x-auto">
         <Table aria-label="Sessions">
-          <thead>
-            <tr>
-              <Th>Browser</Th>
-              <Th>Address</Th>
-              <Th>Signed in</Th>
-              <Th>Last used</Th>
-              <Th>
-                <span className="sr-only">Actions</span>
-              </Th>
-            </tr>
-          </thead>
+          <Head columns={["Browser", "Address", "Signed in", "Last used", { unseen: "Actions" }]} />
           <tbody>
             {items.map((session) => (
               <Tr key={session.id}>

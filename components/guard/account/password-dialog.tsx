@@ -6,6 +6,7 @@ import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { useChangePassword } from "@/lib/guard/accounts/accounts.browser";
 import { passwordFault } from "@/lib/guard/sign-in/password.pure";
 import { useMe } from "@/lib/guard/viewer/me.browser";
+import { CodeField } from "./proof-fields";
 
 /** @param needsCode the account has a second factor */
 export function PasswordDialog({ needsCode, onClose }: { needsCode: boolean; onClose: () => void }) {
@@ -49,15 +50,11 @@ export function PasswordDialog({ needsCode, onClose }: { needsCode: boolean; onC
             onValue={setNext}
           />
           {needsCode ? (
-            <TextField
-              label="Code"
+            <CodeField
               hint="That your app shows now, or a recovery code."
-              autoComplete="one-time-code"
               error={pressed && code.trim() === "" ? "Type it" : null}
-              maxLength={40}
               value={code}
               onValue={setCode}
-              inputClassName="font-mono"
             />
           ) : null}
         </div>

@@ -1,9 +1,20 @@
 "use client";
 
-import { type ReactNode, useState } from "react";
+import { type ComponentProps, type ReactNode, useState } from "react";
 import { TextField } from "@/components/ui/input";
 import type { Proof } from "@/lib/guard/accounts/accounts.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
+
+type Typed = Pick<ComponentProps<typeof TextField>, "value" | "onValue" | "hint" | "error">;
+
+export function PasswordAgain(props: Typed) {
+  return <TextField label="Your password again" type="password" autoComplete="current-password" {...props} />;
+}
+
+/** A code of the second factor, or a recovery code. */
+export function CodeField(props: Typed) {
+  return <TextField label="Code" autoComplete="one-time-code" maxLength={40} inputClassName="font-mono" {...props} />;
+}
 
 /**
  * The password and code of a person who signed in a while ago. The server decides whether it needs them: `proving` runs the work, and the fields
@@ -24,22 +35,8 @@ export function useProof(): { fields: ReactNode; proving: <T>(work: (proof: Proo
   }
   const fields = asked ? (
     <>
-      <TextField
-        label="Your password again"
-        type="password"
-        autoComplete="current-password"
-        value={password}
-        onValue={setPassword}
-      />
-      <TextField
-        label="Code"
-        hint="From your second factor, if you have one."
-        autoComplete="one-time-code"
-        maxLength={40}
-        value={code}
-        onValue={setCode}
-        inputClassName="font-mono"
-      />
+      <PasswordAgain value={password} onValue={setPassword} />
+      <CodeField hint="From your second factor, if you have one." value={code} onValue={setCode} />
     </>
   ) : null;
   return { fields, proving };

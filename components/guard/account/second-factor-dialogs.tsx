@@ -5,6 +5,7 @@ import { renderSVG } from "uqr";
 import { TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { useConfirmTotp, useOfferTotp, useRemoveTotp } from "@/lib/guard/accounts/accounts.browser";
+import { CodeField, PasswordAgain } from "./proof-fields";
 import { ShownOnce } from "./shown-once";
 
 /** Three steps: the password again, the secret into the app, the recovery codes. */
@@ -47,13 +48,7 @@ function ProofStep(props: { onOffer: (offer: { secret: string; uri: string }) =>
         return "stay";
       }}
     >
-      <TextField
-        label="Your password again"
-        type="password"
-        autoComplete="current-password"
-        value={password}
-        onValue={setPassword}
-      />
+      <PasswordAgain value={password} onValue={setPassword} />
     </ReasonDialog>
   );
 }
@@ -132,22 +127,8 @@ export function RemoveSecondFactorDialog({ demanded, onClose }: { demanded: bool
       }}
     >
       <div className="grid gap-3">
-        <TextField
-          label="Your password again"
-          type="password"
-          autoComplete="current-password"
-          value={password}
-          onValue={setPassword}
-        />
-        <TextField
-          label="Code"
-          hint="That your app shows now, or a recovery code."
-          autoComplete="one-time-code"
-          maxLength={40}
-          value={code}
-          onValue={setCode}
-          inputClassName="font-mono"
-        />
+        <PasswordAgain value={password} onValue={setPassword} />
+        <CodeField hint="That your app shows now, or a recovery code." value={code} onValue={setCode} />
       </div>
     </ReasonDialog>
   );

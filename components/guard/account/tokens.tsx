@@ -6,7 +6,7 @@ import { Button } from "@/components/ui/button";
 import { ReadError } from "@/components/ui/error-panel";
 import { Panel } from "@/components/ui/panel";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
-import { Table, Td, Th, Tr } from "@/components/ui/table";
+import { Head, Table, Td, Tr } from "@/components/ui/table";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { useRevokeToken, useTokens } from "@/lib/guard/accounts/accounts.browser";
 import type { AccountOut } from "@/lib/guard/accounts/accounts.shapes";
@@ -45,18 +45,7 @@ export function Tokens({ account }: { account: AccountOut | null }) {
       {items.length > 0 ? (
         <div className="overflow-x-auto">
           <Table aria-label="Tokens">
-            <thead>
-              <tr>
-                <Th>Name</Th>
-                <Th>Begins with</Th>
-                <Th>May</Th>
-                <Th>Last used</Th>
-                <Th>Good until</Th>
-                <Th>
-                  <span className="sr-only">Actions</span>
-                </Th>
-              </tr>
-            </thead>
+            <Head columns={["Name", "Begins with", "May", "Last used", "Good until", { unseen: "Actions" }]} />
             <tbody>
               {items.map((token) => (
                 <Row key={token.id} token={token} />

@@ -5,7 +5,7 @@ import { Button } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { CodeTextarea, Field, TextField } from "@/components/ui/input";
 import { Panel } from "@/components/ui/panel";
-import { Table, Td, Th, Tr } from "@/components/ui/table";
+import { Head, Table, Td, Tr } from "@/components/ui/table";
 import { useSubmit } from "@/components/ui/use-submit";
 import type { MaskTrial } from "@/lib/guard/masking/mask-rules.shapes";
 import { tryMasking } from "@/lib/guard/masking/masking.browser";
@@ -81,12 +81,7 @@ function Tried({ trial: { text, count, places, headers } }: { trial: MaskTrial }
       </pre>
       {places.length === 0 ? null : (
         <Table aria-label="Masked places">
-          <thead>
-            <tr>
-              <Th>where</Th>
-              <Th>by</Th>
-            </tr>
-          </thead>
+          <Head columns={["where", "by"]} />
           <tbody>
             {places.map(({ at, by }, index) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: a place may repeat

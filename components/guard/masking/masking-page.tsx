@@ -8,7 +8,7 @@ import { PageHeader } from "@/components/ui/page-header";
 import { Panel } from "@/components/ui/panel";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { Table, Td, Th, Tr } from "@/components/ui/table";
+import { Head, Table, Td, Tr } from "@/components/ui/table";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { failureToast } from "@/components/ui/toast";
 import { DETECTORS, type Detector, type MaskRule, masksOf } from "@/lib/guard/masking/mask-rule.pure";
@@ -71,13 +71,7 @@ function Detectors({ rules }: { rules: readonly MaskRule[] }) {
   return (
     <Panel title="Built-in detectors">
       <Table aria-label="Built-in detectors">
-        <thead>
-          <tr>
-            <Th>detector</Th>
-            <Th>masks</Th>
-            <Th>state</Th>
-          </tr>
-        </thead>
+        <Head columns={["detector", "masks", "state"]} />
         <tbody>
           {DETECTORS.map((detector) => {
             const other = rules.filter(
@@ -100,6 +94,9 @@ function Detectors({ rules }: { rules: readonly MaskRule[] }) {
   );
 }
 
+const mayChange = ({ source }: MaskRuleOut) =>
+  ({ size: "sm", variant: "ghost", needs: "change-masks", everySource: source === null }) as const;
+
 function Rules({ items, onChange }: { items: readonly MaskRuleOut[]; onChange: (rule: MaskRuleOut) => void }) {
   const edit = useEditMaskRule();
   const run = (change: MaskRuleEdit) =>
@@ -110,18 +107,7 @@ function Rules({ items, onChange }: { items: readonly MaskRuleOut[]; onChange: (
   return (
     <div className="overflow-x-auto">
       <Table aria-label="Rules">
-        <thead>
-          <tr>
-            <Th>by</Th>
-            <Th>pattern</Th>
-            <Th>source</Th>
-            <Th>state</Th>
-            <Th>changed</Th>
-            <Th>
-              <span className="sr-only">Actions</span>
-            </Th>
-          </tr>
-        </thead>
+        <Head columns={["by", "pattern", "source", "state", "changed", { unseen: "Actions" }]} />
         <tbody>
           {items.map((rule) => (
             <Tr key={rule.id}>
@@ -134,10 +120,7 @@ function Rules({ items, onChange }: { items: readonly MaskRuleOut[]; onChange: (
               </Td>
               <Td className="whitespace-nowrap">
                 <Button
-                  size="sm"
-                  variant="ghost"
-                  needs="change-masks"
-                  everySource={rule.source === null}
+                  {...mayChange(rule)}
                   onClick={() => {
                     const change: MaskRuleEdit = { change: { id: rule.id, enabled: !rule.enabled } };
                     if (rule.enabled) setAsked({ verb: "Switch off", rule, change });
@@ -146,20 +129,11 @@ function Rules({ items, onChange }: { items: readonly MaskRuleOut[]; onChange: (
                 >
                   {rule.enabled ? "Switch off…" : "Switch on"}
                 </Button>
-                <Button
-                  size="sm"
-                  variant="ghost"
-                  needs="change-masks"
-                  everySource={rule.source === null}
-                  onClick={() => onChange(rule)}
-                >
+                <Button {...mayChange(rule)} onClick={() => onChange(rule)}>
                   Change…
                 </Button>
                 <Button
-                  size="sm"
-                  variant="ghost"
-                  needs="change-masks"
-                  everySource={rule.source === null}
+                  {...mayChange(rule)}
                   aria-label={`Delete the rule for ${rule.pattern}`}
                   onClick={() => setAsked({ verb: "Delete", rule, change: { remove: { id: rule.id } } })}
                 >

@@ -12,7 +12,7 @@ import { PageHeader } from "@/components/ui/page-header";
 import { MenuButton } from "@/components/ui/popup-button";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { Table, Td, Th, Tr } from "@/components/ui/table";
+import { Head, Table, Td, Tr } from "@/components/ui/table";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { failureToast, showToast } from "@/components/ui/toast";
 import { useSettled } from "@/components/ui/use-settled";
@@ -113,18 +113,7 @@ function Accounts({ signIn }: { signIn: MeOut["signIn"] }) {
       {items.length > 0 ? (
         <div className="overflow-x-auto px-3 pb-4">
           <Table aria-label="Accounts">
-            <thead>
-              <tr>
-                <Th>Name</Th>
-                <Th>Role</Th>
-                <Th>Sources</Th>
-                <Th>Signs in by</Th>
-                <Th>Last signed in</Th>
-                <Th>
-                  <span className="sr-only">Actions</span>
-                </Th>
-              </tr>
-            </thead>
+            <Head columns={["Name", "Role", "Sources", "Signs in by", "Last signed in", { unseen: "Actions" }]} />
             <tbody>
               {items.map((account) => (
                 <Row

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { changeOf, daysOf, ruleFault, saveWords } from "./retention-words";
+import { changeOf, daysOf, ruleFault } from "./retention-words";
 
 test.each([
   ["7", 7],
@@ -21,15 +21,6 @@ test("a period names a source, a code or both, once", () => {
   expect(ruleFault([{ ...named, source: "", errorCode: " " }], 0)).toMatchObject({ field: "source" });
   expect(ruleFault([named, { ...named, errorCode: " TIMEOUT" }], 1)).toMatchObject({ field: "source" });
   expect(ruleFault([{ ...named, days: "9000" }], 0)).toMatchObject({ field: "days" });
-});
-
-test.each([
-  [undefined, "Save"],
-  [[], "Save"],
-  [[{ day: "2026-11-20", expires: 0, bytes: 0, keptByReason: { recent: 3 } }], "Save"],
-  [[{ day: "2026-11-20", expires: 87, bytes: 0, keptByReason: {} }], "Save: 87 events expire"],
-])("the button says how many events a change makes expire: %j", (days, words) => {
-  expect(saveWords(days)).toBe(words);
 });
 
 test("what is typed becomes a change, or nothing where something is wrong", () => {

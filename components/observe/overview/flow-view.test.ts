@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { flowRows, flowTile, perMinuteWords } from "@/components/observe/overview/flow-view";
+import { flowRows, flowTile } from "@/components/observe/overview/flow-view";
 
 const bucket = (minute: number, over: object = {}) => ({
   at: new Date(Date.UTC(2026, 10, 20, 12, minute)).toISOString(),
@@ -49,15 +49,5 @@ describe("inflow and outflow", () => {
       outPerMinute: 0,
       spark: [],
     });
-  });
-
-  it.each([
-    [0, "0"],
-    [0.02, "< 0.1"],
-    [0.44, "0.4"],
-    [41.4, "41"],
-    [12_345.6, "12,346"],
-  ])("reads %s per minute as %s", (rate, words) => {
-    expect(perMinuteWords(rate)).toBe(words);
   });
 });

@@ -244,14 +244,6 @@ describe("what it says", () => {
     expect(draftEtaMs(draft(), preview({ eligible: null, sources: {} }))).toBeNull();
   });
 
-  it("takes as long as the slowest of its targets, as the server says too", () => {
-    const sources = {
-      orders: { eligible: 100, ratePerSecond: 10, warmUpMs: 0 },
-      billing: { eligible: 600, ratePerSecond: 5, warmUpMs: 0 },
-    };
-    expect(draftEtaMs(draft(), preview({ eligible: 700, ratePerSecond: 15, sources }))).toBe(120_000);
-  });
-
   it("counts the canary's waits and a target's warm-up", () => {
     expect(draftEtaMs(draft({ canary: true }), preview())).toBe(2_460_000 + 3 * 30_000);
     const warm = preview({ sources: { orders: { eligible: 12_300, ratePerSecond: 5, warmUpMs: 60_000 } } });

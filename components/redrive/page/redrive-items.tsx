@@ -9,7 +9,7 @@ import { ReadError } from "@/components/ui/error-panel";
 import { Panel } from "@/components/ui/panel";
 import { ShortId } from "@/components/ui/short-id";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { Table, Td, Th, Tr } from "@/components/ui/table";
+import { Head, Table, Td, Tr } from "@/components/ui/table";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { Toggles } from "@/components/ui/toggles";
 import { stopText } from "@/lib/events/detail/history-text.pure";
@@ -82,19 +82,9 @@ function firstLook(tabs: OutcomeTab[]): OutcomeTab {
 function Items({ rows }: { rows: RedriveItemOut[] }) {
   return (
     <Table>
-      <thead>
-        <tr>
-          <Th>event</Th>
-          <Th>aggregate</Th>
-          <Th>error code</Th>
-          <Th>result</Th>
-          <Th numeric>tries</Th>
-          <Th>when</Th>
-          <Th>
-            <span className="sr-only">Findings</span>
-          </Th>
-        </tr>
-      </thead>
+      <Head
+        columns={["event", "aggregate", "error code", "result", { numeric: "tries" }, "when", { unseen: "Findings" }]}
+      />
       <tbody>
         {rows.map((item) => (
           <ItemRow key={item.id} item={item} />

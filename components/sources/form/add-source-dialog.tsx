@@ -15,9 +15,8 @@ import type { KindField, KindOut } from "@/lib/sources/kinds.shapes";
 import { useCreateSource, useKinds } from "@/lib/sources/sources.browser";
 import { ConfigForm } from "./config-form";
 import { KindIcon } from "./kind-icon";
-import { LinksField } from "./links-field";
 import { MappingForm } from "./mapping-form";
-import { KnownField, PayloadSchemaField, RepeatQuestion, StormField } from "./settings-fields";
+import { RepeatQuestion, SettingsFields } from "./settings-fields";
 import { errorsOf, isMapping, NEW_SOURCE, type SourceBody, type SourceErrors } from "./source-draft";
 import { type SourceForm, useSourceForm } from "./use-source-form";
 
@@ -237,19 +236,7 @@ function NameStep(props: Part & Start) {
       />
       {kind.capabilities.reads ? <Choice label="Start" options={STARTS} value={start} onChange={onStart} /> : null}
       <RepeatQuestion answer={retryable} missing={pressed && retryable === null} onAnswer={onRetryable} />
-      <PayloadSchemaField
-        text={draft.payloadSchema}
-        error={errors.payloadSchema}
-        onText={(payloadSchema) => set({ payloadSchema })}
-      />
-      <StormField
-        text={draft.stormPerMinute}
-        error={errors.stormPerMinute}
-        reads={kind.capabilities.reads}
-        onText={(stormPerMinute) => set({ stormPerMinute })}
-      />
-      <KnownField text={draft.knownDays} error={errors.knownDays} onText={(knownDays) => set({ knownDays })} />
-      <LinksField links={draft.links} errors={errors} onLinks={(links) => set({ links })} />
+      <SettingsFields form={props.form} kind={kind} />
     </>
   );
 }

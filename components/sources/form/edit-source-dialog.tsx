@@ -11,9 +11,8 @@ import type { KindOut } from "@/lib/sources/kinds.shapes";
 import { useSaveSource } from "@/lib/sources/sources.browser";
 import type { SourceOut } from "@/lib/sources/sources.shapes";
 import { ConfigForm } from "./config-form";
-import { LinksField } from "./links-field";
 import { MappingForm } from "./mapping-form";
-import { KnownField, PayloadSchemaField, StormField } from "./settings-fields";
+import { SettingsFields } from "./settings-fields";
 import { type SourceDraft, sourceDraft } from "./source-draft";
 import { useSourceForm } from "./use-source-form";
 
@@ -75,19 +74,7 @@ export function EditSourceDialog(props: { source: SourceOut; kind: KindOut; onCl
         <ConfigForm {...part} probe={probe.data ? <ProbeResult probe={probe.data} /> : null} />
         <h3 className="border-t border-line pt-3 font-medium">Mapping</h3>
         <MappingForm {...part} samples={probe.data?.sample ?? []} sampledAt={probe.submittedAt} />
-        <PayloadSchemaField
-          text={draft.payloadSchema}
-          error={errors.payloadSchema}
-          onText={(payloadSchema) => set({ payloadSchema })}
-        />
-        <StormField
-          text={draft.stormPerMinute}
-          error={errors.stormPerMinute}
-          reads={kind.capabilities.reads}
-          onText={(stormPerMinute) => set({ stormPerMinute })}
-        />
-        <KnownField text={draft.knownDays} error={errors.knownDays} onText={(knownDays) => set({ knownDays })} />
-        <LinksField links={draft.links} errors={errors} onLinks={(links) => set({ links })} />
+        <SettingsFields form={form} kind={kind} />
         <Tick
           className="border-t border-line pt-3"
           label="Needs approval"

@@ -3,9 +3,33 @@
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
 import { CodeTextarea, Field, TextField } from "@/components/ui/input";
+import type { KindOut } from "@/lib/sources/kinds.shapes";
+import { LinksField } from "./links-field";
+import type { SourceForm } from "./use-source-form";
+
+/** What is set of a source beside its connection and mapping. */
+export function SettingsFields({ form: { draft, errors, set }, kind }: { form: SourceForm; kind: KindOut }) {
+  return (
+    <>
+      <PayloadSchemaField
+        text={draft.payloadSchema}
+        error={errors.payloadSchema}
+        onText={(payloadSchema) => set({ payloadSchema })}
+      />
+      <StormField
+        text={draft.stormPerMinute}
+        error={errors.stormPerMinute}
+        reads={kind.capabilities.reads}
+        onText={(stormPerMinute) => set({ stormPerMinute })}
+      />
+      <KnownField text={draft.knownDays} error={errors.knownDays} onText={(knownDays) => set({ knownDays })} />
+      <LinksField links={draft.links} errors={errors} onLinks={(links) => set({ links })} />
+    </>
+  );
+}
 
 /** How many events of one group are stored whole in a minute. */
-export function StormField(props: {
+function StormField(props: {
   text: string;
   error: string | undefined;
   reads: boolean;
@@ -32,7 +56,7 @@ export function StormField(props: {
 }
 
 /** How long a repeat or a bounce of an event that has left the store is recognised. */
-export function KnownField(props: { text: string; error: string | undefined; onText: (text: string) => void }) {
+function KnownField(props: { text: string; error: string | undefined; onText: (text: string) => void }) {
   const { text, error, onText } = props;
   return (
     <TextField
@@ -50,7 +74,7 @@ export function KnownField(props: { text: string; error: string | undefined; onT
 }
 
 /** Folded while it is empty. */
-export function PayloadSchemaField(props: { text: string; error: string | undefined; onText: (text: string) => void }) {
+function PayloadSchemaField(props: { text: string; error: string | undefined; onText: (text: string) => void }) {
   const [open, setOpen] = useState(props.text !== "");
   if (!open && props.error === undefined) {
     return (

@@ -16,7 +16,7 @@ export const GATE_REFUSALS = [
 ] as const;
 export type GateRefusal = (typeof GATE_REFUSALS)[number];
 
-export const DRY_RUN_REFUSALS = [
+const DRY_RUN_REFUSALS = [
   "payload-unparsable",
   "schema-mismatch",
   "schema-timeout",

@@ -82,7 +82,7 @@ function Channel({ channel, onEdit }: { channel: ChannelOut; onEdit: () => void 
   const { name, enabled, config, severities, sources, waiting, failed, lastSentAt, lastError } = channel;
   const [open, setOpen] = useState(false);
   const [deleting, setDeleting] = useState(false);
-  const everySource = sources === null;
+  const may = { needs: "change-alert", everySource: sources === null, size: "sm" } as const;
   const test = useTestChannel(name);
   const sendTest = () =>
     void test
@@ -100,28 +100,16 @@ function Channel({ channel, onEdit }: { channel: ChannelOut; onEdit: () => void 
           <span className="text-muted">{CHANNEL_NAMES[config.kind]}</span>
           {enabled ? null : <span className="text-sm text-muted">off</span>}
           <div className="ml-auto flex flex-wrap gap-1">
-            <ActionButton
-              needs="change-alert"
-              everySource={everySource}
-              size="sm"
-              busy={test.isPending}
-              onClick={sendTest}
-            >
+            <ActionButton {...may} busy={test.isPending} onClick={sendTest}>
               Send a test
             </ActionButton>
-            <Button needs="change-alert" everySource={everySource} size="sm" onClick={onEdit}>
+            <Button {...may} onClick={onEdit}>
               Edit…
             </Button>
             <Button size="sm" variant="ghost" aria-expanded={open} onClick={() => setOpen(!open)}>
               {open ? "Hide log" : "Log"}
             </Button>
-            <Button
-              needs="change-alert"
-              everySource={everySource}
-              size="sm"
-              variant="ghost"
-              onClick={() => setDeleting(true)}
-            >
+            <Button {...may} variant="ghost" onClick={() => setDeleting(true)}>
               Delete…
             </Button>
           </div>

@@ -81,7 +81,7 @@ function Rule({ rule, ask }: { rule: AlertRuleOut; ask: (asked: Asked) => void }
   const { id, name, severity, enabled, watch, fault, firing } = rule;
   const names = sourcesOf(watch);
   const sources = names === null ? "" : ` · ${names.join(", ")}`;
-  const everySource = names === null;
+  const may = { needs: "change-alert", everySource: names === null, size: "sm" } as const;
   return (
     <li
       id={id}
@@ -106,25 +106,13 @@ function Rule({ rule, ask }: { rule: AlertRuleOut; ask: (asked: Asked) => void }
         {fault === null ? null : <p className="text-sm text-warning wrap-anywhere">Not judged: {fault}</p>}
       </div>
       <div className="flex flex-wrap justify-end gap-1">
-        <Button needs="change-alert" everySource={everySource} size="sm" onClick={() => ask({ what: "edit", rule })}>
+        <Button {...may} onClick={() => ask({ what: "edit", rule })}>
           Edit…
         </Button>
-        <Button
-          needs="change-alert"
-          everySource={everySource}
-          size="sm"
-          variant="ghost"
-          onClick={() => ask({ what: "switch", rule })}
-        >
+        <Button {...may} variant="ghost" onClick={() => ask({ what: "switch", rule })}>
           {enabled ? "Switch off…" : "Switch on…"}
         </Button>
-        <Button
-          needs="change-alert"
-          everySource={everySource}
-          size="sm"
-          variant="ghost"
-          onClick={() => ask({ what: "delete", rule })}
-        >
+        <Button {...may} variant="ghost" onClick={() => ask({ what: "delete", rule })}>
           Delete…
         </Button>
       </div>
