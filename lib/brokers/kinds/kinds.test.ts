@@ -19,16 +19,6 @@ function failure(act: () => unknown): DomainError {
 }
 
 describe("parseSourceConfig", () => {
-  it.each([
-    ["http", {}],
-    ["http", { redriveUrl: "https://a.example/x", slowLaneUrl: "env:SLOW", headers: { authorization: "env:TOKEN" } }],
-    ["rabbitmq", RABBIT],
-    ["rabbitmq", { url: "env:RABBIT", queue: "q", redriveTo: { mode: "exchange", exchange: "" }, prefetch: 50 }],
-    ["rabbitmq", { ...RABBIT, mapping: { aggregateId: "/order/id", tags: { orderId: "x-order" } } }],
-  ])("accepts %s %j", (kind, config) => {
-    expect(parseSourceConfig(kind, config).kind).toBe(kind);
-  });
-
   it("redrives to the origin queue unless told otherwise", () => {
     const parsed = parseSourceConfig("rabbitmq", { ...RABBIT, redriveTo: { queue: "orders" } });
     expect(parsed.config).toMatchObject({ redriveTo: { mode: "origin-queue", queue: "orders" } });
