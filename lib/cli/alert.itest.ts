@@ -1,27 +1,20 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import { evaluateAlerts } from "@/lib/observe/alerts/evaluate-alerts";
-import { testCommandLine } from "@/lib/testing/command-line";
-import { type TestConsole, testConsole } from "@/lib/testing/console";
+import { commandLineOfFile, consoleOfFile } from "@/lib/testing/console-of-file";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 
-let parkade: TestConsole;
-let commandLine: Awaited<ReturnType<typeof testCommandLine>>;
+const parkade = consoleOfFile();
+const commandLine = commandLineOfFile();
 
 beforeAll(async () => {
-  parkade = await testConsole();
   await addSource(parkade.deps.db, "orders");
   const letters = Array.from({ length: 6 }, (_, index) => ({
     source: "orders",
     letter: deadLetter({ eventId: `e-${index}`, errorCode: "CONFIG_ERROR" }),
   }));
   await parkEvents(parkade.deps, letters, localViewer("tester"));
-  commandLine = await testCommandLine();
-});
-afterAll(async () => {
-  await commandLine.close();
-  await parkade.close();
 });
 
 const run = (...words: string[]) => commandLine.run(...words);

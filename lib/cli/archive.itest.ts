@@ -6,17 +6,14 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
-import { testCommandLine } from "@/lib/testing/command-line";
-import { type TestConsole, testConsole } from "@/lib/testing/console";
+import { commandLineOfFile, consoleOfFile, rowsOf } from "@/lib/testing/console-of-file";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 
-let parkade: TestConsole;
-let commandLine: Awaited<ReturnType<typeof testCommandLine>>;
-let folder: string;
+const folder = mkdtempSync(join(tmpdir(), "parkade-archive-"));
+const parkade = consoleOfFile(() => ({ PARKADE_ARCHIVE: pathToFileURL(folder).href }));
+const commandLine = commandLineOfFile();
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "parkade-archive-"));
-  parkade = await testConsole({ PARKADE_ARCHIVE: pathToFileURL(folder).href });
   await addSource(parkade.deps.db, "orders");
   await addSource(parkade.deps.db, "billing");
   const letters = ["order-1", "order-2", "order-3"].map((eventId) => ({
@@ -25,20 +22,10 @@ beforeAll(async () => {
   }));
   const same = { source: "billing", letter: deadLetter({ eventId: "order-1" }) };
   await parkEvents(parkade.deps, [...letters, same], localViewer("tester"));
-  commandLine = await testCommandLine();
 });
-afterAll(async () => {
-  await commandLine.close();
-  rmSync(folder, { recursive: true });
-  await parkade.close();
-});
+afterAll(() => rmSync(folder, { recursive: true }));
 
 const run = (...words: string[]) => commandLine.run(...words);
-const rowsOf = (out: string) =>
-  out
-    .trimEnd()
-    .split("\n")
-    .map((row) => row.split("\t"));
 const work = (id: string) => workBulkOperation(parkade.deps, id.trim(), new AbortController().signal);
 const because = ["--reason", "the disk fills up"];
 

@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { testCommandLine } from "@/lib/testing/command-line";
-import { type TestConsole, testConsole } from "@/lib/testing/console";
+import { beforeAll, expect, test } from "vitest";
+import { commandLineOfFile, consoleOfFile } from "@/lib/testing/console-of-file";
 import { addSource } from "@/lib/testing/letters";
 
-let parkade: TestConsole;
-let commandLine: Awaited<ReturnType<typeof testCommandLine>>;
+const parkade = consoleOfFile();
+const commandLine = commandLineOfFile();
 
 /** As users of other tools reported them: a gzip body, none at all, NaN as Python writes it, names that HTTP does not have. */
 const GZIP = "H4sIAPTrC2sC/6tWyi9KSS3yTFGyMjevBQBxpj2CDgAAAA==";
@@ -23,9 +22,7 @@ const EVENTS = [
 ];
 
 beforeAll(async () => {
-  parkade = await testConsole();
   await addSource(parkade.deps.db, "orders");
-  commandLine = await testCommandLine();
   const body = JSON.stringify(EVENTS.map((event) => ({ source: "orders", errorCode: "E", ...event })));
   const answer = await fetch(`${commandLine.url}/api/v1/events`, {
     method: "POST",
@@ -33,10 +30,6 @@ beforeAll(async () => {
     body,
   });
   expect(await answer.json()).toMatchObject({ accepted: EVENTS.length });
-});
-afterAll(async () => {
-  await commandLine.close();
-  await parkade.close();
 });
 
 const preview = async (...words: string[]) => (await commandLine.run("redrive", ...words, "--preview")).out;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import * as report from "@/app/(sources)/api/v1/contracts/[name]/route";
 import * as policy from "@/app/(sources)/api/v1/policies/[name]/route";
 import * as sourceReport from "@/app/(sources)/api/v1/sources/[name]/contract/route";
@@ -9,22 +9,13 @@ import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import { uuidv7 } from "@/lib/platform/ids";
 import { sourceContractReportOf } from "@/lib/sources/contracts/source-contract-reports";
-import { testCommandLine } from "@/lib/testing/command-line";
-import { type TestConsole, testConsole } from "@/lib/testing/console";
+import { commandLineOfFile, consoleOfFile } from "@/lib/testing/console-of-file";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import { LOCAL_CALLER } from "@/lib/testing/local-caller";
 
-let parkade: TestConsole;
-let commandLine: Awaited<ReturnType<typeof testCommandLine>>;
-beforeAll(async () => {
-  parkade = await testConsole();
-  await addSource(parkade.deps.db, "orders");
-  commandLine = await testCommandLine();
-});
-afterAll(async () => {
-  await commandLine.close();
-  await parkade.close();
-});
+const parkade = consoleOfFile();
+const commandLine = commandLineOfFile();
+beforeAll(() => addSource(parkade.deps.db, "orders"));
 
 const run = (...words: string[]) => commandLine.run(...words);
 

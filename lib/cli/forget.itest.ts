@@ -1,22 +1,13 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import { workForget } from "@/lib/keep/forget/work-forget";
-import { testCommandLine } from "@/lib/testing/command-line";
-import { type TestConsole, testConsole } from "@/lib/testing/console";
+import { commandLineOfFile, consoleOfFile } from "@/lib/testing/console-of-file";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 
-let parkade: TestConsole;
-let commandLine: Awaited<ReturnType<typeof testCommandLine>>;
-beforeAll(async () => {
-  parkade = await testConsole();
-  await addSource(parkade.deps.db, "orders");
-  commandLine = await testCommandLine();
-});
-afterAll(async () => {
-  await commandLine.close();
-  await parkade.close();
-});
+const parkade = consoleOfFile();
+const commandLine = commandLineOfFile();
+beforeAll(() => addSource(parkade.deps.db, "orders"));
 
 const run = (...words: string[]) => commandLine.run(...words);
 const because = ["--reason", "request 311"];

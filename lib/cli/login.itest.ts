@@ -1,25 +1,19 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { testCommandLine } from "@/lib/testing/command-line";
-import { type TestConsole, testConsole } from "@/lib/testing/console";
+import { commandLineOfFile, consoleOfFile } from "@/lib/testing/console-of-file";
 import { callerOf, setUpAda } from "@/lib/testing/signed-in";
 
-let web: TestConsole;
-let commandLine: Awaited<ReturnType<typeof testCommandLine>>;
+const web = consoleOfFile();
+const commandLine = commandLineOfFile({ address: "192.0.2.7" });
 let ada: string;
 let home: string;
 const call = callerOf(() => web);
 
 beforeAll(async () => {
-  web = await testConsole();
   ada = await setUpAda(web, call);
-  commandLine = await testCommandLine({ address: "192.0.2.7" });
-});
-afterAll(async () => {
-  await commandLine.close();
-  await web.close();
 });
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), "parkade-home-"));

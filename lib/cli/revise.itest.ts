@@ -5,27 +5,19 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
-import { testCommandLine } from "@/lib/testing/command-line";
-import { type TestConsole, testConsole } from "@/lib/testing/console";
+import { commandLineOfFile, consoleOfFile } from "@/lib/testing/console-of-file";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 
-let parkade: TestConsole;
-let commandLine: Awaited<ReturnType<typeof testCommandLine>>;
-let folder: string;
+const parkade = consoleOfFile();
+const commandLine = commandLineOfFile();
+const folder = mkdtempSync(join(tmpdir(), "parkade-edit-"));
 
 beforeAll(async () => {
-  parkade = await testConsole();
   await addSource(parkade.deps.db, "orders");
   const letter = deadLetter({ eventId: "order-77-v3", payload: Buffer.from('{"order_no":1}') });
   await parkEvents(parkade.deps, [{ source: "orders", letter }], localViewer("tester"));
-  folder = mkdtempSync(join(tmpdir(), "parkade-edit-"));
-  commandLine = await testCommandLine();
 });
-afterAll(async () => {
-  await commandLine.close();
-  rmSync(folder, { recursive: true });
-  await parkade.close();
-});
+afterAll(() => rmSync(folder, { recursive: true }));
 
 const run = (...words: string[]) => commandLine.run(...words);
 

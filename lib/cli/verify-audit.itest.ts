@@ -1,20 +1,17 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { appendAudit, appendSubjects } from "@/lib/guard/audit/audit.write";
 import type { AnchorPlace } from "@/lib/guard/audit-chain/anchors/anchor-places";
 import { sealEntries } from "@/lib/guard/audit-chain/seal-entries";
 import { workVerifications } from "@/lib/guard/audit-chain/work-verifications";
 import { uuidv7 } from "@/lib/platform/ids";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { testCommandLine } from "@/lib/testing/command-line";
-import { type TestConsole, testConsole } from "@/lib/testing/console";
+import { commandLineOfFile, consoleOfFile } from "@/lib/testing/console-of-file";
 
-let parkade: TestConsole;
-let commandLine: Awaited<ReturnType<typeof testCommandLine>>;
+const parkade = consoleOfFile();
+const commandLine = commandLineOfFile();
 const entries: string[] = [];
 
 beforeAll(async () => {
-  parkade = await testConsole();
-  commandLine = await testCommandLine();
   const { db, clock } = parkade.deps;
   for (const subjectId of ["a", "b", "c"]) {
     const facts = { actor: "ada", action: "setting.changed", subjectKind: "setting" as const, subjectId, count: 1 };
@@ -23,10 +20,6 @@ beforeAll(async () => {
     );
   }
   await sealEntries(db);
-});
-afterAll(async () => {
-  await commandLine.close();
-  await parkade.close();
 });
 
 /** The program asks, and a worker's round does the check. @param progress what the program says before that round */

@@ -1,6 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
-import { messageOf } from "@/lib/brokers/sidekiq/job";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
@@ -88,15 +86,6 @@ describe("a letter of a known event with other bytes", () => {
       { kind: "duplicate", n: 5 },
       { kind: "parked", n: 1 },
     ]);
-  });
-
-  test("of Sidekiq: two dead jobs with one jid are one event with both jobs", async () => {
-    const job = (args: unknown[]) => Buffer.from(JSON.stringify({ class: "Mailer", jid: "same", queue: "mail", args }));
-    const letters = [job(["a"]), job(["b"])].map((bytes, index) =>
-      readDeadLetter(messageOf(bytes, 1_795_330_001 + index), {}),
-    );
-    expect(await park(...letters)).toEqual(["parked", "changed 2*"]);
-    expect((await revisions()).map(({ text }) => JSON.parse(text).args)).toEqual([["a"], ["b"]]);
   });
 
   test("is compared by the hashes beside the revisions: no bytes are read, but of a revision of an earlier release", async () => {

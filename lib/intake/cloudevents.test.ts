@@ -156,14 +156,6 @@ describe("a CloudEvent of a dead letter sink", () => {
     expect(names.filter((name) => name.startsWith("ce-knative"))).toEqual(["ce-knativebrokerttl"]);
   });
 
-  test("is read in binary mode", () => {
-    const headers = new Headers({ "content-type": "application/json" });
-    const sent = { ...attributes, ...knative };
-    for (const [name, value] of Object.entries(sent)) if (value !== undefined) headers.set(`ce-${name}`, String(value));
-    const { letter } = readBinary(headers, new TextEncoder().encode('{"a":1}'), options);
-    expect([letter.errorCode, letter.error.message]).toEqual(["HTTP_500", "no price"]);
-  });
-
   test.each([
     ["text that is not base64", "Internal Server Error: no price", "Internal Server Error: no price"],
     ["one word, which is base64 as well", "Conflict", "Conflict"],

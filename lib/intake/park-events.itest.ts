@@ -12,6 +12,7 @@ import { uuidv7, uuidv7TimeMs } from "@/lib/platform/ids";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 import { auditGaps, rollupDrift } from "@/lib/testing/rollup-drift";
+import { waitForLocks } from "@/lib/testing/waiting-for-locks";
 
 let database: TestDatabase;
 let db: Db;
@@ -115,8 +116,7 @@ test("of two batches that revive the key of an event that has left the store, on
       eventIds: [first.id],
     });
     other = db.transaction((later) => reviveKeys(later, [second]));
-    const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-    await expect.poll(() => db.query(waiting)).toHaveLength(1);
+    await waitForLocks(db, 1);
   });
   expect(await other).toEqual(new Set());
   expect(await db.query("select id from event_keys")).toEqual([{ id: first.id }]);

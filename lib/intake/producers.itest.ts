@@ -79,11 +79,6 @@ describe("events of two producers with one id", () => {
       { producer: US, event_id: "7" },
     ]);
   });
-
-  test("of two processes that park one event of a producer, one does", async () => {
-    const outcomes = await Promise.all([park(letterOf(EU)), park(letterOf(EU)), park(letterOf(US))]);
-    expect(outcomes.flat().sort()).toEqual(["duplicate", "parked", "parked"]);
-  });
 });
 
 describe("an event that was parked before producers were a part of its identity", () => {

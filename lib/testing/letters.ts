@@ -48,3 +48,13 @@ export async function addSource(
   );
   return id;
 }
+
+/** The levels of what is stored, where it was written by SQL. */
+export async function countStored(db: Db): Promise<void> {
+  await db.run(
+    "insert into dlq_levels select source_id, error_code, status, date_trunc('hour', first_seen, 'UTC'), count(*) from dlq_events group by 1, 2, 3, 4",
+  );
+  await db.run(
+    "insert into dlq_group_levels select fingerprint, source_id, status, count(*) from dlq_events group by 1, 2, 3",
+  );
+}

@@ -17,7 +17,6 @@ import {
 import { consumerOf, describeBroker, eventually, outbound } from "@/lib/brokers/broker.conformance";
 import type { OutboundMessage, PublishError } from "@/lib/brokers/port";
 import { backOut, parkOne, sendOne } from "@/lib/brokers/testing/round-trip";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { ARTEMIS_DEAD_LETTERS, ARTEMIS_DENIED, ARTEMIS_FIXED, artemisMissing } from "@/lib/testing/artemis";
 import { describeWith } from "@/lib/testing/describe-with";
 
@@ -205,27 +204,6 @@ describeWith(artemisMissing, "Artemis", () => {
       commit.resolve();
       await stopping;
       expect((await takeAll(queue)).map(({ body }) => body)).toEqual(["b"]);
-    });
-
-    it("is parked with its bytes when it cannot be parsed, and its neighbours go on", async () => {
-      const queue = unique("poison");
-      const sender = direct.open_sender(queue);
-      const accepted = new Promise((resolve) => sender.once("settled", resolve));
-      // Artemis looks at no body: this one holds a type that there is none of.
-      const broken = Buffer.from("0053773f", "hex");
-      sender.once("sendable", () => {
-        sender.send(broken as never, undefined, 0);
-        sender.send({ body: "fine", message_id: "f-1" });
-      });
-      await accepted;
-      const parked: DeadLetter[] = [];
-      const consumer = consumerOf(adapter, configOf({ address: queue }), async (batch) => {
-        parked.push(...batch);
-      });
-      await eventually(() => parked.map(({ origin }) => origin.convention)).toEqual(["unreadable", "generic"]);
-      await consumer.stop();
-      expect(Buffer.from(parked[0]!.payload).subarray(-4).equals(broken)).toBe(true);
-      sender.close();
     });
 
     it("says what is wrong with a message that no link takes, and keeps the connection", async () => {

@@ -119,22 +119,6 @@ describeWith(celeryMissing ?? (redisInstalled ? null : "redis-server is missing"
     expect(parked).toHaveLength(2);
   });
 
-  it("has an expired task run, which a naive relay sees discarded", async () => {
-    await redis.set("repaired", "1");
-    const [parked] = await parkedTasks(1);
-    const expired = parked!.headers.map((header) =>
-      header[0] === "expires" ? (["expires", "2020-01-01T00:00:00+00:00"] as [string, string]) : header,
-    );
-    await redrive({ ...parked!, headers: expired });
-    await eventually(() => redis.llen("charged")).toBe(1);
-
-    const item = JSON.parse((await deadItems(1))[0]!);
-    item.headers.expires = "2020-01-01T00:00:00+00:00";
-    await redis.lpush("orders", JSON.stringify(item));
-    await eventually(() => readFileSync(`${celery.folder}/celery.log`, "utf8")).toContain("Discarding revoked task");
-    expect(await redis.llen("charged")).toBe(1);
-  });
-
   it("goes back into its queue when a worker gives it back, where a naive relay falls into the dead letters", async () => {
     const [item] = await deadItems(1);
     const [parked] = await parkedTasks(1);

@@ -165,20 +165,6 @@ describe("a check call", () => {
     expect(asked).toHaveLength(1);
   });
 
-  test("one that dies between two batches: the first events have answers, the others say that they have none", async () => {
-    respond = (response, call) => (asked.length === 1 ? takeAll(response, call) : response.destroy());
-    const first = await check.ask(
-      Array.from({ length: 100 }, (_, index) => event(`a-${index}`)),
-      never,
-    );
-    const second = await check.ask(
-      Array.from({ length: 150 }, (_, index) => event(`b-${index}`)),
-      never,
-    );
-    expect(first.every((answer) => "take" in answer)).toBe(true);
-    expect(second.every((answer) => "unanswered" in answer)).toBe(true);
-  });
-
   test("ends at once when its caller stops", async () => {
     respond = () => undefined;
     const stop = new AbortController();

@@ -105,6 +105,14 @@ describe("requestHeaders", () => {
     expect(headersOf({ headers: [[name, value]] })).toEqual(headersOf());
   });
 
+  it("forwards parked credentials on request", () => {
+    const headers: OutboundMessage["headers"] = [
+      ["Authorization", "Bearer old"],
+      ["Cookie", "session=old"],
+    ];
+    expect(headersOf({ headers }, { forwardCredentials: true }).slice(0, 2)).toEqual(headers);
+  });
+
   it.each<[string, OutboundMessage["headers"][number], [string, string] | null]>([
     ["UTF-8 as its bytes", ["x", "é"], ["x", "Ã©"]],
     ["text in bytes", ["x", "aGk=", "bytes"], ["x", "hi"]],
@@ -118,16 +126,6 @@ describe("requestHeaders", () => {
   ])("translates %s", (_, header, expected) => {
     const added = headersOf({ headers: [header] }).slice(0, -headersOf().length);
     expect(added).toEqual(expected === null ? [] : [expected]);
-  });
-
-  it("leaves the failure of the detected convention behind, and no other", () => {
-    const headers: OutboundMessage["headers"] = [
-      ["MT-Reason", "fault"],
-      ["x-exception-message", "mine"],
-    ];
-    const names = headersOf({ headers, origin: { convention: "masstransit" } }).map(([name]) => name);
-    expect(names).not.toContain("MT-Reason");
-    expect(names).toContain("x-exception-message");
   });
 
   it("goes on with the parked trace in a new span, and keeps the decision to sample", () => {

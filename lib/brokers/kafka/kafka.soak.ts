@@ -1,5 +1,3 @@
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { Kafka, logLevel } from "kafkajs";
 import { describe, expect, it } from "vitest";
 import { describeBrokerOutages, eventually, outbound } from "@/lib/brokers/broker.conformance";
@@ -154,47 +152,6 @@ describeWith(kafkaMissing, "kafka", () => {
   describe("a broker that dies", () => {
     endAfterEach();
 
-    it("keeps the order of each key when it is killed in mid-redrive", async () => {
-      const topic = await newTopic("ordered", { partitions: 3 });
-      const publisher = publisherTo();
-      const keys = Array.from({ length: 30 }, (_, n) => `key-${n}`);
-      let sent = 0;
-      const half = Promise.withResolvers<void>();
-      // As the engine does: the next of a key goes when the one before it has arrived, however often it is repeated.
-      const redriving = keys.map(async (key) => {
-        for (let n = 0; n < 40; n += 1) {
-          const message = outbound(
-            { topic, key: Buffer.from(key).toString("base64") },
-            { payload: Buffer.from(`${key}:${n}`) },
-          );
-          for (;;) {
-            const error = await publisher.publish(message, never).then(
-              () => null,
-              (cause: unknown) => cause,
-            );
-            if (error === null) break;
-            await systemClock.sleep(100, never);
-          }
-          sent += 1;
-          if (sent === 300) half.resolve();
-        }
-      });
-      await half.promise;
-      await kafka.kill();
-      await kafka.start();
-      await Promise.all(redriving);
-      const lists = await Promise.all([0, 1, 2].map((partition) => recordsFrom(topic, partition)));
-      for (const key of keys) {
-        const arrived = lists.flat().flatMap(({ value }) => {
-          const [name, n] = value!.toString().split(":");
-          return name === key ? [Number(n)] : [];
-        });
-        // A record whose answer was lost may be there twice, never behind its successor.
-        expect([...new Set(arrived)]).toEqual(Array.from({ length: 40 }, (_, n) => n));
-        expect(arrived).toEqual([...arrived].sort((a, b) => a - b));
-      }
-    });
-
     it("keeps the order of sending also where nobody waits for an answer", async () => {
       const topic = await newTopic("stream");
       const publisher = publisherTo();
@@ -244,27 +201,6 @@ describeWith(kafkaMissing, "kafka", () => {
         sent: "no",
       });
       await eventually(async () => (await committed(config.groupId, topic)).get(0)).toBe(2n);
-    });
-
-    it("parks a batch whole that rotted on its disk, and its neighbours as they are", async () => {
-      const topic = await newTopic("rotten");
-      for (const value of ["before", "rotten", "after"]) await send(topic, { value: Buffer.from(value) });
-      await kafka.kill("SIGTERM");
-      const log = join(kafka.folder, "log", `${topic}-0`, "00000000000000000000.log");
-      const bytes = readFileSync(log);
-      bytes.write("ROTTEN", bytes.indexOf("rotten"));
-      writeFileSync(log, bytes);
-      await kafka.start();
-      const { parked, park } = parking();
-      const { config } = read({ topics: [topic] }, park);
-      await eventually(() => parked.length).toBe(3);
-      expect(parked.map(({ origin }) => origin.convention)).toEqual(["generic", "unreadable", "generic"]);
-      expect(parked[1]!.error.message).toContain(`record batch 1 to 1 of ${topic} [0]: the checksum is wrong`);
-      expect(Buffer.from(parked[1]!.payload).includes("ROTTEN")).toBe(true);
-      expect(await failure(publisherTo().publish(outbound({ ...parked[1]!.origin, topic }), never))).toMatchObject({
-        code: "KAFKA_UNREADABLE",
-      });
-      await eventually(async () => (await committed(config.groupId, topic)).get(0)).toBe(3n);
     });
   });
 });

@@ -100,19 +100,6 @@ function advisoryTests(): void {
     await consumer.stop();
   });
 
-  it("knows the bounce of a message that it redrove", async () => {
-    const { orders, subject, config } = await makeOrders();
-    await capture(config);
-    await publish(`${subject}.placed`, { body: Buffer.from("{}"), headers: [] });
-    await failNext(orders, (message) => message.term());
-    const first = await parkOne(adapter, config);
-    await sendAll(adapter, config, [backOut(first, { attempt: 2 })]);
-    await failNext(orders, (message) => message.term());
-    const again = await parkOne(adapter, config);
-    expect(again.eventId).toBe(first.eventId);
-    expect(again.redrive).toMatchObject({ attempt: 2 });
-  });
-
   it("parks a message that is gone as a reference, and refuses to redrive it", async () => {
     const { orders, subject, config } = await makeOrders({ retention: RetentionPolicy.Workqueue });
     await capture(config);

@@ -72,18 +72,6 @@ function wayTests(): void {
     }
   });
 
-  it("sends to the topic that is set, and the slow lane to its own", async () => {
-    const [names, other] = [await makeTopics(), await makeTopics()];
-    const { port } = await front();
-    const config = configOf(names, port, { redriveTo: { topic: other.topic }, slowLaneTopic: topicName(other.dead) });
-    const message = outbound({ topic: topicName(names.topic), messageGroup: "order-1" });
-    expect(await sendAll(adapter, config, [message])).toEqual([{ status: "published" }]);
-    expect(await sendAll(adapter, config, [message], "slow")).toEqual([{ status: "published" }]);
-    expect(await takeAll(names.readers)).toEqual([]);
-    expect(await takeAll(other.readers)).toMatchObject([{ orderingKey: "order-1" }]);
-    expect(await takeAll(other.deadReaders)).toHaveLength(1);
-  });
-
   it("sends one message of a batch to nobody without harm to the others", async () => {
     const names = await makeTopics();
     // Pub/Sub refuses a whole request for one of its messages.

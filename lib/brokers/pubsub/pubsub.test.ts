@@ -69,6 +69,7 @@ describe("the wire", () => {
       errorCode: "DELIVERY_LIMIT",
       attempts: 5,
       failedAtMs: 1_795_348_781_902,
+      error: { message: "not acknowledged on subscription billing in 5 deliveries" },
     });
     expect([...letter.payload]).toEqual([0x7b, 0x7d, 0, 255]);
     expect(letter.headers[0]).toEqual(["event_id", "order-7"]);
@@ -92,21 +93,6 @@ describe("the wire", () => {
 });
 
 describe("a dead-letter policy", () => {
-  it("is read by the attributes that it writes", () => {
-    expect(parked({ attributes: POLICY })).toMatchObject({
-      eventId: "m-1",
-      errorCode: "DELIVERY_LIMIT",
-      attempts: 5,
-      failedAtMs: 1_795_347_819_110,
-      error: { message: "not acknowledged on subscription orders-push in 5 deliveries" },
-      origin: {
-        convention: "pubsub-dead-letter-policy",
-        subscription: "projects/my-proj/subscriptions/orders-push",
-        publishedAtMs: Date.parse("2023-12-01T20:30:00Z"),
-      },
-    });
-  });
-
   it("says what the delivery met, or what the consumer wrote before it failed", () => {
     const pushed = { ...POLICY, CloudPubSubDeadLetterSourceDeliveryErrorMessage: "table not found" };
     expect(parked({ attributes: pushed }).error.message).toBe("table not found");
@@ -115,23 +101,6 @@ describe("a dead-letter policy", () => {
       errorCode: "TIMEOUT",
       error: { type: "java.net.SocketTimeoutException", message: "slow" },
     });
-  });
-
-  it("keeps an event one over two dead letters of it, which have two message ids", () => {
-    const event = { "ce-id": "e-1", "ce-source": "/shop", "ce-type": "placed", "ce-specversion": "1.0" };
-    expect(parked({ attributes: { ...POLICY, ...event } }).eventId).toBe("e-1");
-    expect(parked({ attributes: { ...POLICY, "Idempotency-Key": '"k-1"' } }).eventId).toBe("k-1");
-  });
-
-  it("leaves nothing of itself in a redrive, and is a bounce when it comes again", () => {
-    const letter = parked({ attributes: { ...POLICY, tenant: "eu" }, orderingKey: "order-7" });
-    const message = sent(letter, { attempt: 3 });
-    expect(Object.keys(message.attributes).filter((name) => /^CloudPubSub/.test(name))).toEqual([]);
-    expect(message).toMatchObject({ orderingKey: "order-7", attributes: { tenant: "eu", "x-redrive-attempt": "3" } });
-    const again = parked({ attributes: { ...message.attributes, ...POLICY } });
-    expect(again).toMatchObject({ eventId: letter.eventId, redrive: { attempt: 3 } });
-    // A second redrive leaves no mark of the first.
-    expect(sent(again, { attempt: 4 }).attributes).toMatchObject({ "x-redrive-attempt": "4", tenant: "eu" });
   });
 });
 

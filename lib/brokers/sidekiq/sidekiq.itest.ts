@@ -10,7 +10,6 @@ import {
   onRedis,
   redis,
   redrive,
-  server,
   VERSION_7,
   VERSION_8,
 } from "@/lib/brokers/sidekiq/testing/sidekiq-broker";
@@ -18,7 +17,6 @@ import { parkAll } from "@/lib/brokers/testing/round-trip";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { describeWith } from "@/lib/testing/describe-with";
 import { redisInstalled } from "@/lib/testing/redis";
-import { startTcpProxy } from "@/lib/testing/tcp-proxy";
 
 describeWith(redisInstalled ? null : "redis-server is missing", "sidekiq", () => {
   onRedis();
@@ -115,24 +113,5 @@ describeWith(redisInstalled ? null : "redis-server is missing", "sidekiq", () =>
     expect(await redis.zcard("dead")).toBe(0);
     for (const letter of parked)
       await expect(redrive(letter)).rejects.toMatchObject({ code: "SIDEKIQ_NOT_A_JOB", sent: "no" });
-  });
-
-  it("loses no job to commits that fail, a cut connection or a second worker", async () => {
-    const jobs = Array.from({ length: 700 }, (_, n) => VERSION_7.replace("0123456789abcdef01234567", `jid-${n}`));
-    for (const [n, job] of jobs.entries()) await kill(job, n);
-    const proxy = await startTcpProxy(Number(new URL(server.url).port));
-    const config = configOf({ url: `redis://127.0.0.1:${proxy.port}` });
-    const parked = new Set<string>();
-    let refusals = 2;
-    const park = async (batch: DeadLetter[]) => {
-      if (refusals-- > 0) throw new Error("the store is out");
-      for (const { eventId } of batch) parked.add(eventId);
-      if (refusals === -1) proxy.cut(); // committed, and not acknowledged
-    };
-    const workers = [consumerOf(adapter, config, park), consumerOf(adapter, config, park)];
-    await eventually(() => redis.zcard("dead")).toBe(0);
-    expect(parked.size).toBe(700);
-    await Promise.all(workers.map((worker) => worker.stop()));
-    await proxy.stop();
   });
 });

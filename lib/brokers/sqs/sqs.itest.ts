@@ -17,7 +17,7 @@ import {
   orderOf,
   takeAll,
 } from "@/lib/brokers/sqs/testing/sqs-broker";
-import { backOut, parkAll, parkOne, sendAll } from "@/lib/brokers/testing/round-trip";
+import { backOut, parkOne, sendAll } from "@/lib/brokers/testing/round-trip";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
 import { describeWith } from "@/lib/testing/describe-with";
@@ -61,24 +61,6 @@ function redriveTests(): void {
     expect(arrived!.Body).toBe('{"n": 12345678901234567890}');
     expect(arrived!.Attributes?.AWSTraceHeader).toBe(trace);
     expect(arrived!.MessageAttributes).toMatchObject(EVERY_TYPE);
-  });
-
-  it("finds the queue of each message of a shared dead-letter queue", async () => {
-    const [first, second] = [await makeQueues(), await makeQueues()];
-    const config = configOf(first);
-    for (const { queue } of [first, second])
-      await direct.send(new SendMessageCommand({ QueueUrl: first.dlqUrl, MessageBody: queue }));
-    const letters = await parkAll(adapter, config, 2);
-    await sendAll(
-      adapter,
-      config,
-      letters.map((letter) => {
-        const queue = Buffer.from(letter.payload).toString();
-        return backOut({ ...letter, origin: { ...letter.origin, queue } });
-      }),
-    );
-    expect((await takeAll(first.url)).map(({ Body }) => Body)).toEqual([first.queue]);
-    expect((await takeAll(second.url)).map(({ Body }) => Body)).toEqual([second.queue]);
   });
 
   it("delivers to a FIFO queue again within the five minutes in which a naive relay is swallowed", async () => {

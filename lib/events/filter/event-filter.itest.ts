@@ -25,8 +25,8 @@ import { controlledParts } from "@/lib/order/controls/controlled-parts.read";
 import { readControlsInForce } from "@/lib/order/controls/controls.read";
 import { systemClock } from "@/lib/platform/clock";
 import { createDb, type Db } from "@/lib/platform/database/db";
-import { addSource, deadLetter } from "@/lib/testing/letters";
-import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
+import { addSource, countStored, deadLetter } from "@/lib/testing/letters";
+import { storeOfFile } from "@/lib/testing/store-of-file";
 
 /** The contract of the one filter: list, count, export, groups and bulk select the same events, whatever is asked. */
 
@@ -34,14 +34,11 @@ const NOW = Date.parse("2026-11-20T12:00:00Z");
 const HOUR = 3_600_000;
 const EVENTS = 400;
 
-let database: TestDatabase;
-let db: Db;
+const { db, database } = storeOfFile({ max: 6 });
 /** Lists run with one plan for all values, as in the console. */
 let lists: Db;
 
 beforeAll(async () => {
-  database = await testDatabase();
-  db = createDb(database.url, { max: 6 });
   lists = createDb(database.url, { max: 2, genericPlans: "pages" });
   for (const name of ["orders", "billing", "shipping"]) await addSource(db, name);
   for (let i = 0; i < EVENTS; i += 4) {
@@ -63,19 +60,10 @@ beforeAll(async () => {
     [NOW + HOUR],
   );
   await db.run("truncate dlq_levels, dlq_group_levels");
-  await db.run(
-    "insert into dlq_levels select source_id, error_code, status, date_trunc('hour', first_seen, 'UTC'), count(*) from dlq_events group by 1, 2, 3, 4",
-  );
-  await db.run(
-    "insert into dlq_group_levels select fingerprint, source_id, status, count(*) from dlq_events group by 1, 2, 3",
-  );
+  await countStored(db);
   await imposeControls();
 });
-afterAll(async () => {
-  await lists.end();
-  await db.end();
-  await database.drop();
-});
+afterAll(() => lists.end());
 
 /** Of each kind and scope, wide and narrowed, in force and ended; they overlap. */
 async function imposeControls(): Promise<void> {
@@ -391,18 +379,6 @@ describe("any filter", () => {
       );
     },
   );
-
-  test("is a condition of SQL that a caller can go on from", async () => {
-    const { where, values } = compileFilter(scopeFilter(localViewer(), { errorCode: ["TIMEOUT"], from: "-3d" }), NOW, {
-      firstParam: 3,
-    });
-    const rows = await db.query(`select e.id from dlq_event_rows e where e.attempts > $1 and e.id <> $2 and ${where}`, [
-      -1,
-      "018f9c4e-0000-7000-8000-000000000001",
-      ...values,
-    ]);
-    expect(rows).toHaveLength((await matching({ errorCode: ["TIMEOUT"], from: "-3d" })).length);
-  });
 });
 
 const SHOWN = [
@@ -443,41 +419,6 @@ test("what the list shows as an event's last error finds it, whole and word by w
     }
   }
   expect(await found("price-less")).toEqual([]);
-});
-
-describe("a thousand events of one millisecond", () => {
-  test("come page by page, none twice, none skipped, while others arrive", async () => {
-    const clock = { ...systemClock, wallMs: () => NOW - 500 };
-    const batch = (from: number, count: number) =>
-      Array.from({ length: count }, (_, i) => ({
-        source: "orders",
-        letter: deadLetter({ eventId: `same-${from + i}`, errorCode: "SAME_MS" }),
-      }));
-    await parkEvents({ db, clock }, batch(0, 1_000), localViewer("tester"));
-    const filter: EventFilter = { errorCode: ["SAME_MS"] };
-    const seen: string[] = [];
-    let cursor: string | null = null;
-    let arrived = 1_000;
-    do {
-      const page: Awaited<ReturnType<typeof listEvents>> = await listEvents(
-        lists,
-        localViewer(),
-        { filter, limit: 73, cursor },
-        NOW,
-      );
-      seen.push(...page.items.map((item) => item.eventId));
-      cursor = page.nextCursor;
-      await parkEvents(
-        { db, clock: { ...systemClock, wallMs: () => NOW - 100 } },
-        batch(arrived, 20),
-        localViewer("tester"),
-      );
-      arrived += 20;
-    } while (cursor !== null);
-    expect(new Set(seen).size).toBe(seen.length);
-    const first = Array.from({ length: 1_000 }, (_, i) => `same-${i}`);
-    expect([...seen].sort()).toEqual([...first].sort());
-  });
 });
 
 test("a listed event names the control that decides whether it may be sent, as the gate would", async () => {

@@ -1,21 +1,18 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { scanEvents } from "@/lib/events/list/event-scan.read";
 import { scanByFailure } from "@/lib/events/list/failure-order.read";
 import { scopeFilter } from "@/lib/guard/viewer/scope.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
-import { createDb, type Db, type Queryable } from "@/lib/platform/database/db";
-import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
+import type { Queryable } from "@/lib/platform/database/db";
+import { storeOfFile } from "@/lib/testing/store-of-file";
 
 /** More than are looked at first, and more than a rare tag has. */
 const [NEWEST, TAGGED] = [1_100, 2_100];
 
-let database: TestDatabase;
-let db: Db;
+const { db } = storeOfFile({ max: 1 });
 
 beforeAll(async () => {
-  database = await testDatabase();
-  db = createDb(database.url, { max: 1 });
   const source = "00000000-0000-7000-8000-000000000001";
   await ensurePartitions(db, Date.now() - 60_000, Date.now());
   await db.run("insert into sources (id, name, kind, config) values ($1, 'orders', 'http', '{}')", [source]);
@@ -31,10 +28,6 @@ beforeAll(async () => {
      select id, $1, 'event-' || n, 'TIMEOUT', 'group-' || n, 1, uuid_extract_timestamp(id) from fresh`,
     [source, NEWEST + TAGGED, TAGGED],
   );
-});
-afterAll(async () => {
-  await db.end();
-  await database.drop();
 });
 
 test("a common tag that the newest events lack is read in the order of the list, and not by group", async () => {

@@ -176,16 +176,6 @@ describe("a bulk operation", () => {
     await audited(id, TWO_CHUNKS - 1);
   });
 
-  test("of a few events becomes one too when the store refuses one of them", async () => {
-    await world.park(20);
-    await world.db.run(
-      "alter table dlq_events add constraint refuses check (event_id <> 'event-0007' or status <> 'IGNORED')",
-    );
-    const id = await start();
-    await work(id);
-    expect(await operation(id)).toMatchObject({ changed: 19, refusedByReason: { "store-refused": 1 } });
-  });
-
   test("confirms a set as one entry, and remembers it for the dry run", async () => {
     await world.park(BULK_NOW_MAX + 10);
     const answer = await confirmEvents(world.deps, { ...ALL, consumer: "billing" }, localViewer("ada"));

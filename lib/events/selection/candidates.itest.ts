@@ -16,8 +16,8 @@ import { scopeFilter, scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
 import { createDb, type Db, type Queryable, type Tx } from "@/lib/platform/database/db";
-import { addSource } from "@/lib/testing/letters";
-import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
+import { addSource, countStored } from "@/lib/testing/letters";
+import { storeOfFile } from "@/lib/testing/store-of-file";
 
 /** What reads of a selection cost: the rows that match, not the rows that are parked. */
 
@@ -26,14 +26,11 @@ const DAYS = 4;
 const EVENTS = 40_000;
 const CUTOFF = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-let database: TestDatabase;
-let db: Db;
+const { db, database } = storeOfFile({ max: 4 });
 /** With one plan for all values, as the console's lists have it. */
 let lists: Db;
 
 beforeAll(async () => {
-  database = await testDatabase();
-  db = createDb(database.url, { max: 4 });
   lists = createDb(database.url, { max: 1, genericPlans: "pages" });
   await addSource(db, "orders");
   await addSource(db, "rare");
@@ -55,20 +52,11 @@ beforeAll(async () => {
      select id, first_seen - case when substr(event_id, 7)::int % 4000 = 4 then interval '1 year' else interval '1 second' end,
             'late', 2 from dlq_events`,
   );
-  await db.run(
-    "insert into dlq_levels select source_id, error_code, status, date_trunc('hour', first_seen, 'UTC'), count(*) from dlq_events group by 1, 2, 3, 4",
-  );
-  await db.run(
-    "insert into dlq_group_levels select fingerprint, source_id, status, count(*) from dlq_events group by 1, 2, 3",
-  );
+  await countStored(db);
   await db.run("analyze");
 });
 
-afterAll(async () => {
-  await lists.end();
-  await db.end();
-  await database.drop();
-});
+afterAll(() => lists.end());
 
 async function rowsRead(read: (tx: Tx) => Promise<unknown>, store = db): Promise<number> {
   const counted = async (tx: Queryable) => {

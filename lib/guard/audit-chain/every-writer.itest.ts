@@ -1,17 +1,13 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { saveView } from "@/lib/events/views/save-view";
 import { sealEntries } from "@/lib/guard/audit-chain/seal-entries";
 import { verifyChain } from "@/lib/guard/audit-chain/verify-chain";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { type TestConsole, testConsole } from "@/lib/testing/console";
+import { consoleOfFile } from "@/lib/testing/console-of-file";
 
-let web: TestConsole;
-beforeAll(async () => {
-  web = await testConsole();
-});
-afterAll(() => web.close());
+const web = consoleOfFile();
 
 test("an entry of a change that Prisma writes waits for its seal, as every other", async () => {
   const { db } = web.deps;

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { appendAudit, appendSubjects } from "@/lib/guard/audit/audit.write";
 import type { Anchor, ChainReport, HashedSeal } from "@/lib/guard/audit-chain/chain.pure";
 import { chainHash } from "@/lib/guard/audit-chain/hashes";
@@ -7,15 +7,14 @@ import { readHead } from "@/lib/guard/audit-chain/head.read";
 import { sealEntries } from "@/lib/guard/audit-chain/seal-entries";
 import { verifyChain } from "@/lib/guard/audit-chain/verify-chain";
 import { systemClock } from "@/lib/platform/clock";
-import { createDb, type Db, type Tx } from "@/lib/platform/database/db";
+import type { Db, Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
+import { storeOfFile } from "@/lib/testing/store-of-file";
 
 /** The tests act as a superuser, whom no right holds back. */
-let database: TestDatabase;
-let pool: Db;
-let db: Db;
+const { db: pool } = storeOfFile({ max: 4 });
+let db = pool;
 const entries: string[] = [];
 let anchor: Anchor;
 let anchors: Anchor[];
@@ -46,8 +45,6 @@ const sealOf = async (id: string) =>
 const found = (report: ChainReport) => report.findings.map(({ code, entryId }) => [code, entryId]);
 
 beforeAll(async () => {
-  database = await testDatabase();
-  db = pool = createDb(database.url, { max: 4 });
   for (let i = 0; i < 6; i++) entries.push(await append(i));
   entries.push(await append(6, { subjectKind: "account", subjectId: "ada", eventIds: [] }));
   entries.push(await append(7, { subjectKind: "setting", subjectId: "x", eventIds: [] }));
@@ -57,12 +54,8 @@ beforeAll(async () => {
   anchors = [anchor];
   expect(await verify({ anchors })).toMatchObject({ good: true, seals: 9, entries: 8, anchors: 1, first: null });
 });
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
 
-/** Each test of the first part is one transaction, which does not commit. */
+/** Work in one transaction, which does not commit. */
 const undone =
   <Facts extends string[]>(work: (...facts: Facts) => Promise<void>) =>
   async (...facts: Facts): Promise<void> => {
@@ -79,17 +72,16 @@ const undone =
     });
   };
 
-test(
-  "an audit is good whose store had its clock set back by an hour",
-  undone(async () => {
-    await append(9, { atMs: nowMs + 3_600_000 });
-    await sealEntries(db);
-    await resealLast("interval '1 hour'");
-    await append(10, { atMs: nowMs });
-    await sealEntries(db);
-    expect(await verify({ anchors })).toMatchObject({ good: true, first: null });
-  }),
-);
+const tampering = (title: string, work: () => Promise<void>) => test(title, undone(work));
+
+tampering("an audit is good whose store had its clock set back by an hour", async () => {
+  await append(9, { atMs: nowMs + 3_600_000 });
+  await sealEntries(db);
+  await resealLast("interval '1 hour'");
+  await append(10, { atMs: nowMs });
+  await sealEntries(db);
+  expect(await verify({ anchors })).toMatchObject({ good: true, first: null });
+});
 
 describe("names the entry when a superuser", () => {
   test.each([
@@ -122,102 +114,75 @@ describe("names the entry when a superuser", () => {
     }),
   );
 
-  test(
-    "tells every column of the table apart",
-    undone(async () => {
-      const columns = await db.query<{ name: string }>(
-        "select column_name as name from information_schema.columns where table_name = 'audit_entries'",
-      );
-      // A new column needs a place in the hash and a line above.
-      expect(columns.map(({ name }) => name).sort()).toEqual(
-        [
-          ...["action", "actor", "after", "at", "before", "count", "event_ids", "id", "reason", "redrive_id"],
-          ...["subject_id", "subject_kind"],
-        ].sort(),
-      );
-    }),
-  );
+  tampering("tells every column of the table apart", async () => {
+    const columns = await db.query<{ name: string }>(
+      "select column_name as name from information_schema.columns where table_name = 'audit_entries'",
+    );
+    // A new column needs a place in the hash and a line above.
+    expect(columns.map(({ name }) => name).sort()).toEqual(
+      [
+        ...["action", "actor", "after", "at", "before", "count", "event_ids", "id", "reason", "redrive_id"],
+        ...["subject_id", "subject_kind"],
+      ].sort(),
+    );
+  });
 
-  test(
-    "swaps what two entries say",
-    undone(async () => {
-      await db.run(
-        `update audit_entries a set reason = b.reason from audit_entries b
-        where (a.id, b.id) in (($1, $2), ($2, $1))`,
-        [entries[1], entries[4]],
-      );
-      expect(found(await verify())).toEqual([
-        ["changed", entries[1]],
-        ["changed", entries[4]],
-      ]);
-    }),
-  );
+  tampering("swaps what two entries say", async () => {
+    await db.run(
+      `update audit_entries a set reason = b.reason from audit_entries b
+      where (a.id, b.id) in (($1, $2), ($2, $1))`,
+      [entries[1], entries[4]],
+    );
+    expect(found(await verify())).toEqual([
+      ["changed", entries[1]],
+      ["changed", entries[4]],
+    ]);
+  });
 
-  test(
-    "deletes the entry",
-    undone(async () => {
-      await db.run("delete from audit_entries where id = $1", [entries[1]]);
-      expect(found(await verify())).toContainEqual(["deleted", entries[1]]);
-    }),
-  );
+  tampering("deletes the entry", async () => {
+    await db.run("delete from audit_entries where id = $1", [entries[1]]);
+    expect(found(await verify())).toContainEqual(["deleted", entries[1]]);
+  });
 
-  test(
-    "deletes the entry before it is sealed",
-    undone(async () => {
-      const id = await append(8);
-      await db.run("delete from audit_entries where id = $1", [id]);
-      await sealEntries(db);
-      expect(found(await verify())).toContainEqual(["deleted", id]);
-    }),
-  );
+  tampering("deletes the entry before it is sealed", async () => {
+    const id = await append(8);
+    await db.run("delete from audit_entries where id = $1", [id]);
+    await sealEntries(db);
+    expect(found(await verify())).toContainEqual(["deleted", id]);
+  });
 
-  test(
-    "deletes its seal",
-    undone(async () => {
-      await db.run("delete from audit_seals where entry_id = $1", [entries[1]]);
-      expect(found(await verify())).toEqual([
-        ["seal-missing", entries[2]],
-        ["unsealed", entries[1]],
-        ["unsealed-subjects", entries[1]],
-      ]);
-    }),
-  );
+  tampering("deletes its seal", async () => {
+    await db.run("delete from audit_seals where entry_id = $1", [entries[1]]);
+    expect(found(await verify())).toEqual([
+      ["seal-missing", entries[2]],
+      ["unsealed", entries[1]],
+      ["unsealed-subjects", entries[1]],
+    ]);
+  });
 
-  test(
-    "deletes both",
-    undone(async () => {
-      await remove(entries[1]!);
-      expect(found(await verify())).toEqual([["seal-missing", entries[2]]]);
-    }),
-  );
+  tampering("deletes both", async () => {
+    await remove(entries[1]!);
+    expect(found(await verify())).toEqual([["seal-missing", entries[2]]]);
+  });
 
-  test(
-    "deletes both of the first one",
-    undone(async () => {
-      await remove(entries[0]!);
-      expect(found(await verify())).toEqual([["seal-missing", entries[1]]]);
-    }),
-  );
+  tampering("deletes both of the first one", async () => {
+    await remove(entries[0]!);
+    expect(found(await verify())).toEqual([["seal-missing", entries[1]]]);
+  });
 
-  test(
-    "deletes both and closes the gap",
-    undone(async () => {
-      await remove(entries[1]!);
-      await db.run("update audit_seals set seq = seq - 1 where seq > 2");
-      expect((await verify()).first).toMatchObject({ code: "chain-broken", entryId: entries[2], seq: 2 });
-    }),
-  );
+  tampering("deletes both and closes the gap", async () => {
+    await remove(entries[1]!);
+    await db.run("update audit_seals set seq = seq - 1 where seq > 2");
+    expect((await verify()).first).toMatchObject({ code: "chain-broken", entryId: entries[2], seq: 2 });
+  });
 
-  test(
-    "changes the order of seals",
-    undone(async () => {
-      const swap = (from: number, to: number) => db.run("update audit_seals set seq = $2 where seq = $1", [from, to]);
-      await swap(1, 100);
-      await swap(2, 1);
-      await swap(100, 2);
-      expect((await verify()).first).toMatchObject({ code: "chain-broken", entryId: entries[1], seq: 1 });
-    }),
-  );
+  tampering("changes the order of seals", async () => {
+    const swap = (from: number, to: number) => db.run("update audit_seals set seq = $2 where seq = $1", [from, to]);
+    await swap(1, 100);
+    await swap(2, 1);
+    await swap(100, 2);
+    expect((await verify()).first).toMatchObject({ code: "chain-broken", entryId: entries[1], seq: 1 });
+  });
 
   test.each([
     ["kind", "kind = 'redaction'", "redaction-without-forget"],
@@ -236,136 +201,100 @@ describe("names the entry when a superuser", () => {
     }),
   );
 
-  test(
-    "cuts off the end, which only an anchor can tell",
-    undone(async () => {
-      for (const id of entries.slice(4)) await remove(id);
-      expect((await verify()).good).toBe(true);
-      expect((await verify({ anchors })).findings).toMatchObject([{ code: "truncated", seq: 9 }]);
-    }),
-  );
+  tampering("cuts off the end, which only an anchor can tell", async () => {
+    for (const id of entries.slice(4)) await remove(id);
+    expect((await verify()).good).toBe(true);
+    expect((await verify({ anchors })).findings).toMatchObject([{ code: "truncated", seq: 9 }]);
+  });
 
-  test(
-    "cuts off the end, and new entries take its place",
-    undone(async () => {
-      for (const id of entries.slice(4)) await remove(id);
-      for (let i = 10; i < 14; i++) await append(i);
-      await sealEntries(db);
-      expect((await verify()).good).toBe(true);
-      expect((await verify({ anchors })).first).toMatchObject({ code: "rewritten", seq: 9 });
-    }),
-  );
+  tampering("cuts off the end, and new entries take its place", async () => {
+    for (const id of entries.slice(4)) await remove(id);
+    for (let i = 10; i < 14; i++) await append(i);
+    await sealEntries(db);
+    expect((await verify()).good).toBe(true);
+    expect((await verify({ anchors })).first).toMatchObject({ code: "rewritten", seq: 9 });
+  });
 
-  test(
-    "writes everything anew, which only an anchor can tell",
-    undone(async () => {
-      await db.run("update audit_entries set actor = 'eve' where id = $1", [entries[3]]);
-      await rebuild();
-      expect((await verify()).good).toBe(true);
-      expect((await verify({ anchors })).first).toMatchObject({ code: "rewritten" });
-      // An earlier check of the product is an anchor, too.
-      expect((await verify({ from: anchor })).first).toMatchObject({ code: "rewritten" });
-    }),
-  );
+  tampering("writes everything anew, which only an anchor can tell", async () => {
+    await db.run("update audit_entries set actor = 'eve' where id = $1", [entries[3]]);
+    await rebuild();
+    expect((await verify()).good).toBe(true);
+    expect((await verify({ anchors })).first).toMatchObject({ code: "rewritten" });
+    // An earlier check of the product is an anchor, too.
+    expect((await verify({ from: anchor })).first).toMatchObject({ code: "rewritten" });
+  });
 
-  test(
-    "changes an entry, which is said before many anchors that say otherwise",
-    undone(async () => {
-      await db.run("update audit_entries set actor = 'eve' where id = $1", [entries[3]]);
-      const late = Array.from({ length: 60 }, (_, n) => ({ ...anchor, seq: 100 + n }));
-      const report = await verify({ anchors: [...late, ...late.map((one) => ({ ...one, place: "elsewhere" }))] });
-      expect(report.first).toMatchObject({ code: "changed", entryId: entries[3] });
-      expect([report.findings.length, report.findingsTotal]).toEqual([50, 61]);
-      expect(report.findings[1]!.detail).toContain("(from test; elsewhere)");
-    }),
-  );
+  tampering("changes an entry, which is said before many anchors that say otherwise", async () => {
+    await db.run("update audit_entries set actor = 'eve' where id = $1", [entries[3]]);
+    const late = Array.from({ length: 60 }, (_, n) => ({ ...anchor, seq: 100 + n }));
+    const report = await verify({ anchors: [...late, ...late.map((one) => ({ ...one, place: "elsewhere" }))] });
+    expect(report.first).toMatchObject({ code: "changed", entryId: entries[3] });
+    expect([report.findings.length, report.findingsTotal]).toEqual([50, 61]);
+    expect(report.findings[1]!.detail).toContain("(from test; elsewhere)");
+  });
 
-  test(
-    "truncates all tables",
-    undone(async () => {
-      await db.run("truncate audit_entries, audit_subjects, audit_seals, audit_pending");
-      expect((await verify()).good).toBe(true);
-      expect(found(await verify({ anchors })).map(([code]) => code)).toEqual(["truncated"]);
-    }),
-  );
+  tampering("truncates all tables", async () => {
+    await db.run("truncate audit_entries, audit_subjects, audit_seals, audit_pending");
+    expect((await verify()).good).toBe(true);
+    expect(found(await verify({ anchors })).map(([code]) => code)).toEqual(["truncated"]);
+  });
 
-  test(
-    "adds an event to the entry",
-    undone(async () => {
-      await db.run("insert into audit_subjects (event_id, entry_id) values ($1, $2)", [randomUUID(), entries[1]]);
-      expect(found(await verify())).toEqual([["changed", entries[1]]]);
-    }),
-  );
+  tampering("adds an event to the entry", async () => {
+    await db.run("insert into audit_subjects (event_id, entry_id) values ($1, $2)", [randomUUID(), entries[1]]);
+    expect(found(await verify())).toEqual([["changed", entries[1]]]);
+  });
 
-  test(
-    "adds an event to a part of the entry, or with a part of its own",
-    undone(async () => {
-      await db.run(
-        "insert into audit_subjects (event_id, entry_id, part) select $1, $2, part from audit_subjects where part is not null limit 1",
-        [randomUUID(), entries[2]],
-      );
-      await db.run("insert into audit_subjects (event_id, entry_id, part) values ($1, $2, $3)", [
-        ...[randomUUID(), entries[4], randomUUID()],
-      ]);
-      expect(found(await verify())).toEqual([
+  tampering("adds an event to a part of the entry, or with a part of its own", async () => {
+    await db.run(
+      "insert into audit_subjects (event_id, entry_id, part) select $1, $2, part from audit_subjects where part is not null limit 1",
+      [randomUUID(), entries[2]],
+    );
+    await db.run("insert into audit_subjects (event_id, entry_id, part) values ($1, $2, $3)", [
+      ...[randomUUID(), entries[4], randomUUID()],
+    ]);
+    expect(found(await verify())).toEqual([
+      ["changed", entries[2]],
+      ["unsealed-subjects", entries[4]],
+    ]);
+  });
+
+  tampering("takes an event from the entry, or moves one", async () => {
+    await db.run("delete from audit_subjects where entry_id = $1 and part is not null", [entries[2]]);
+    await db.run("update audit_subjects set event_id = gen_random_uuid() where entry_id = $1", [entries[4]]);
+    expect(found(await verify()).sort()).toEqual(
+      [
         ["changed", entries[2]],
-        ["unsealed-subjects", entries[4]],
-      ]);
-    }),
-  );
+        ["changed", entries[4]],
+      ].sort(),
+    );
+  });
 
-  test(
-    "takes an event from the entry, or moves one",
-    undone(async () => {
-      await db.run("delete from audit_subjects where entry_id = $1 and part is not null", [entries[2]]);
-      await db.run("update audit_subjects set event_id = gen_random_uuid() where entry_id = $1", [entries[4]]);
-      expect(found(await verify()).sort()).toEqual(
-        [
-          ["changed", entries[2]],
-          ["changed", entries[4]],
-        ].sort(),
-      );
-    }),
-  );
+  tampering("adds events of an entry that does not exist", async () => {
+    const none = "fffffff0-0000-7000-8000-000000000000";
+    await db.run("insert into audit_subjects (event_id, entry_id) values ($1, $2)", [randomUUID(), none]);
+    expect(found(await verify())).toEqual([["unsealed-subjects", none]]);
+  });
 
-  test(
-    "adds events of an entry that does not exist",
-    undone(async () => {
-      const none = "fffffff0-0000-7000-8000-000000000000";
-      await db.run("insert into audit_subjects (event_id, entry_id) values ($1, $2)", [randomUUID(), none]);
-      expect(found(await verify())).toEqual([["unsealed-subjects", none]]);
-    }),
-  );
+  tampering("adds an entry past the product", async () => {
+    const id = uuidv7(nowMs - 7_200_000);
+    await db.run(
+      "insert into audit_entries (id, at, actor, action, subject_kind) values ($1, now() - interval '2 hours', 'eve', 'event.ignored', 'event')",
+      [id],
+    );
+    expect(found(await verify())).toEqual([["unsealed", id]]);
+  });
 
-  test(
-    "adds an entry past the product",
-    undone(async () => {
-      const id = uuidv7(nowMs - 7_200_000);
-      await db.run(
-        "insert into audit_entries (id, at, actor, action, subject_kind) values ($1, now() - interval '2 hours', 'eve', 'event.ignored', 'event')",
-        [id],
-      );
-      expect(found(await verify())).toEqual([["unsealed", id]]);
-    }),
-  );
+  tampering("adds an entry in the past, and has the product seal it", async () => {
+    const id = await append(9, { atMs: nowMs - 3_600_000 });
+    await sealEntries(db);
+    expect(found(await verify())).toEqual([["backdated", id]]);
+  });
 
-  test(
-    "adds an entry in the past, and has the product seal it",
-    undone(async () => {
-      const id = await append(9, { atMs: nowMs - 3_600_000 });
-      await sealEntries(db);
-      expect(found(await verify())).toEqual([["backdated", id]]);
-    }),
-  );
-
-  test(
-    "has the product seal an entry twice",
-    undone(async () => {
-      await db.run("insert into audit_pending (entry_id, ref) values ($1, $1)", [entries[1]]);
-      await sealEntries(db);
-      expect(found(await verify())).toEqual([["sealed-twice", entries[1]]]);
-    }),
-  );
+  tampering("has the product seal an entry twice", async () => {
+    await db.run("insert into audit_pending (entry_id, ref) values ($1, $1)", [entries[1]]);
+    await sealEntries(db);
+    expect(found(await verify())).toEqual([["sealed-twice", entries[1]]]);
+  });
 
   test.each(["none", "one in the audit alone"])(
     "changes an entry and asks the product for the seal of a forget, of which there is %s",
@@ -398,40 +327,31 @@ describe("names the entry when a superuser", () => {
     const redact = (id: string, pattern: string) =>
       db.query("select audit_owner.redact_audit_entries($1, $2, $2, null, 100)", [id, pattern]);
 
-    test(
-      "an entry, which is good",
-      undone(async () => {
-        await forget(randomUUID(), "reason 3");
-        expect(await verify()).toMatchObject({ good: true, redactions: 0 });
-        await sealEntries(db);
-        expect(await verify({ anchors })).toMatchObject({ good: true, redactions: 1 });
-      }),
-    );
+    tampering("an entry, which is good", async () => {
+      await forget(randomUUID(), "reason 3");
+      expect(await verify()).toMatchObject({ good: true, redactions: 0 });
+      await sealEntries(db);
+      expect(await verify({ anchors })).toMatchObject({ good: true, redactions: 1 });
+    });
 
-    test(
-      "more entries than its end says",
-      undone(async () => {
-        const id = randomUUID();
-        await forget(id, "reason 3");
-        await db.run("update audit_entries set reason = 'paid out [forgotten]' where id = $1", [entries[1]]);
-        await db.run("insert into audit_pending (entry_id, ref, kind) values ($1, $2, 'redaction')", [entries[1], id]);
-        await sealEntries(db);
-        expect((await verify()).findings.map(({ code }) => code)).toEqual(["redaction-without-forget"]);
-      }),
-    );
+    tampering("more entries than its end says", async () => {
+      const id = randomUUID();
+      await forget(id, "reason 3");
+      await db.run("update audit_entries set reason = 'paid out [forgotten]' where id = $1", [entries[1]]);
+      await db.run("insert into audit_pending (entry_id, ref, kind) values ($1, $2, 'redaction')", [entries[1], id]);
+      await sealEntries(db);
+      expect((await verify()).findings.map(({ code }) => code)).toEqual(["redaction-without-forget"]);
+    });
 
-    test(
-      "everything by patterns that match any text, or once it has ended",
-      undone(async () => {
-        const id = randomUUID();
-        await forget(id, "reason 3");
-        await expect(attempt(() => redact(id, "reason 4"))).rejects.toThrow(`no forget ${id} runs`);
-        const next = randomUUID();
-        await append(9, { subjectKind: "forget", subjectId: next, action: "data.forgotten", eventIds: [] });
-        for (const pattern of ["", ".*", ".", "[a-f]|[0-9]"])
-          await expect(attempt(() => redact(next, pattern))).rejects.toThrow("match any text");
-      }),
-    );
+    tampering("everything by patterns that match any text, or once it has ended", async () => {
+      const id = randomUUID();
+      await forget(id, "reason 3");
+      await expect(attempt(() => redact(id, "reason 4"))).rejects.toThrow(`no forget ${id} runs`);
+      const next = randomUUID();
+      await append(9, { subjectKind: "forget", subjectId: next, action: "data.forgotten", eventIds: [] });
+      for (const pattern of ["", ".*", ".", "[a-f]|[0-9]"])
+        await expect(attempt(() => redact(next, pattern))).rejects.toThrow("match any text");
+    });
 
     test.each(["at = at - interval '1 minute'", "actor = 'eve'", "count = 7", "redrive_id = gen_random_uuid()"])(
       "an entry, and sets %s meanwhile",
@@ -445,15 +365,12 @@ describe("names the entry when a superuser", () => {
       }),
     );
 
-    test(
-      "an entry, and changes its text afterwards",
-      undone(async () => {
-        await forget(randomUUID(), "reason 3");
-        await sealEntries(db);
-        await db.run("update audit_entries set reason = '[forgotten] by eve' where id = $1", [entries[3]]);
-        expect(found(await verify())).toEqual([["changed", entries[3]]]);
-      }),
-    );
+    tampering("an entry, and changes its text afterwards", async () => {
+      await forget(randomUUID(), "reason 3");
+      await sealEntries(db);
+      await db.run("update audit_entries set reason = '[forgotten] by eve' where id = $1", [entries[3]]);
+      expect(found(await verify())).toEqual([["changed", entries[3]]]);
+    });
 
     test.each([
       ["long after its end", "interval '2 minutes'"],
@@ -474,40 +391,34 @@ describe("names the entry when a superuser", () => {
     );
   });
 
-  test(
-    "takes the record away that a seal is due",
-    undone(async () => {
-      const id = await append(9);
-      await db.run("delete from audit_pending");
-      await sealEntries(db);
-      expect(found(await verify())).toEqual([
-        ["unsealed", id],
-        ["unsealed-subjects", id],
-      ]);
-    }),
-  );
+  tampering("takes the record away that a seal is due", async () => {
+    const id = await append(9);
+    await db.run("delete from audit_pending");
+    await sealEntries(db);
+    expect(found(await verify())).toEqual([
+      ["unsealed", id],
+      ["unsealed-subjects", id],
+    ]);
+  });
 
-  test(
-    "stops the sealing",
-    undone(async () => {
-      const id = await append(9);
-      expect((await verify()).good).toBe(true);
-      await db.run("update audit_pending set since = since - interval '11 minutes'");
-      expect(found(await verify())).toEqual([["late", id]]);
-      // An entry of before the upgrade waits for as many as there are.
-      await db.run("update audit_pending set since = null");
-      expect(await verify()).toMatchObject({ good: true });
-      expect(await sealEntries(db)).toBe(1);
-    }),
-  );
+  tampering("stops the sealing", async () => {
+    const id = await append(9);
+    expect((await verify()).good).toBe(true);
+    await db.run("update audit_pending set since = since - interval '11 minutes'");
+    expect(found(await verify())).toEqual([["late", id]]);
+    // An entry of before the upgrade waits for as many as there are.
+    await db.run("update audit_pending set since = null");
+    expect(await verify()).toMatchObject({ good: true });
+    expect(await sealEntries(db)).toBe(1);
+  });
 });
 
-test(
+tampering(
   "a change of one of many entries is found, in bounded batches, and what came later alone when asked",
-  undone(async () => {
+  async () => {
     await db.run(
       `insert into audit_entries (id, at, actor, action, subject_kind)
-     select gen_random_uuid(), now(), 'ada', 'event.parked', 'event' from generate_series(1, 2500)`,
+   select gen_random_uuid(), now(), 'ada', 'event.parked', 'event' from generate_series(1, 2500)`,
     );
     await db.run(
       "insert into audit_pending (entry_id, ref) select id, id from audit_entries where action = 'event.parked'",
@@ -521,7 +432,7 @@ test(
     expect((await verify({ progress })).first).toMatchObject({ code: "changed", entryId: victim!.id, seq: 2222 });
     expect(seen).toEqual([1000, 2000, 2509]);
     expect(await verify({ from })).toMatchObject({ good: true, seals: 0 });
-  }),
+  },
 );
 
 test("an entry whose transaction commits late is sealed late, and nothing is lost or found", async () => {

@@ -290,19 +290,6 @@ describe("a change of a redrive", () => {
     }
   });
 
-  test("that goes on with a canary of a larger first step voids the approval", async () => {
-    const canary = { steps: [1, 2], quietMs: 60_000, stopAtFailureRatio: 0.2, window: 50 };
-    const id = await asked(4, { canary });
-    await approve(id);
-    await changeRedrive(world.deps, { id, change: { action: "pause" } }, ada);
-    await changeRedrive(world.deps, { id, change: { action: "resume", canary } }, ada);
-    expect((await world.redrive(id)).approval?.state).toBe("given");
-    await changeRedrive(world.deps, { id, change: { action: "pause" } }, ada);
-    await changeRedrive(world.deps, { id, change: { action: "resume", canary: { ...canary, steps: [3, 4] } } }, ada);
-    expect(await claim(id)).toEqual([]);
-    expect(await world.redrive(id)).toMatchObject({ state: "PLANNED", waitsFor: ["approval"] });
-  });
-
   test("that starts it sooner than was approved voids the approval, and starts nothing", async () => {
     const startAt = new Date(Date.now() + 3_600_000).toISOString();
     await setting("approvalAbove", 2);

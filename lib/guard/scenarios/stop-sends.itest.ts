@@ -36,21 +36,6 @@ describe("a stop of sends", () => {
     expect([sent(), keys()]).toEqual([120, 120]);
   });
 
-  test("of one target leaves the other flowing", async () => {
-    await world.source("billing");
-    await world.park(30);
-    await world.park(30, (index) => ({ eventId: `bill-${index}` }), "billing");
-    await imposeStop(world.deps, { target: "orders", reason: "stock is down" }, ada);
-    await world.worker();
-    const { id } = await world.request();
-    await expect.poll(async () => (await world.redrive(id)).delivered).toBe(30);
-    expect(world.sink.arrived.every(({ headers }) => String(headers["x-redrive-from"]) === "billing")).toBe(true);
-    expect((await world.redrive(id)).stalled?.code).not.toBe("unknown");
-    await resumeSends(world.deps, { target: "orders", reason: "it is back" }, ada);
-    await world.ended(id);
-    expect(keys()).toBe(60);
-  });
-
   test("of everything and one of a target are two: nothing goes until both have ended, and each ends once", async () => {
     const target = { target: "orders", reason: "stock is down" };
     const bob = localViewer("bob");

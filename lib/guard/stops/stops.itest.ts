@@ -14,6 +14,7 @@ import { closeAttempts } from "@/lib/redrive/run/store/finish-items.write";
 import { type AttemptIntent, openAttempts } from "@/lib/redrive/run/store/open-attempts.write";
 import { type World, worldOfEachTest } from "@/lib/testing/redrive-world";
 import { auditGaps } from "@/lib/testing/rollup-drift";
+import { waitForLocks } from "@/lib/testing/waiting-for-locks";
 
 let redriveId: string;
 let items: ClaimedItem[];
@@ -157,9 +158,7 @@ describe("ignoring", () => {
     });
     await taken.promise;
     const opening = openAttempts(world.db, intents());
-    const waiting = () =>
-      world.db.query("select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()");
-    await expect.poll(waiting).toHaveLength(1);
+    await waitForLocks(world.db, 1);
     held.resolve();
     await stop;
     expect(await opening).toEqual(new Set());
@@ -178,9 +177,7 @@ describe("ignoring", () => {
     });
     await recorded.promise;
     const stop = ignore(impatient());
-    const waiting = () =>
-      world.db.query("select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()");
-    await expect.poll(waiting).toHaveLength(1);
+    await waitForLocks(world.db, 1);
     goOn.resolve();
     expect((await opening).size).toBe(3);
     expect(await stop).toMatchObject({ changed: 0, refused: { "in-flight": 3 }, underWay: 3 });
@@ -200,9 +197,7 @@ describe("ignoring", () => {
     });
     await hasHigh.promise;
     const stop = ignore(impatient());
-    const waiting = () =>
-      world.db.query("select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()");
-    await expect.poll(waiting).toHaveLength(1);
+    await waitForLocks(world.db, 1);
     ignoreWaits.resolve();
     expect(await stop).toMatchObject({ changed: 3, refused: {}, underWay: 0 });
     await finish;

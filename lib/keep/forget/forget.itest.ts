@@ -1,18 +1,16 @@
 import { createHmac } from "node:crypto";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { zstdDecompressSync } from "node:zlib";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
-import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
 import { removeLeftovers } from "@/lib/keep/archive/remove-leftovers";
 import { restoreArchived } from "@/lib/keep/archive/restore-archived";
-import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
+import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import type { ForgetRequest } from "@/lib/keep/forget/forget.shapes";
 import { forgetData } from "@/lib/keep/forget/forget-data";
 import { patternsOf } from "@/lib/keep/forget/forget-key.pure";
@@ -22,10 +20,10 @@ import { TRACES } from "@/lib/keep/forget/traces.write";
 import { workForget, workForgets } from "@/lib/keep/forget/work-forget";
 import { removeEvents } from "@/lib/keep/removal/remove-events";
 import { quoted } from "@/lib/observe/alerts/alert-words.pure";
-import { systemClock } from "@/lib/platform/clock";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { deadLetter } from "@/lib/testing/letters";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
+import { archiveOfEachTest } from "@/lib/testing/test-archive";
 
 const world = worldOfEachTest();
 const ADA = localViewer("ada");
@@ -34,16 +32,7 @@ const WHO = "grace.hopper@example.org";
 const IN_ADDRESS = encodeURIComponent(WHO);
 const KEY = { tag: { name: "customer", value: WHO } } satisfies ForgetRequest["key"];
 
-let folder: string;
-let archive: ArchiveStore;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "parkade-archive-"));
-  archive = openArchiveStore(parseArchiveLocation(`file://${folder}`), { clock: systemClock });
-});
-afterEach(async () => {
-  await archive.close();
-  await rm(folder, { recursive: true });
-});
+const { archive, folder } = archiveOfEachTest();
 
 const deps = (own: ArchiveStore | null = archive) => ({ ...world.deps, archive: own });
 
@@ -102,7 +91,7 @@ async function placesOf(text: string): Promise<string[]> {
     const [row] = await world.db.query<{ n: number }>(`select count(*)::int as n from ${table} where ${holds}`, [text]);
     if (row!.n > 0) places.push(`${table}.${column}: ${row!.n}`);
   }
-  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+  for (const entry of await readdir(folder(), { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
     const bytes = await readFile(join(entry.parentPath, entry.name));
     const plain = entry.name.endsWith(".zst") ? zstdDecompressSync(bytes) : bytes;
@@ -259,7 +248,7 @@ describe("a forget", () => {
     expect(report.counts).toMatchObject({ events: 2, archivedEvents: 1, objectsRemoved: 1 });
     expect(await placesOf(WHO)).toEqual([]);
     expect(
-      await readdir(folder, { recursive: true }).then((names) => names.filter((name) => name.endsWith(".zst"))),
+      await readdir(folder(), { recursive: true }).then((names) => names.filter((name) => name.endsWith(".zst"))),
     ).toEqual([]);
     expect(await world.statuses()).toEqual({ PENDING: 2 });
   });
@@ -449,7 +438,7 @@ test("a forget has not ended while the archive keeps what it replaced, and ends 
   const ids = await archivedIds();
   expect(ids).toHaveLength(1);
   expect(await restoreArchived(deps(), { ids }, ADA)).toMatchObject({ restored: 1 });
-  const objects = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith(".zst"));
+  const objects = (await readdir(folder(), { recursive: true })).filter((name) => name.endsWith(".zst"));
   expect(objects).toHaveLength(1);
 });
 

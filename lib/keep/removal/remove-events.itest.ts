@@ -1,7 +1,6 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { readBulkOperation } from "@/lib/events/bulk/bulk-operations.read";
 import { cancelBulkOperation } from "@/lib/events/bulk/cancel-bulk-operation";
 import { ignoreEvents, releaseEvents } from "@/lib/events/bulk/ignore-events";
@@ -12,36 +11,22 @@ import { ruleRequestSchema } from "@/lib/intake/admission/admission.shapes";
 import { createAdmissionRule } from "@/lib/intake/admission/store-admission-rule";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { parkEvents } from "@/lib/intake/park-events";
-import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
 import { listArchivedEvents } from "@/lib/keep/archive/archived-events.read";
 import { restoreArchived } from "@/lib/keep/archive/restore-archived";
-import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
+import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import { previewRemoval } from "@/lib/keep/removal/removal-preview.read";
 import { removeEvents } from "@/lib/keep/removal/remove-events";
-import { systemClock } from "@/lib/platform/clock";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
+import { archiveOfEachTest, EVERY_ARCHIVED } from "@/lib/testing/test-archive";
 
 const world = worldOfEachTest();
 const ADA = localViewer("ada");
 const ALL = { filter: {} } satisfies Selection;
-const LIST = {
-  ...{ id: null, eventId: null, aggregateId: null, source: null, errorCode: null, operation: null },
-  ...{ fromMs: null, toMs: null, limit: 500, cursor: null },
-};
 
-let folder: string;
-let archive: ArchiveStore;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "parkade-archive-"));
-  archive = openArchiveStore(parseArchiveLocation(`file://${folder}`), { clock: systemClock });
-});
-afterEach(async () => {
-  await archive.close();
-  await rm(folder, { recursive: true });
-});
+const { archive, folder } = archiveOfEachTest();
 
 const deps = (own: ArchiveStore | null = archive) => ({ ...world.deps, archive: own });
 
@@ -104,7 +89,7 @@ async function rows(): Promise<Record<string, string[]>> {
 }
 
 const restore = (ids: string[]) => restoreArchived(deps(), { ids }, ADA);
-const archivedIds = async () => (await listArchivedEvents(world.db, ADA, LIST)).items.map(({ id }) => id);
+const archivedIds = async () => (await listArchivedEvents(world.db, ADA, EVERY_ARCHIVED)).items.map(({ id }) => id);
 
 describe("a removal", () => {
   test("moves settled events into the archive, says what stays and why, and all of it comes back", async () => {
@@ -159,8 +144,8 @@ describe("a removal", () => {
       [id],
     );
     expect(entry).toEqual({ actor: "ada", reason: "the disk is full", action: "event.removed", events: 4 });
-    const found = async (query: Partial<typeof LIST>) =>
-      (await listArchivedEvents(world.db, ADA, { ...LIST, ...query } as typeof LIST)).items.map(
+    const found = async (query: Partial<typeof EVERY_ARCHIVED>) =>
+      (await listArchivedEvents(world.db, ADA, { ...EVERY_ARCHIVED, ...query } as typeof EVERY_ARCHIVED)).items.map(
         ({ eventId }) => eventId,
       );
     expect(await found({ aggregateId: "order-4" } as never)).toEqual(["event-0004"]);
@@ -169,7 +154,7 @@ describe("a removal", () => {
     expect(await found({ source: "billing" } as never)).toEqual([]);
     expect(await found({ errorCode: "UPSTREAM_5XX" } as never)).toHaveLength(4);
     const clerk: Viewer = { ...ADA, sources: ["billing"] };
-    expect((await listArchivedEvents(world.db, clerk, LIST)).items).toEqual([]);
+    expect((await listArchivedEvents(world.db, clerk, EVERY_ARCHIVED)).items).toEqual([]);
     await expect(restoreArchived(deps(), { ids: await archivedIds() }, clerk)).rejects.toMatchObject({
       code: "unknown-event",
     });
@@ -486,7 +471,7 @@ describe("the order of an aggregate", () => {
         (row) => row.version,
       );
     expect(await reported()).toEqual(["5"]);
-    const [v5] = (await listArchivedEvents(world.db, ADA, { ...LIST, eventId: "v5" } as never)).items;
+    const [v5] = (await listArchivedEvents(world.db, ADA, { ...EVERY_ARCHIVED, eventId: "v5" } as never)).items;
     await restore([v5!.id]);
     expect(await reported()).toEqual(["4"]);
     await restore(await archivedIds());
@@ -569,7 +554,7 @@ describe("a restore", () => {
     );
     const bytes = Buffer.from((await archive.get(keys[0]!.key))!);
     bytes[bytes.length >> 1]! ^= 1;
-    await writeFile(join(folder, keys[0]!.key), bytes);
+    await writeFile(join(folder(), keys[0]!.key), bytes);
     await archive.remove(keys[1]!.key);
     const answer = await restore(await archivedIds());
     expect(answer).toMatchObject({ restored: 1, duplicates: 0 });
@@ -584,7 +569,7 @@ describe("a restore", () => {
   test("of an event that came in again is a duplicate, and of one whose source is gone it says what to do", async () => {
     await parkSettled(5);
     await remove();
-    const [id] = (await listArchivedEvents(world.db, ADA, { ...LIST, eventId: "event-0004" } as never)).items;
+    const [id] = (await listArchivedEvents(world.db, ADA, { ...EVERY_ARCHIVED, eventId: "event-0004" } as never)).items;
     const letter = deadLetter({ eventId: "event-0004", aggregateId: null, version: null });
     // Without an archive it is a new event.
     expect(await parkEvents(world.deps, [{ source: "orders", letter }], ADA)).toEqual(["parked"]);

@@ -1,38 +1,20 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { type ParkOutcome, parkEvents } from "@/lib/intake/park-events";
-import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
 import { listArchivedEvents } from "@/lib/keep/archive/archived-events.read";
 import { restoreArchived } from "@/lib/keep/archive/restore-archived";
-import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import { removeEvents } from "@/lib/keep/removal/remove-events";
 import { removeOldKeys } from "@/lib/keep/retention/old-keys.write";
-import { systemClock } from "@/lib/platform/clock";
 import { deadLetter } from "@/lib/testing/letters";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
+import { archiveOfEachTest, EVERY_ARCHIVED } from "@/lib/testing/test-archive";
 
 const world = worldOfEachTest();
 const ADA = localViewer("ada");
-const LIST = {
-  ...{ id: null, eventId: null, aggregateId: null, source: null, errorCode: null, operation: null },
-  ...{ fromMs: null, toMs: null, limit: 500, cursor: null },
-};
 
-let archive: ArchiveStore;
-let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "parkade-archive-"));
-  archive = openArchiveStore(parseArchiveLocation(`file://${folder}`), { clock: systemClock });
-});
-afterEach(async () => {
-  await archive.close();
-  await rm(folder, { recursive: true });
-});
+const { archive } = archiveOfEachTest();
 const deps = () => ({ ...world.deps, archive });
 
 /** Three events are redriven, confirmed, and removed `daysAgo`. Resolves with their ids and that of their redrive. */
@@ -89,7 +71,7 @@ describe("what is known of an archived event", () => {
     expect(await left(ids)).toEqual(WHOLE);
     expect(await removeOldKeys(world.db)).toBe(1);
     expect(await left(ids)).toEqual(NONE);
-    expect((await listArchivedEvents(world.db, ADA, LIST)).items.map(({ id }) => id).sort()).toEqual(ids);
+    expect((await listArchivedEvents(world.db, ADA, EVERY_ARCHIVED)).items.map(({ id }) => id).sort()).toEqual(ids);
     expect(await removeOldKeys(world.db)).toBe(0);
     expect(await arriveAgain()).toEqual(["parked", "parked"]);
     expect(await restore(ids)).toMatchObject({ restored: 1, duplicates: 2, refused: [] });

@@ -1,7 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import { listAudit } from "@/lib/guard/audit/audit-list.read";
@@ -10,10 +7,9 @@ import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import { partitionDays } from "@/lib/intake/partitions.write";
-import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
 import { listArchivedEvents } from "@/lib/keep/archive/archived-events.read";
 import { restoreArchived } from "@/lib/keep/archive/restore-archived";
-import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
+import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import { changeRetention } from "@/lib/keep/retention/change-retention";
 import { runRetention } from "@/lib/keep/retention/expire-events";
 import type { Retention } from "@/lib/keep/retention/retention.pure";
@@ -23,25 +19,13 @@ import { systemClock } from "@/lib/platform/clock";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
+import { archiveOfEachTest, EVERY_ARCHIVED } from "@/lib/testing/test-archive";
 
 const world = worldOfEachTest();
 const ADA = localViewer("ada");
 const DAY_MS = 86_400_000;
-const LIST = {
-  ...{ id: null, eventId: null, aggregateId: null, source: null, errorCode: null, operation: null },
-  ...{ fromMs: null, toMs: null, limit: 500, cursor: null },
-};
 
-let folder: string;
-let archive: ArchiveStore;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "parkade-archive-"));
-  archive = openArchiveStore(parseArchiveLocation(`file://${folder}`), { clock: systemClock });
-});
-afterEach(async () => {
-  await archive.close();
-  await rm(folder, { recursive: true });
-});
+const { archive } = archiveOfEachTest();
 
 const deps = (own: ArchiveStore | null = archive) => ({ ...world.deps, archive: own });
 const wallOf = (daysAgo: number) => Date.now() - daysAgo * DAY_MS;
@@ -78,7 +62,7 @@ const bounced = async (eventId: string) => {
   );
   await world.db.run("update dlq_events set bounces = 1 where event_id = $1", [eventId]);
 };
-const archived = async () => (await listArchivedEvents(world.db, ADA, LIST)).items;
+const archived = async () => (await listArchivedEvents(world.db, ADA, EVERY_ARCHIVED)).items;
 const retain = (days: number, rules: { source?: string; errorCode?: string; days: number }[] = [], viewer = ADA) => {
   const named = rules.map((rule) => ({
     source: rule.source ?? null,

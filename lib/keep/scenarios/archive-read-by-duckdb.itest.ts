@@ -1,6 +1,5 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { readdir, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -8,35 +7,29 @@ import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { parkEvents } from "@/lib/intake/park-events";
-import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
 import { readLine, unpackLines } from "@/lib/keep/archive/sets/archive-lines";
 import { packParquet } from "@/lib/keep/archive/sets/set-parquet";
 import { setEventOf } from "@/lib/keep/archive/sets/write-set";
-import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import { removeEvents } from "@/lib/keep/removal/remove-events";
 import { systemClock } from "@/lib/platform/clock";
 import { uuidv7Day } from "@/lib/platform/ids";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
+import { archiveOfEachTest } from "@/lib/testing/test-archive";
 
 const world = worldOfEachTest();
 const ADA = localViewer("ada");
 
-let folder: string;
-let archive: ArchiveStore;
+const { archive, folder } = archiveOfEachTest();
 let duck: DuckDBConnection;
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), "parkade-archive-"));
-  archive = openArchiveStore(parseArchiveLocation(`file://${folder}`), { clock: systemClock });
   duck = await (await DuckDBInstance.create(":memory:")).connect();
-  await duck.run(`set file_search_path = '${folder}'`);
+  await duck.run(`set file_search_path = '${folder()}'`);
 });
 afterEach(async () => {
   duck.closeSync();
-  await archive.close();
   // Their states were made by SQL, which counts nothing.
   await world.db.run("truncate dlq_levels, dlq_group_levels, dlq_flow, dlq_events, archived_events");
-  rmSync(folder, { recursive: true });
 });
 
 async function query(sql: string): Promise<Record<string, unknown>[]> {
@@ -196,14 +189,14 @@ test("the queries of docs/archive.md answer what they say", async () => {
     tagged.map(({ event_id, version, error_message }) => ({ event_id, version, error_message, payload })),
   );
   expect(await query(unfinished!)).toEqual([]);
-  const day = join(folder, "events/day=2026-11-25/source=orders");
+  const day = join(folder(), "events/day=2026-11-25/source=orders");
   await writeFile(join(day, "half.ndjson.zst"), "");
   expect(await query(unfinished!)).toEqual([{ file: join(day, "half.ndjson.zst") }]);
 });
 
 test("a set that is written again from its lines has the same lines and the same columns", async () => {
   await removeAll();
-  const day = join(folder, "events/day=2026-11-25/source=billing");
+  const day = join(folder(), "events/day=2026-11-25/source=billing");
   const files = await readdir(day);
   const bytesOf = (ending: string) => readFileSync(join(day, files.find((file) => file.endsWith(ending))!));
   const lines = await unpackLines(bytesOf(".ndjson.zst"));

@@ -1,33 +1,26 @@
 import fc from "fast-check";
 import { Redis } from "ioredis";
-import pg from "pg";
+import type pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { outboxTableSql } from "@/lib/kit/outbox/table";
 import { LIBRARIES, transactionOn } from "@/lib/kit/testing/libraries";
 import { systemClock } from "@/lib/platform/clock";
-import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
+import { servicePoolOfFile } from "@/lib/testing/service-pool";
 import { startTcpProxy } from "@/lib/testing/tcp-proxy";
 import { confirmProcessed, isRedriven } from "./confirm";
 import { createInbox } from "./consumer";
 import { forgetProcessed, inboxTableSql, processOnce, StaleVersionError } from "./process-once";
 import { redisShield, type Shield } from "./shield";
 
-let database: TestDatabase;
-let pool: pg.Pool;
 const tables = { table: "shop_inbox", versions: "shop_versions" };
 
-beforeAll(async () => {
-  database = await testDatabase();
-  pool = new pg.Pool({ connectionString: database.url, max: 12 });
-  await pool.query(`${inboxTableSql(tables)} create table effects (event_id text, by text);
-    ${outboxTableSql({ table: "shop_outbox" })}`);
-});
+const pool = servicePoolOfFile(
+  12,
+  `${inboxTableSql(tables)} create table effects (event_id text, by text);
+    ${outboxTableSql({ table: "shop_outbox" })}`,
+);
 beforeEach(() => pool.query("truncate shop_inbox, shop_versions, effects, shop_outbox"));
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
 
 /** A crash of the process at this moment: the transaction is never committed. */
 class Crash extends Error {}
@@ -81,7 +74,7 @@ describe("processOnce", () => {
   test.each(Object.keys(LIBRARIES))("works in a transaction of %s", async (library) => {
     const results: unknown[] = [];
     const deliver = (eventId: string, version: number) =>
-      LIBRARIES[library]!(pool, database.url, async (tx) => {
+      LIBRARIES[library]!(pool, pool.options.connectionString!, async (tx) => {
         const options = { ...tables, version: { aggregateId: "77", version } };
         results.push((await processOnce(tx, "billing", eventId, async () => 1, options)).status);
         results.push((await processOnce(tx, "mail", eventId, async () => 1, tables)).status);

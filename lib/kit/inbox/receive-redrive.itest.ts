@@ -100,22 +100,22 @@ describe.each(Object.entries(SERVERS))("a redrive over %s", (_, hand) => {
     expect(headers).toMatchObject({ "x-redrive-id": REDRIVE, "x-redrive-attempt": "3", tenant: "blue" });
     expect(Object.keys(headers).filter((name) => /^webhook|^host|^content-|idempotency/.test(name))).toEqual([]);
   });
+});
 
-  test.each([
-    ["shop", "a:b:c", 1],
-    ["shop", "ends-like:r2", 1],
-    ["shop", "ends-like:r2", 3],
-    ["eu:shop", "o-1", 2],
-    ["shop", 'quo"te\\d', 2],
-    ["läden", "Bestellung ü 50%", 2],
-    ["shop", "50%25 off", 1],
-    ["shop", "caf%C3%A9", 1],
-    ["shop", "line\nbreak", 1],
-  ])("source %j, event %j, revision %d come out as they went in", async (source, eventId, revision) => {
-    const { got, url } = await service(hand, { secrets: NEW });
-    await parkade(url, signed(NEW))(source, eventId, { revision });
-    expect(got[0]).toMatchObject({ source, eventId, revision });
-  });
+test.each([
+  ["shop", "a:b:c", 1],
+  ["shop", "ends-like:r2", 1],
+  ["shop", "ends-like:r2", 3],
+  ["eu:shop", "o-1", 2],
+  ["shop", 'quo"te\\d', 2],
+  ["läden", "Bestellung ü 50%", 2],
+  ["shop", "50%25 off", 1],
+  ["shop", "caf%C3%A9", 1],
+  ["shop", "line\nbreak", 1],
+])("source %j, event %j, revision %d come out as they went in", async (source, eventId, revision) => {
+  const { got, url } = await service(SERVERS["node:http"]!, { secrets: NEW });
+  await parkade(url, signed(NEW))(source, eventId, { revision });
+  expect(got[0]).toMatchObject({ source, eventId, revision });
 });
 
 describe("what is refused", () => {

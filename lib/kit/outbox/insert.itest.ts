@@ -1,25 +1,14 @@
-import pg from "pg";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import type { SqlSession } from "@/lib/kit/sql";
 import { LIBRARIES } from "@/lib/kit/testing/libraries";
-import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
+import { servicePoolOfFile } from "@/lib/testing/service-pool";
 import { insertOutbox } from "./insert";
 import { outboxTableSql } from "./table";
 
-let database: TestDatabase;
-let pool: pg.Pool;
 const table = "shop_outbox";
 
-beforeAll(async () => {
-  database = await testDatabase();
-  pool = new pg.Pool({ connectionString: database.url, max: 4 });
-  await pool.query(outboxTableSql({ table }));
-});
+const pool = servicePoolOfFile(4, outboxTableSql({ table }));
 beforeEach(() => pool.query(`truncate ${table} restart identity`));
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
 
 const event = {
   id: "order-77-v3",
@@ -39,7 +28,8 @@ const event = {
 class Rollback extends Error {}
 
 describe.each(Object.keys(LIBRARIES))("in a transaction of %s", (library) => {
-  const transaction = (work: (tx: SqlSession) => Promise<unknown>) => LIBRARIES[library]!(pool, database.url, work);
+  const transaction = (work: (tx: SqlSession) => Promise<unknown>) =>
+    LIBRARIES[library]!(pool, pool.options.connectionString!, work);
 
   test("the event is inserted as it is, and the later ones behind it", async () => {
     await transaction(async (tx) => {

@@ -1,10 +1,9 @@
 import fc from "fast-check";
-import pg from "pg";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { runnerOf } from "@/lib/kit/sql";
 import { sendAll } from "@/lib/kit/testing/slow-log";
 import { systemClock } from "@/lib/platform/clock";
-import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
+import { servicePoolOfFile } from "@/lib/testing/service-pool";
 import { ClaimTable } from "./claims";
 import { insertOutbox } from "./insert";
 import type { Message, Transport } from "./message";
@@ -14,20 +13,10 @@ import { httpTransport } from "./transports/http";
 import { kafkaTransport } from "./transports/kafka";
 import { fromPublisher } from "./transports/send-each";
 
-let database: TestDatabase;
-let pool: pg.Pool;
 const table = "shop_outbox";
 
-beforeAll(async () => {
-  database = await testDatabase();
-  pool = new pg.Pool({ connectionString: database.url, max: 12 });
-  await pool.query(outboxTableSql({ table, archive: "shop_outbox_archive" }));
-});
+const pool = servicePoolOfFile(12, outboxTableSql({ table, archive: "shop_outbox_archive" }));
 beforeEach(() => pool.query(`truncate ${table} restart identity`));
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
 
 /** The waits of an outage take milliseconds. */
 const hasty = {

@@ -1,25 +1,14 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { writeHeartbeat } from "@/lib/observe/health/heartbeat.write";
 import { readStatus } from "@/lib/observe/health/status.read";
-import { createDb, type Db } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { writeConsumer } from "@/lib/sources/source-consumers.write";
 import type { TargetEngine } from "@/lib/sources/sources.shapes";
 import { addSource } from "@/lib/testing/letters";
-import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
+import { storeOfFile } from "@/lib/testing/store-of-file";
 
-let database: TestDatabase;
-let db: Db;
-
-beforeAll(async () => {
-  database = await testDatabase();
-  db = createDb(database.url, { max: 2 });
-});
-afterAll(async () => {
-  await db.end();
-  await database.drop();
-});
+const { db } = storeOfFile({ max: 2 });
 
 test("the worst of what the live workers say of their token buckets; each beat counts who is alive", async () => {
   expect(await readStatus(db, localViewer())).toMatchObject({ bucket: null, worker: { alive: 0 } });

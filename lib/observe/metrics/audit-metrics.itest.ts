@@ -1,27 +1,16 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { sealEntries } from "@/lib/guard/audit-chain/seal-entries";
 import { workVerifications } from "@/lib/guard/audit-chain/work-verifications";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { readMetrics } from "@/lib/observe/metrics/metrics.read";
 import { systemClock } from "@/lib/platform/clock";
-import { createDb, type Db } from "@/lib/platform/database/db";
 import { createLog } from "@/lib/platform/log";
-import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
+import { storeOfFile } from "@/lib/testing/store-of-file";
 
 const ADA = localViewer("ada");
 const log = createLog({ process: "test", level: "silent" });
-let database: TestDatabase;
-let db: Db;
-
-beforeAll(async () => {
-  database = await testDatabase();
-  db = createDb(database.url, { max: 4 });
-});
-afterAll(async () => {
-  await db.end();
-  await database.drop();
-});
+const { db } = storeOfFile({ max: 4 });
 
 /** The samples of the audit: name and labels, with their values in whole minutes for an age. */
 async function scraped(viewer: Viewer = ADA): Promise<Record<string, number>> {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeAll, beforeEach, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
 import { CODE_FLOW, GROUP_FLOW, SOURCE_FLOW } from "@/lib/observe/flow-tables.sql";
@@ -9,31 +9,24 @@ import { readUnstored } from "@/lib/observe/stats/arrivals.read";
 import { readAge, readFlow, readSize } from "@/lib/observe/stats/stats.read";
 import { statsQueryFrom, topErrorsQueryFrom } from "@/lib/observe/stats/stats-query.shapes";
 import { readTopErrors } from "@/lib/observe/stats/top-errors.read";
-import { createDb, type Db, type Queryable } from "@/lib/platform/database/db";
+import type { Queryable } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { addSource } from "@/lib/testing/letters";
-import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 import { rollupDrift } from "@/lib/testing/rollup-drift";
+import { storeOfFile } from "@/lib/testing/store-of-file";
 
 const HOUR_MS = 3_600_000;
 const FLOW = [...SOURCE_FLOW, ...CODE_FLOW, ...GROUP_FLOW];
 const TABLES = ["dlq_level_totals", "dlq_level_hours", "dlq_source_level_hours", ...FLOW.map(({ table }) => table)];
-let database: TestDatabase;
-let db: Db;
+const { db } = storeOfFile({ max: 4 });
 let orders: string;
 let billing: string;
 /** Ten minutes into an hour, and not the hour of the database: what was rolled is in the past either way. */
 const NOW = Math.floor(Date.now() / HOUR_MS) * HOUR_MS + 10 * 60_000;
 
 beforeAll(async () => {
-  database = await testDatabase();
-  db = createDb(database.url, { max: 4 });
   orders = await addSource(db, "orders");
   billing = await addSource(db, "billing");
-});
-afterAll(async () => {
-  await db.end();
-  await database.drop();
 });
 beforeEach(async () => {
   await db.run(`truncate dlq_flow, ${TABLES.join(", ")}, dlq_levels, dlq_group_levels, dlq_groups, dlq_events`);

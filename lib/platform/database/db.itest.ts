@@ -1,28 +1,21 @@
 import { setImmediate } from "node:timers/promises";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { createDb, type Db, type Queryable } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { sqlState } from "@/lib/platform/postgres-pool";
-import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
+import { storeOfFile } from "@/lib/testing/store-of-file";
 import { startTcpProxy } from "@/lib/testing/tcp-proxy";
 
-let database: TestDatabase;
-let db: Db;
+const { db, database } = storeOfFile({
+  ...{ max: 3, statementTimeoutMs: 2_000 },
+  onIdleError: (error) => idle.push(error),
+});
 const idle: Error[] = [];
 
 /** Gives up the answer to a statement a second after the bound of half a second, and with it the connection. */
 const impatient = ({ max = 1, url = database.url } = {}) => createDb(url, { max, statementTimeoutMs: 500 });
-
-beforeAll(async () => {
-  database = await testDatabase();
-  db = createDb(database.url, { max: 3, statementTimeoutMs: 2_000, onIdleError: (error) => idle.push(error) });
-});
-afterAll(async () => {
-  await db.end();
-  await database.drop();
-});
 
 describe("what crosses the edge", () => {
   test("times are milliseconds, safe integers numbers, others text, JSON parsed, bytes buffers", async () => {

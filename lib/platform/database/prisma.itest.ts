@@ -1,23 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createDb, type Db } from "@/lib/platform/database/db";
 import { createLowRateStore, isNameTaken, type LowRateStore } from "@/lib/platform/database/prisma";
 import { uuidv7 } from "@/lib/platform/ids";
-import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
+import { storeOfFile } from "@/lib/testing/store-of-file";
 import { startTcpProxy } from "@/lib/testing/tcp-proxy";
 
-let database: TestDatabase;
-let db: Db;
+const { db, database } = storeOfFile({ max: 2 });
 let store: LowRateStore;
-beforeAll(async () => {
-  database = await testDatabase();
-  db = createDb(database.url, { max: 2 });
+beforeAll(() => {
   store = createLowRateStore(database.url);
 });
-afterAll(async () => {
-  await store.end();
-  await db.end();
-  await database.drop();
-});
+afterAll(() => store.end());
 
 const ENTRY = {
   ...({ actor: "ada", action: "view.saved", subjectKind: "view", subjectId: "mine" } as const),

@@ -20,6 +20,7 @@ import {
 import { deleteRecipe, saveRecipe } from "@/lib/repair/recipes/save-recipe";
 import { reviseEvents } from "@/lib/repair/revisions/revise-events.write";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
+import { waitForLocks } from "@/lib/testing/waiting-for-locks";
 
 const CHUNK = 1_000;
 /** Of a second chunk, where only its beginning matters. */
@@ -89,15 +90,7 @@ async function holdChunks(from: "first" | "second"): Promise<() => Promise<void>
 }
 
 /** So many statements wait for a lock, the one at the gate among them. */
-const waiting = (count: number) =>
-  expect
-    .poll(async () => {
-      const [row] = await world.db.query<{ n: number }>(
-        "select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-      );
-      return row!.n;
-    })
-    .toBe(count);
+const waiting = (count: number) => waitForLocks(world.db, count);
 
 /** Current payloads by event id. */
 async function payloads(): Promise<Map<string, string>> {

@@ -3,7 +3,6 @@ import { imposeStop, resumeSends } from "@/lib/guard/stops/change-stop";
 import { listStops } from "@/lib/guard/stops/stops.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { readStatus } from "@/lib/observe/health/status.read";
-import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
 import { deleteSource } from "@/lib/sources/delete-source";
@@ -15,6 +14,7 @@ import type { TargetChange } from "@/lib/sources/targets/targets.shapes";
 import { updateSource } from "@/lib/sources/update-source";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 import { type Sink, startSink } from "@/lib/testing/sink";
+import { waitForLocks } from "@/lib/testing/waiting-for-locks";
 
 /** A redrive that names its target goes there, whatever happens to its worker, its settings and other targets. */
 
@@ -73,16 +73,6 @@ test("a dry run judges the target that it names", async () => {
   expect(await verify("orders.gone")).toMatchObject({ passed: 0, refusedByReason: { "target-unreachable": 1 } });
   expect(await verify(null)).toMatchObject({ passed: 0, refusedByReason: { "breaker-open": 1 } });
   expect(audit.arrived).toEqual([]);
-});
-
-test("what its consumer confirms is confirmed", async () => {
-  await add("orders.audit");
-  await world.park(2);
-  await world.worker();
-  const { id } = await world.request({ target: "orders.audit" });
-  await world.ended(id);
-  await confirmEvents(world.deps, { source: "orders", eventIds: ["event-0001"] }, ada);
-  expect(await world.redrive(id)).toMatchObject({ delivered: 2, confirmed: 1 });
 });
 
 test("an open breaker of one target holds nothing back that goes to another of its source", async () => {
@@ -214,9 +204,7 @@ test("a target is not removed between its choice and the commit of the redrive t
     expect(await holdTarget(tx, target!.id)).toBe(true);
     removing = remove("orders.audit");
     removing.catch(() => undefined);
-    await expect
-      .poll(() => world.db.query("select 1 from pg_stat_activity where wait_event_type = 'Lock'"))
-      .not.toEqual([]);
+    await waitForLocks(world.db, 1);
     await tx.run("update redrives set target_id = $2 where id = $1", [id, target!.id]);
   });
   await expect(removing).rejects.toThrow(`redrive ${id} delivers to it`);
@@ -303,8 +291,7 @@ test("a fallback to a target that is being removed waits for the removal, and is
     await tx.run("delete from targets where name = 'orders.audit'");
     changing = change("orders", { fallback: { kind: "target", target: "orders.audit" } });
     changing.catch(() => undefined);
-    const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-    await expect.poll(() => world.db.query(waiting)).toHaveLength(1);
+    await waitForLocks(world.db, 1);
   });
   await expect(changing).rejects.toThrow("there is no target orders.audit");
 });

@@ -342,19 +342,6 @@ describe("a record of a dead-letter topic", () => {
     expect(stripFailureHeaders(read.headers, "generic")).toHaveLength(3);
   });
 
-  it("with what Spring would make of retry_topic-attempts shows why a naive relay fails", () => {
-    // DeadLetterPublishingRecovererFactory asks the destination topic resolver for attempt n: with 4 of 4 it is the DLT.
-    const attempts = (headers: Headers) =>
-      headers
-        .filter(([name]) => name === "retry_topic-attempts")
-        .map(([, value]) => Buffer.from(value as Buffer).readInt32BE(0))
-        .at(-1) ?? 1;
-    expect(attempts(RETRY_TOPIC)).toBe(4);
-    const read = readMessage(record(RETRY_TOPIC), {});
-    const sent = stripFailureHeaders(read.headers, read.origin.convention);
-    expect(sent.map(([name]) => name)).toEqual([]);
-  });
-
   it("keeps null, empty, binary and repeated parts as they are", () => {
     const read = readMessage(
       record(

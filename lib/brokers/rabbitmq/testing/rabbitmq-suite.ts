@@ -125,65 +125,6 @@ function redriveTests(): void {
     expect(own.map(([name]) => name)).toEqual(parkedOrder);
   });
 
-  it("leaves an absent content type absent", async () => {
-    const { queue, dlq } = await queueWithDlq();
-    await produceExact("", queue, {}, '{"a":1}');
-    await rejectNext(queue);
-    const letter = await parkOne(adapter, configOf(dlq));
-    expect(letter.contentType).toBe("application/json");
-    await sendOne(adapter, configOf(dlq), backOut(letter));
-    expect(exactOf(await take(queue))).not.toHaveProperty("contentType");
-  });
-
-  it.each([
-    ["expired", { "x-message-ttl": 1 }, "EXPIRED"],
-    ["overflowed", { "x-max-length": 0 }, "MAXLEN"],
-  ])("knows a message that %s", async (_, args, errorCode) => {
-    const { queue, dlq } = await queueWithDlq({ arguments: args });
-    await produceExact("", queue, { messageId: "m" });
-    await eventually(() => depth(dlq)).toBe(1);
-    const letter = await parkOne(adapter, configOf(dlq));
-    expect(letter).toMatchObject({ errorCode, attempts: 0 });
-    expect(letter.origin.queue).toBe(queue);
-  });
-
-  it("goes to the slow lane's queue when there is one", async () => {
-    const { queue } = await queueWithDlq();
-    const slow = unique("slow");
-    await channel.assertQueue(slow, { durable: true });
-    await sendOne(adapter, configOf("unused", { slowLaneQueue: slow }), outbound({ queue }), "slow");
-    expect(await depth(slow)).toBe(1);
-    await sendOne(adapter, configOf("unused"), outbound({ queue }), "slow");
-    expect(await depth(queue)).toBe(1);
-  });
-
-  it("reaches one queue only, although the message once named others in CC", async () => {
-    const { queue } = await queueWithDlq();
-    const other = unique("other");
-    await channel.assertQueue(other);
-    const headers: OutboundMessage["headers"] = [["CC", JSON.stringify([other]), "amqp"]];
-    await sendOne(adapter, configOf("unused"), outbound({ queue }, { headers }));
-    expect([await depth(queue), await depth(other)]).toEqual([1, 0]);
-  });
-
-  it("goes back through its exchange on request, to all keys it was sent with", async () => {
-    const exchange = unique("x");
-    const [a, b] = [unique("a"), unique("b")];
-    await channel.assertExchange(exchange, "direct");
-    for (const [queue, key] of [
-      [a, "k1"],
-      [b, "k2"],
-    ] as const) {
-      await channel.assertQueue(queue);
-      await channel.bindQueue(queue, exchange, key);
-    }
-    const config = configOf("unused", { redriveTo: { mode: "exchange" } });
-    await sendOne(adapter, config, outbound({ exchange, routingKeys: ["k1", "k2"], queue: "not used" }));
-    expect([await depth(a), await depth(b)]).toEqual([1, 1]);
-    await sendOne(adapter, { ...config, redriveTo: { mode: "exchange", routingKey: "k2" } }, outbound({ exchange }));
-    expect([await depth(a), await depth(b)]).toEqual([1, 2]);
-  });
-
   it.each(["classic", "quorum"])(
     "goes from a retry topology of %s queues to the work queue, past the wait queue, or to every subscriber",
     async (type) => {
@@ -241,19 +182,6 @@ function redriveTests(): void {
     await produceExact("", dlq, properties, "by Parkade");
     await sendOne(adapter, configOf(dlq), backOut(await parkOne(adapter, configOf(dlq)), { origin: { queue } }));
     expect((await take(dlq)).content.toString()).toBe("by Parkade");
-  });
-
-  it("reads x-last-death of version 4 when a client removed x-death", async (context) => {
-    if (major() < 4) return context.skip("written since version 3.13");
-    const { queue, dlq } = await queueWithDlq();
-    await produceExact("", queue, { messageId: "m-1" });
-    await rejectNext(queue);
-    const { headers = [], ...rest } = exactOf(await take(dlq));
-    const left = headers.filter(([name]) => name !== "x-death" && !name.startsWith("x-first-death"));
-    expect(left.map(([name]) => name)).toContain("x-last-death-queue");
-    await produceExact("", dlq, { ...rest, headers: left });
-    const letter = await parkOne(adapter, configOf(dlq));
-    expect(letter).toMatchObject({ errorCode: "REJECTED", origin: { queue, convention: "rabbitmq-x-death" } });
   });
 
   it.each<[string, Partial<OutboundMessage>, RabbitmqConfig["redriveTo"], string]>([

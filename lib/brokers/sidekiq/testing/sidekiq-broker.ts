@@ -16,7 +16,7 @@ import { startTcpProxy } from "@/lib/testing/tcp-proxy";
 
 export const adapter = sidekiqAdapter({ clock: systemClock, random: () => 0 });
 let broker: RedisBroker;
-export let server: TestRedis;
+let server: TestRedis;
 export let redis: Redis;
 
 export const configOf = (change: object = {}) =>

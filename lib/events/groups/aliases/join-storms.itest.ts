@@ -103,26 +103,6 @@ test("what is no storm stays as it is: few shapes, different messages, other cod
   expect(all!.n).toBe(110);
 });
 
-test("two storms of one family are two groups, and a group of before stays apart", async () => {
-  const park = (texts: string[]) =>
-    world.park(texts.length, (index) => ({
-      eventId: texts[index]!,
-      errorCode: "TIMEOUT",
-      error: error(texts[index]!),
-    }));
-  await park(["the bank is away and the shop of moto was closed by lirato today"]);
-  await world.db.run("update dlq_groups set first_seen = now() - interval '1 day'");
-  const words = Array.from({ length: 60 }, (_, index) => word(index));
-  await park(words.map((one) => `the bank is away and the shop of ${one} was closed by lirato today`));
-  await park(words.map((one) => `a refund of ${one} was refused for good`));
-  expect(await joinStorms(world.deps)).toBe(120);
-  expect((await groups()).map(({ pattern, counts }) => [pattern, counts.PENDING]).toSorted()).toEqual([
-    ["a refund of <*> was refused for good", 60],
-    ["the bank is away and the shop of <*> was closed by lirato today", 60],
-    ["the bank is away and the shop of moto was closed by lirato today", 1],
-  ]);
-});
-
 test("a storm that goes on in another form, and events of a process that did not know it, join it", async () => {
   await outage(60);
   await joinStorms(world.deps);

@@ -78,15 +78,6 @@ describe("a merged group", () => {
     expect(entries).toEqual([{ actor: "ada", group: bank, reason: REASON, after: { into: till } }]);
   });
 
-  test("follows its target into a third group", async () => {
-    const [bank, till, mint] = [await park("bank", 2), await park("till", 2), await park("mint", 2)];
-    await merge(bank, till);
-    await merge(till, mint);
-    await park("bank", 1, { from: 10 });
-    expect(await groupsOfEvents()).toEqual([{ fingerprint: mint, n: 7 }]);
-    expect(await detail(bank)).toMatchObject({ fingerprint: mint });
-  });
-
   test("is seen as one before its events have moved, and a redrive takes all of it", async () => {
     const [bank, till] = [await park("bank", 5), await park("till", 2)];
     await world.db.run(

@@ -1,5 +1,4 @@
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -48,12 +47,6 @@ describe("a folder", () => {
     const listed = await all(store, "");
     expect(listed).toEqual([{ key: "a/b", bytes: 5 }]);
     expect((await readdir(join(folder, "a"))).sort()).toEqual([".parkade-writing-0815", "b"]);
-  });
-
-  test("that is missing is not made: its disk may not be mounted", async () => {
-    const store = open(join(folder, "disk/archive"));
-    await expect(store.put("a", Buffer.from("x"))).rejects.toMatchObject({ code: "archive-unavailable" });
-    expect(existsSync(join(folder, "disk"))).toBe(false);
   });
 
   test("with a file where an object needs a folder says so", async () => {

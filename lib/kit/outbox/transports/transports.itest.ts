@@ -7,7 +7,6 @@ import { Consumer, Producer } from "@platformatic/kafka";
 import type { ConfirmChannel } from "amqplib";
 import { Redis } from "ioredis";
 import { Kafka, logLevel } from "kafkajs";
-import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { confirmProcessed } from "@/lib/kit/inbox/confirm";
 import { parkadeServer } from "@/lib/kit/testing/parkade-server";
@@ -17,9 +16,9 @@ import { elasticmqMissing } from "@/lib/testing/elasticmq";
 import { freePort } from "@/lib/testing/free-port";
 import { type KafkaAddress, kafkaMissing, makeTopic } from "@/lib/testing/kafka";
 import { natsMissing, type TestNats, testNats } from "@/lib/testing/nats";
-import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 import { rabbitmqMissing, type TestRabbitmq, testRabbitmq } from "@/lib/testing/rabbitmq";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
+import { servicePoolOfFile } from "@/lib/testing/service-pool";
 import { shared } from "@/lib/testing/shared-server";
 import { insertOutbox, type OutboxEvent } from "../insert";
 import type { Transport } from "../message";
@@ -35,20 +34,10 @@ import { routeTransport } from "./route";
 import { fromPublisher } from "./send-each";
 import { sqsTransport } from "./sqs";
 
-let database: TestDatabase;
-let pool: pg.Pool;
 const table = "shop_outbox";
 
-beforeAll(async () => {
-  database = await testDatabase();
-  pool = new pg.Pool({ connectionString: database.url, max: 4 });
-  await pool.query(outboxTableSql({ table }));
-});
+const pool = servicePoolOfFile(4, outboxTableSql({ table }));
 beforeEach(() => pool.query(`truncate ${table} restart identity`));
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
 
 const AGGREGATES = 4;
 const EACH = 6;
