@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readHistory } from "@/lib/events/detail/event-history.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { listControls } from "@/lib/order/controls/control-list.read";
 import { readAutomaticControls, readControlsOfPeople, readControlsOver } from "@/lib/order/controls/controls.read";
@@ -8,6 +9,7 @@ import { countingRows } from "@/lib/testing/rows-looked-at";
 
 let world: World;
 
+const ID = "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b20";
 const EVENTS = [
   { eventId: "eventId1", aggregateId: "order-7", errorCode: "errorCode1", source: "orders" },
   { eventId: "eventId2", aggregateId: null, errorCode: "errorCode1", source: "none" },
@@ -42,6 +44,7 @@ describe("among any number of aggregates that Parkade has blacklisted", () => {
     listControls(db, localViewer(), { state, limit: 10, cursor: null });
   test.each<[what: string, most: number, read: (db: Queryable) => Promise<unknown>]>([
     ["the controls over events", 8, (db) => readControlsOver(db, EVENTS)],
+    ["the controls of an event's page", 8, (db) => readHistory(db, { ...EVENTS[0]!, id: ID, aggregateType: "order" })],
     ["the controls of people", 20, readControlsOfPeople],
     ["a few of them", 10, (db) => readAutomaticControls(db, 10)],
     ["a page of the controls in force", 40, (db) => page(db, "live")],
