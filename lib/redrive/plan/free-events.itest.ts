@@ -49,7 +49,7 @@ const FACTS = [
   `insert into controls (id, kind, scope, value, reason, created_by)
    values (gen_random_uuid(), 'whitelist', 'aggregateId', 'controlled', 'test', 'ada')`,
   `insert into controls (id, kind, scope, value, source, aggregate_type, reason, origin, created_by)
-   values (gen_random_uuid(), 'blacklist', 'aggregateId', 'blacklisted', 'orders', '', 'test', 'automatic', 'worker')`,
+   values (gen_random_uuid(), 'blacklist', 'aggregateId', 'blacklisted', 'orders', 'order', 'test', 'automatic', 'worker')`,
   `update dlq_events set admission = 'early' where ${named(12)}`,
   `update dlq_events set redrives = 1000 where ${named(13)}`,
   `update dlq_events set status = 'IGNORED' where ${named(14)}`,
