@@ -11,6 +11,9 @@ import { localViewer } from "../lib/guard/viewer/viewer.pure.ts";
 import { ensurePartitions } from "../lib/intake/partitions.write.ts";
 import { restore } from "../lib/keep/backup/testing/backups.ts";
 import { foldRollups } from "../lib/observe/rollups/fold-rollups.write.ts";
+import { listControls } from "../lib/order/controls/control-list.read.ts";
+import { liftControls } from "../lib/order/controls/lift-controls.ts";
+import { systemClock } from "../lib/platform/clock.ts";
 import { createDb, type Db } from "../lib/platform/database/db.ts";
 import { readEnv } from "../lib/platform/env.ts";
 import { uuidv7, uuidv7TimeMs } from "../lib/platform/ids.ts";
@@ -205,6 +208,37 @@ describe("a store of 0.1.0", () => {
     expect(more).toEqual([]);
     expect(uuidv7TimeMs(entry!.id)).toBeGreaterThan(Date.now() - 60_000);
     expect(await db.query("select entry_id as id from audit_pending")).toEqual([{ id: entry!.id }]);
+  });
+
+  test("keeps the blacklists that Parkade imposed: their ids, reasons, times and redrives, listed and lifted like the others", async () => {
+    await storeOfFirstRelease();
+    await db.run("insert into sources (id, name, kind, config) values (gen_random_uuid(), 'orders', 'http', '{}')");
+    const [first, second] = [uuidv7(1), uuidv7(2)];
+    for (const [id, type, aggregate] of [
+      [first, "order", "42"],
+      [second, "", "43"],
+      [null, "order", "44"],
+    ])
+      await db.run(
+        `insert into aggregates (source_id, aggregate_type, aggregate_id, consecutive_failures, blacklist_id, blacklisted_at,
+                                 blacklist_reason, blacklist_redrive)
+         select id, $1, $2, 3, $3::uuid, to_timestamp(1795000000), '3 redrives failed', $3::uuid from sources`,
+        [type, aggregate, id],
+      );
+    await migrate(database.url);
+    const ada = localViewer("ada");
+    const page = { limit: 10, cursor: null };
+    const { items } = await listControls(db, ada, { ...page, state: "live" });
+    const imposed = { origin: "automatic", createdBy: "worker", createdAt: "2026-11-18T11:06:40.000Z", catches: 0 };
+    expect(items).toMatchObject([
+      { ...imposed, id: second, scope: { aggregateId: "43", source: "orders" }, reason: "3 redrives failed" },
+      { ...imposed, id: first, scope: { aggregateId: "42", aggregateType: "order", source: "orders" } },
+    ]);
+    const deps = { db, clock: systemClock };
+    expect(await liftControls(deps, { filter: { redrive: first }, reason: "fixed" }, ada)).toMatchObject({
+      controls: 1,
+    });
+    expect((await listControls(db, ada, { ...page, state: "ended" })).items.map(({ id }) => id)).toEqual([first]);
   });
 
   test("has its audit sealed anew in one chain, and an entry says where its three chains ended and what was found", async () => {

@@ -66,7 +66,9 @@ const ORDER = { aggregateType: "order", aggregateId: "order-4" };
 const failuresOf = async () =>
   (
     await world.db.query<{ n: number; blacklisted: boolean }>(
-      "select consecutive_failures as n, blacklist_id is not null as blacklisted from aggregates where aggregate_id = $1",
+      `select a.consecutive_failures as n, c.id is not null as blacklisted
+         from aggregates a left join controls c on c.value = a.aggregate_id and c.origin = 'automatic' and c.lifted_at is null
+        where a.aggregate_id = $1`,
       [ORDER.aggregateId],
     )
   )[0];

@@ -1,6 +1,7 @@
 import { appendAudits } from "@/lib/guard/audit/audit.write";
+import { NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
 import type { FailedAggregate } from "@/lib/order/aggregate-failures.write";
-import { scopeOut } from "@/lib/order/controls/control.pure";
+import { type StoredScope, scopeOut } from "@/lib/order/controls/control.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 
@@ -8,8 +9,8 @@ import { uuidv7 } from "@/lib/platform/ids";
 type Failing = FailedAggregate & { redriveId: string | null };
 
 /**
- * Blacklists aggregates that keep failing, until somebody lifts the blacklist. It is stored in the aggregate's own row, so a claim
- * reads only its own aggregates, however many fail. Skips aggregates that are already blacklisted. The caller has locked the rows.
+ * Blacklists aggregates that keep failing, until somebody lifts the blacklist. Skips aggregates that are already blacklisted by
+ * Parkade. The caller has locked the aggregates.
  */
 export async function blacklistAggregates(
   tx: Tx,
@@ -18,25 +19,16 @@ export async function blacklistAggregates(
 ): Promise<void> {
   if (failing.length === 0) return;
   const column = <T>(of: (aggregate: Failing) => T) => failing.map(of);
-  type Imposed = {
-    id: string;
-    aggregateId: string;
-    aggregateType: string;
-    source: string;
-    reason: string;
-    redriveId: string | null;
-  };
+  type Imposed = StoredScope & { id: string; reason: string; redriveId: string | null };
   const imposed = await tx.query<Imposed>(
-    `update aggregates a
-        set blacklist_id = w.id, blacklisted_at = to_timestamp($6::float8 / 1000), blacklist_reason = w.reason,
-            blacklist_redrive = w.redrive
+    `insert into controls (id, kind, scope, value, source, aggregate_type, reason, origin, created_by, created_at, redrive_id)
+     select w.id, 'blacklist', 'aggregateId', w.aggregate_id, s.name, coalesce(w.aggregate_type, '${NO_AGGREGATE_TYPE}'), w.reason,
+            'automatic', 'worker', to_timestamp($6::float8 / 1000), w.redrive
        from unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::text[], $7::uuid[])
-              as w (source_id, aggregate_type, aggregate_id, id, reason, redrive),
-            sources s
-      where a.source_id = w.source_id and a.aggregate_type = coalesce(w.aggregate_type, '') and a.aggregate_id = w.aggregate_id
-        and s.id = a.source_id and a.blacklist_id is null
-     returning a.blacklist_id as id, a.aggregate_id as "aggregateId", a.aggregate_type as "aggregateType", s.name as source,
-               a.blacklist_reason as reason, a.blacklist_redrive as "redriveId"`,
+              as w (source_id, aggregate_type, aggregate_id, id, reason, redrive)
+       join sources s on s.id = w.source_id
+     on conflict (value, source, aggregate_type) where lifted_at is null and origin = 'automatic' do nothing
+     returning id, scope, value, source, aggregate_type as "aggregateType", reason, redrive_id as "redriveId"`,
     [
       column(({ sourceId }) => sourceId),
       column(({ aggregateType }) => aggregateType),
@@ -49,7 +41,7 @@ export async function blacklistAggregates(
   );
   await appendAudits(
     tx,
-    imposed.map(({ id, aggregateId, reason, redriveId, ...of }) => ({
+    imposed.map(({ id, reason, redriveId, ...scope }) => ({
       actor: "worker",
       action: "control.imposed",
       subjectKind: "control",
@@ -57,11 +49,7 @@ export async function blacklistAggregates(
       redriveId,
       reason,
       before: null,
-      after: {
-        kind: "blacklist",
-        scope: scopeOut({ ...of, scope: "aggregateId", value: aggregateId }),
-        origin: "automatic",
-      },
+      after: { kind: "blacklist", scope: scopeOut(scope), origin: "automatic" },
       count: 1,
       atMs: nowMs,
     })),

@@ -19,7 +19,7 @@ const SOURCE = "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b20";
 const add = (name: string, columns: string, values: string) =>
   db.run(`insert into aggregates (source_id, aggregate_id, ${columns}) values ($1, $2, ${values})`, [SOURCE, name]);
 
-test("an aggregate's row goes when it says nothing, and stays while it is leased, blacklisted or has failed", async () => {
+test("an aggregate's row goes when it says nothing, and stays while it is leased or has failed", async () => {
   await add("given back two days ago", "lease_until", "now() - interval '3 days'");
   await add("never leased", "aggregate_type", "'order'");
   await add("confirmed since", "failed_at, failed_redrives", "now() - interval '401 days', '{}'");
@@ -28,15 +28,9 @@ test("an aggregate's row goes when it says nothing, and stays while it is leased
   await add("leased", "lease_until", "now() + interval '5 s'");
   await add("failed", "consecutive_failures, failed_at", "2, now() - interval '399 days'");
   await add("failed at an unknown time", "consecutive_failures", "2");
-  await add(
-    "blacklisted",
-    "blacklist_id, blacklisted_at, failed_at",
-    "gen_random_uuid(), now(), now() - interval '500 days'",
-  );
   expect(await removeIdleAggregates(db, null)).not.toBeNull();
   const left = await db.query<{ name: string }>("select aggregate_id as name from aggregates order by 1");
   expect(left.map(({ name }) => name)).toEqual([
-    "blacklisted",
     "failed",
     "failed at an unknown time",
     "given back just now",

@@ -11,7 +11,7 @@ const FAILED_DAYS = 400;
  * was returned or lost at least a day ago: no claim that read it can still be running. While a processed version is stored the row stays,
  * because arrivals of older versions are marked by it, see `readProcessedAbove`.
  */
-const IDLE = `a.blacklist_id is null and (a.lease_until is null or a.lease_until < now() - interval '2 days')
+const IDLE = `(a.lease_until is null or a.lease_until < now() - interval '2 days')
   and case when a.failed_at is null then a.consecutive_failures = 0 else a.failed_at < now() - interval '${FAILED_DAYS} days' end
   and not exists (select from dlq_events e where ${sameAggregate("e", "a")} and ${PROCESSED})`;
 

@@ -1,5 +1,6 @@
 import { redactConfig } from "@/lib/brokers/kinds/config-secrets.shapes";
 import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { SourceDeps } from "@/lib/sources/create-source";
 import { unknownSource } from "@/lib/sources/sources.read";
@@ -11,7 +12,11 @@ import { fallingBackTo, liveRedrivesTo, lockTargets } from "@/lib/sources/target
  * events of the source, which would lose their origin and their target, while a redrive names one of its targets, and while a target of another
  * source falls back to one.
  */
-export async function deleteSource(deps: SourceDeps, name: string, viewer: Viewer): Promise<void> {
+export async function deleteSource(
+  deps: Pick<SourceDeps, "lowRate" | "clock">,
+  name: string,
+  viewer: Viewer,
+): Promise<void> {
   assertMay(viewer, "change-source", [name]);
   await deps.lowRate.write(async ({ prisma, audit }) => {
     const locked = await lockSource(prisma, name);
@@ -31,6 +36,11 @@ export async function deleteSource(deps: SourceDeps, name: string, viewer: Viewe
       throw inUse(name, `${shown} falls back to its target ${other.to}: change that fallback first`);
     }
     const { kind, config, mode } = await prisma.source.delete({ where: { id: locked.id } });
+    // A later source of this name has other aggregates.
+    await prisma.control.updateMany({
+      where: { source: name, origin: "automatic", liftedAt: null },
+      data: { liftedAt: iso(deps.clock.wallMs()), liftedBy: viewer.name, liftReason: "its source was deleted" },
+    });
     await audit({
       actor: viewer.name,
       action: "source.deleted",

@@ -12,7 +12,7 @@ import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import type { ArchiveDeps } from "@/lib/keep/archive/stores/archive-store";
 import { imposeControl } from "@/lib/order/controls/impose-control";
-import { liftControl } from "@/lib/order/controls/lift-control";
+import { liftControl } from "@/lib/order/controls/lift-controls";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import { skipHead, undoSkip } from "@/lib/order/skip-head";
 import type { Clock } from "@/lib/platform/clock";

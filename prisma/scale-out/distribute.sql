@@ -29,8 +29,7 @@ commit;
 --                                subqueries with a limit, and every move locks them in order (`for no key update`): Citus refuses both
 --                                over more than one shard.
 -- redrive_items, aggregates,     claim, finish and settle lock items and aggregates of one slice in one statement. An aggregate and its
--- redrive_attempts               items have different keys, so no distribution puts them on one shard. `aggregates_blacklist` is unique
---                                by another column than the key.
+-- redrive_attempts               items have different keys, so no distribution puts them on one shard.
 -- event_keys, processed_events   are locked by key with the events (`for update`, `for key share`).
 -- dlq_levels, dlq_flow, ...      appended by the statement that moves the events, and folded by ctid.
 -- outbox                         an identity column, and claims with SKIP LOCKED.

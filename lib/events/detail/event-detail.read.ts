@@ -106,7 +106,6 @@ async function readDetail(db: Queryable, viewer: Viewer, { id, nowMs, reveals }:
     id,
     eventId: row.eventId,
     source: row.source,
-    sourceId: source_id,
     aggregateType: row.aggregateType,
     aggregateId: row.aggregateId,
     errorCode: row.errorCode,
@@ -127,7 +126,7 @@ async function readDetail(db: Queryable, viewer: Viewer, { id, nowMs, reveals }:
   const applied = controls
     .filter(({ expiresAtMs }) => expiresAtMs === null || expiresAtMs > nowMs)
     .sort((one, other) => (one.id < other.id ? -1 : 1));
-  const deciding = row.status === "PENDING" ? decidingControl(applied, null) : null;
+  const deciding = row.status === "PENDING" ? decidingControl(applied) : null;
   const source = { kind, config } as SourceConfig;
   const set = masks === null ? NOTHING_MASKED : setFor(masks.of(row.source), may(viewer, "reveal"));
   const text = <Text extends string | null>(value: Text) => maskNullable(value, set);

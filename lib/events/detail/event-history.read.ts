@@ -8,6 +8,7 @@ import {
 import type { HistoryEntry } from "@/lib/events/events.shapes";
 import { entriesOfEvents } from "@/lib/guard/audit/subjects.sql";
 import type { Control } from "@/lib/order/controls/control.pure";
+import { CONTROL_COVERS } from "@/lib/order/controls/control.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { checksOf, type StoredCheck } from "@/lib/redrive/gate/stored-checks.pure";
@@ -21,7 +22,6 @@ type Subject = {
   id: string;
   eventId: string;
   source: string;
-  sourceId: string;
   aggregateType: string | null;
   aggregateId: string | null;
   errorCode: string;
@@ -208,21 +208,14 @@ export type ControlRow = Control & {
 /** Controls of the event and of its aggregate, lifted ones as well, and those on its error code and source that are not lifted. */
 function readControls(db: Queryable, subject: Subject): Promise<ControlRow[]> {
   return db.query<ControlRow>(
-    `select * from (
-       select id, kind, scope, value, source, aggregate_type as "aggregateType", origin, expires_at as "expiresAtMs", reason,
-              created_by as "createdBy", created_at as "createdMs", lifted_at as "liftedMs", lifted_by as "liftedBy",
-              lift_reason as "liftReason"
-         from controls
-        where (source is null or source = $3) and (aggregate_type is null or aggregate_type = $4)
-          and ((scope = 'eventId' and value = $1) or (scope = 'aggregateId' and value = $2)
-               or (lifted_at is null and ((scope = 'errorCode' and value = $6) or (scope = 'source' and value = $3))))
-       union all
-       select blacklist_id, 'blacklist', 'aggregateId', aggregate_id, $3, nullif(aggregate_type, ''), 'automatic', null,
-              blacklist_reason, 'worker', blacklisted_at, null, null, null
-         from aggregates
-        where aggregate_id = $2 and source_id = $5 and aggregate_type = coalesce($4, '') and blacklist_id is not null) c
-      order by "liftedMs" is null desc, id desc limit ${ENTRIES_MAX}`,
-    [subject.eventId, subject.aggregateId, subject.source, subject.aggregateType, subject.sourceId, subject.errorCode],
+    `select c.id, c.kind, c.scope, c.value, c.source, nullif(c.aggregate_type, '') as "aggregateType", c.origin,
+            c.expires_at as "expiresAtMs", c.reason, c.created_by as "createdBy", c.created_at as "createdMs",
+            c.lifted_at as "liftedMs", c.lifted_by as "liftedBy", c.lift_reason as "liftReason"
+       from (values ($1::text, $2::text, $3::text, $4::text, $5::text)) as w (event_id, aggregate_type, aggregate_id, error_code, source)
+       join controls c on ${CONTROL_COVERS}
+      where c.lifted_at is null or c.scope in ('eventId', 'aggregateId')
+      order by c.lifted_at is null desc, c.id desc limit ${ENTRIES_MAX}`,
+    [subject.eventId, subject.aggregateType, subject.aggregateId, subject.errorCode, subject.source],
     { name: "event-controls" },
   );
 }

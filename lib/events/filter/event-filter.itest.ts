@@ -22,7 +22,7 @@ import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import { applyingControls, type ControlIndex, indexControls, ruleControls } from "@/lib/order/controls/control.pure";
 import { controlledParts } from "@/lib/order/controls/controlled-parts.read";
-import { readControlsInForce } from "@/lib/order/controls/controls.read";
+import { readAutomaticControls, readControlsOfPeople } from "@/lib/order/controls/controls.read";
 import { systemClock } from "@/lib/platform/clock";
 import { createDb, type Db } from "@/lib/platform/database/db";
 import { addSource, countStored, deadLetter } from "@/lib/testing/letters";
@@ -94,12 +94,12 @@ async function imposeControls(): Promise<void> {
     ["order-9", "billing"],
   ]) {
     await db.run(
-      `insert into aggregates (source_id, aggregate_type, aggregate_id, blacklist_id, blacklisted_at, blacklist_reason)
-       select id, 'order', $1, gen_random_uuid(), now(), 'kept failing' from sources where name = $2`,
+      `insert into controls (id, kind, scope, value, source, aggregate_type, reason, origin, created_by)
+       values (gen_random_uuid(), 'blacklist', 'aggregateId', $1, $2, 'order', 'kept failing', 'automatic', 'worker')`,
       [aggregate, source],
     );
   }
-  controls = indexControls(await readControlsInForce(db));
+  controls = indexControls([...(await readControlsOfPeople(db)), ...(await readAutomaticControls(db, 10))]);
 }
 let controls: ControlIndex;
 
@@ -183,7 +183,6 @@ type Stored = {
   failed_at: number | null;
   last_error: string;
   aggregate_type: string | null;
-  aggregate_blacklisted: boolean;
   tags: Record<string, string>;
   group_text: string;
 };
@@ -192,9 +191,6 @@ type Stored = {
 async function matching(filter: EventFilter, sort: EventSort | null = null): Promise<string[]> {
   const rows = await db.query<Stored>(
     `select e.*, s.name as source,
-            exists (select 1 from aggregates a where a.aggregate_id = e.aggregate_id and a.source_id = e.source_id
-                       and a.aggregate_type = coalesce(e.aggregate_type, '') and a.blacklist_id is not null
-                   ) as aggregate_blacklisted,
             lower(concat_ws(' ', g.error_code, g.exception_type, g.message_pattern, g.first_frame)) as group_text
        from dlq_event_rows e join sources s on s.id = e.source_id join dlq_groups g using (fingerprint) order by e.id desc`,
   );
@@ -246,9 +242,8 @@ function rulingOf(row: Stored) {
     aggregateId: row.aggregate_id,
     errorCode: row.error_code,
     source: row.source,
-    aggregateBlacklisted: row.aggregate_blacklisted,
   };
-  return ruleControls(applyingControls(controls, facts, NOW), row.aggregate_blacklisted);
+  return ruleControls(applyingControls(controls, facts, NOW));
 }
 
 function hasStatus(row: Stored, status: FilterStatus): boolean {
@@ -423,11 +418,7 @@ test("what the list shows as an event's last error finds it, whole and word by w
 
 test("a listed event names the control that decides whether it may be sent, as the gate would", async () => {
   const rows = await db.query<Stored>(
-    `select e.*, s.name as source,
-            exists (select 1 from aggregates a where a.aggregate_id = e.aggregate_id and a.source_id = e.source_id
-                       and a.aggregate_type = coalesce(e.aggregate_type, '') and a.blacklist_id is not null
-                   ) as aggregate_blacklisted
-       from dlq_event_rows e join sources s on s.id = e.source_id where s.name = any($1::text[])`,
+    "select e.*, s.name as source from dlq_event_rows e join sources s on s.id = e.source_id where s.name = any($1::text[])",
     [sources],
   );
   const expected = new Map<string, string | undefined>();

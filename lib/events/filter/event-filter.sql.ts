@@ -8,6 +8,7 @@ import {
 import { likePattern, wordsOf } from "@/lib/events/filter/search-words.pure";
 import { groupsMeant } from "@/lib/events/groups/aliases/aliases.sql";
 import type { ScopedFilter } from "@/lib/guard/viewer/scope.shapes";
+import { BLACKLISTED_BY_PARKADE } from "@/lib/order/controls/control.sql";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
 import { EVENT } from "@/lib/redrive/states/state.sql";
 
@@ -170,8 +171,8 @@ function refinement(status: Exclude<FilterStatus, EventStatus>, nowMs: number, p
       return `(e.status = ${EVENT.REDRIVEN} and ${wasConfirmed("e")})`;
     case "COOLING": {
       const now = instant(nowMs, params);
-      const cooling = `(e.cooldown_until > ${now} or ${underControl("cooldown", null, now)})`;
-      const whitelisted = underControl("whitelist", null, now);
+      const cooling = `(e.cooldown_until > ${now} or ${underControl("cooldown", now)})`;
+      const whitelisted = underControl("whitelist", now);
       return `(e.status = ${EVENT.PENDING} and ${cooling} and not ${whitelisted} and not ${blacklisted(now)})`;
     }
     case "BLACKLISTED":
@@ -186,17 +187,12 @@ function instant(nowMs: number, params: Params): string {
 const SOURCE_NAME = "(select s.name from sources s where s.id = e.source_id)";
 
 /**
- * SQL: whether a control of this kind is in force for `e`; `origin` null = of any origin. The same rule as
- * `applyingControls` in `order/controls/control.pure.ts`. The statement reads the values of all controls once: they are few.
+ * SQL: whether a person's control of this kind is in force for `e`. The same rule as `applyingControls` in
+ * `order/controls/control.pure.ts`. The statement reads the values of all such controls once: they are few.
  */
-function underControl(
-  kind: "blacklist" | "cooldown" | "whitelist",
-  origin: "person" | "automatic" | null,
-  now: string,
-) {
-  const byOrigin = origin === null ? "" : ` and c.origin = '${origin}'`;
+function underControl(kind: "blacklist" | "cooldown" | "whitelist", now: string): string {
   const inForce = (scope: string) =>
-    `c.kind = '${kind}' and c.scope = '${scope}' and c.lifted_at is null and (c.expires_at is null or c.expires_at > ${now})${byOrigin}`;
+    `c.kind = '${kind}' and c.scope = '${scope}' and c.lifted_at is null and (c.expires_at is null or c.expires_at > ${now}) and c.origin = 'person'`;
   const named = (scope: string, column: string) => `(${column} = any(array(
       select c.value from controls c where ${inForce(scope)})) and exists (
       select 1 from controls c where ${inForce(scope)} and c.value = ${column}
@@ -210,10 +206,7 @@ function underControl(
 
 /** Decides like `ruleControls`: a person's blacklist always applies, Parkade's own unless a whitelist is in force. */
 function blacklisted(now: string): string {
-  const own = `exists (select 1 from aggregates a where a.aggregate_id = e.aggregate_id and a.source_id = e.source_id
-      and a.aggregate_type = coalesce(e.aggregate_type, '') and a.blacklist_id is not null)`;
-  const automatic = `(${own} or ${underControl("blacklist", "automatic", now)})`;
-  return `(${underControl("blacklist", "person", now)} or (${automatic} and not ${underControl("whitelist", null, now)}))`;
+  return `(${underControl("blacklist", now)} or (${BLACKLISTED_BY_PARKADE} and not ${underControl("whitelist", now)}))`;
 }
 
 function tagConditions(tags: EventFilter["tags"], params: Params): Condition[] {

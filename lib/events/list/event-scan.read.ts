@@ -274,8 +274,7 @@ function inOrder(scan: Scan, plan: ReadPlan): Sql {
 }
 
 /** Does not depend on the row: PostgreSQL evaluates it once for each statement. */
-export const ANY_CONTROL = `(exists (select from controls where lifted_at is null)
-  or exists (select from aggregates where blacklist_id is not null)) as control`;
+export const ANY_CONTROL = "exists (select from controls where lifted_at is null) as control";
 
 /**
  * The columns are read only for the rows of the final page, not for the page of each range. The ids come as an array:

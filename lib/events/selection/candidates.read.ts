@@ -4,6 +4,7 @@ import { inGroups, isInFacts, mergedPage, narrow, readSearch, type Search } from
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { type ScopedFilter, type ScopedSelection, sourcesOf } from "@/lib/guard/viewer/scope.shapes";
 import type { Control } from "@/lib/order/controls/control.pure";
+import { BLACKLISTED_HASHED } from "@/lib/order/controls/control.sql";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { UUID_MAX, UUID_MIN, uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";
 import type { GateFacts } from "@/lib/redrive/gate/gate.pure";
@@ -23,24 +24,10 @@ export type Candidate = GateFacts & {
   revision: number;
 };
 
-/** Over `e` (dlq_events): whether Parkade itself has blacklisted the event's aggregate. */
-export const AGGREGATE_BLACKLISTED = `exists (
-  select 1 from aggregates b where b.aggregate_id = e.aggregate_id and b.source_id = e.source_id
-     and b.aggregate_type = coalesce(e.aggregate_type, '') and b.blacklist_id is not null)`;
-
-/** The same for one event, now. */
-export async function isAggregateBlacklisted(db: Queryable, id: string): Promise<boolean> {
-  const rows = await db.query(`select 1 from dlq_events e where e.id = $1 and ${AGGREGATE_BLACKLISTED}`, [id], {
-    name: "aggregate-blacklisted",
-  });
-  return rows.length > 0;
-}
-
 export const CANDIDATE_COLUMNS = `e.id, e.source_id as "sourceId", s.name as source, e.event_id as "eventId", e.producer,
   e.aggregate_type as "aggregateType", e.aggregate_id as "aggregateId", e.version::text as version, e.error_code as "errorCode", e.status, e.redrives, e.admission,
   e.confirmed_at is not null as confirmed, e.revision,
-  (extract(epoch from e.cooldown_until) * 1000)::float8 as "cooldownUntilMs",
-  ${AGGREGATE_BLACKLISTED} as "aggregateBlacklisted"`;
+  (extract(epoch from e.cooldown_until) * 1000)::float8 as "cooldownUntilMs"`;
 
 /** The SQL condition of a selection, over the alias `e`. Ids are a condition like any other. */
 export function compileSelection(selection: ScopedSelection, asOfMs: number, firstParam: number): CompiledFilter {
@@ -352,17 +339,15 @@ export type CandidateGroup = Omit<
 > & {
   cooling: boolean;
   exhausted: boolean;
+  /** By Parkade itself. */
+  blacklisted: boolean;
   count: number;
 };
 
-/** As AGGREGATE_BLACKLISTED, for whole selections: the blacklisted aggregates are read once and looked up in memory. */
-export const BLACKLISTED_HASHED = `((e.aggregate_id, e.source_id, coalesce(e.aggregate_type, '')) in (
-  select b.aggregate_id, b.source_id, b.aggregate_type from aggregates b where b.blacklist_id is not null)) is true`;
-
 /**
  * Counts the selection by the input of the gate, so that the same gate decides a preview of millions of events from a
- * few hundred groups. Events that a control on their eventId or aggregateId may match are left out and decided one by
- * one, see `readTouched`.
+ * few hundred groups. Events that a person's control on their eventId or aggregateId may match are left out and decided
+ * one by one, see `readTouched`.
  */
 export async function groupCandidates(
   db: Queryable,
@@ -371,7 +356,7 @@ export async function groupCandidates(
 ): Promise<CandidateGroup[]> {
   const compiled = await selectedWhere(db, page, 5);
   return db.query<CandidateGroup>(
-    `select s.name as source, g.error_code as "errorCode", g.status, g.cooling, g.exhausted, g.blacklisted as "aggregateBlacklisted", g.admission,
+    `select s.name as source, g.error_code as "errorCode", g.status, g.cooling, g.exhausted, g.blacklisted, g.admission,
             g.n as count
        from (select e.source_id, e.error_code, e.status, e.admission,
                     (e.cooldown_until > to_timestamp($2::float8 / 1000)) is true as cooling,

@@ -36,7 +36,6 @@ export const TRACES: readonly Trace[] = [
   { table: "approvals", text: ["reason"], json: ["causes", "terms"], where: "state <> 'asked'" },
   { table: "stops", text: ["reason"] },
   { table: "skipped_heads", text: ["reason"] },
-  { table: "aggregates", text: ["blacklist_reason"] },
   { table: "recipes", text: ["name"], json: ["recipe"] },
   { table: "payload_schemas", text: ["reason", "event_type"], json: ["body"] },
   { table: "redrive_rules", text: ["name", "fault", "stop_reason"], json: ["body"] },
@@ -94,7 +93,7 @@ export async function replaceTraces(tx: Tx, { text, json }: Patterns): Promise<n
 export async function endNamedControls(tx: Tx, { text }: Patterns, by: string): Promise<number> {
   return tx.run(
     `update controls set lifted_at = now(), lifted_by = $2, lift_reason = 'what it was over was forgotten'
-      where lifted_at is null and value ~ $1`,
+      where lifted_at is null and (value ~ $1 or aggregate_type ~ $1)`,
     [text, by],
   );
 }

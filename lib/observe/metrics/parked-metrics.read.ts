@@ -5,6 +5,7 @@ import type { FlowKind } from "@/lib/observe/flow.pure";
 import { asSum, END_MS, flowRows } from "@/lib/observe/flow.read";
 import { DELTA_KINDS, FLOW_KINDS } from "@/lib/observe/flow-tables.sql";
 import { readAgesNow } from "@/lib/observe/stats/stats.read";
+import { IN_FORCE } from "@/lib/order/controls/control.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 import { gauge, type Metric, summary } from "@/lib/platform/plain/prometheus.pure";
 
@@ -154,25 +155,15 @@ export async function arrivalMetrics(db: Queryable, { scope }: Scrape): Promise<
 export async function controlMetrics(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
   const counts = await db.query<{ kind: string; origin: string; n: number }>(
     `select kind, origin, count(*) as n from controls c
-      where lifted_at is null and (expires_at is null or expires_at > now()) and ${seesControl("$1")}
-      group by kind, origin
-     union all
-     select 'blacklist', 'automatic', count(*) from aggregates where blacklist_id is not null and ${ofSources("source_id", "$1")}`,
+      where ${IN_FORCE} and ${seesControl("$1")}
+      group by kind, origin`,
     [scope],
   );
-  const sums = new Map<string, number>();
-  for (const { kind, origin, n } of counts) {
-    const key = JSON.stringify([kind, origin]);
-    sums.set(key, (sums.get(key) ?? 0) + n);
-  }
   return [
     gauge(
       "controls",
       "Controls in force by kind and by who added them: a person, or Parkade on an aggregate that keeps failing.",
-      [...sums].map(([key, value]) => {
-        const [kind, origin] = JSON.parse(key) as [string, string];
-        return { labels: { kind, origin }, value };
-      }),
+      counts.map(({ n, ...labels }) => ({ labels, value: n })),
     ),
   ];
 }

@@ -2,6 +2,7 @@ import { readTypedTexts, type TypedTexts } from "@/lib/guard/masking/typed-texts
 import { ofSources, seesControl } from "@/lib/guard/viewer/scope.sql";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type StoredScope, scopeOut } from "@/lib/order/controls/control.pure";
+import { IN_FORCE } from "@/lib/order/controls/control.sql";
 import type { ControlList, ControlOut } from "@/lib/order/controls/controls.shapes";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
@@ -34,37 +35,28 @@ const catches = (scope: string) => `case c.scope
            where s.name = c.value and l.status in ${PARKED} and ${ofSources("s.id", scope)})
   end`;
 
-const COLUMNS = `c.id, c.kind, c.scope, c.value, c.source, c.aggregate_type as "aggregateType", c.reason, c.origin,
-  c.created_by as "createdBy", c.created_at as "createdAt", c.expires_at as "expiresAt",
-  c.lifted_at as "liftedAt", c.lifted_by as "liftedBy", c.lift_reason as "liftReason"`;
+/** The controls `c` of a page, of the sources whose names `scope` holds. */
+const withCatches = (page: string, scope: string) => `with page as (
+    select c.id, c.kind, c.scope, c.value, c.source, c.aggregate_type as "aggregateType", c.reason, c.origin,
+           c.created_by as "createdBy", c.created_at as "createdAt", c.expires_at as "expiresAt",
+           c.lifted_at as "liftedAt", c.lifted_by as "liftedBy", c.lift_reason as "liftReason", (${IN_FORCE}) as live
+      from controls c where ${seesControl(scope)} and ${page}
+  )
+  select c.*, case when c.live then ${catches(scope)} end as catches from page c order by c.id desc`;
 
-/** The blacklists that Parkade imposed on aggregates, in the form of controls. */
-const AUTOMATIC = `select a.blacklist_id, 'blacklist', 'aggregateId', a.aggregate_id, s.name, a.aggregate_type,
-    a.blacklist_reason, 'automatic', 'worker', a.blacklisted_at, null::timestamptz, null::timestamptz, null, null, true
-  from aggregates a join sources s on s.id = a.source_id`;
-
-const LIVE = "c.lifted_at is null and (c.expires_at is null or c.expires_at > now())";
+/** In the words of the indexes of each, which find a page among any number of the others. */
+const STATES = { live: IN_FORCE, ended: "(c.lifted_at is not null or c.expires_at <= now())" };
 
 /** Controls, newest first: the controls in force, the controls that ended, or both. */
 export async function listControls(
   db: Queryable,
   viewer: Viewer,
-  query: IdPage & { state: "live" | "ended" | null },
+  query: IdPage & { state: keyof typeof STATES | null },
 ): Promise<ControlList> {
+  const state = query.state === null ? "true" : STATES[query.state];
   const rows = await db.query<ControlRow>(
-    `with imposed as (
-       select ${COLUMNS}, (${LIVE}) as live from controls c
-        where ($1::uuid is null or c.id < $1) and ($2::boolean is null or (${LIVE}) = $2) and ${seesControl("$4")}
-        order by c.id desc limit $3
-     ), automatic as (
-       ${AUTOMATIC} where a.blacklist_id is not null and ($1::uuid is null or a.blacklist_id < $1) and $2 is not false
-          and ($4::text[] is null or s.name = any($4))
-        order by a.blacklist_id desc limit $3
-     ), page as (
-       select * from imposed union all select * from automatic order by id desc limit $3
-     )
-     select c.*, case when c.live then ${catches("$4")} end as catches from page c order by c.id desc`,
-    [query.cursor, query.state === null ? null : query.state === "live", query.limit + 1, sourceScope(viewer)],
+    withCatches(`($1::uuid is null or c.id < $1) and ${state} order by c.id desc limit $2`, "$3"),
+    [query.cursor, query.limit + 1, sourceScope(viewer)],
     { isoTimes: true },
   );
   const page = cutPage(rows, query.limit, (row) => row.id);
@@ -74,15 +66,9 @@ export async function listControls(
 
 /** null = there is no such control, in force or ended. */
 export async function readControl(db: Queryable, viewer: Viewer, id: string): Promise<ControlOut | null> {
-  const [row] = await db.query<ControlRow>(
-    `with found as (
-       select ${COLUMNS}, (${LIVE}) as live from controls c where c.id = $1 and ${seesControl("$2")}
-       union all ${AUTOMATIC} where a.blacklist_id = $1 and ($2::text[] is null or s.name = any($2))
-     )
-     select c.*, case when c.live then ${catches("$2")} end as catches from found c`,
-    [id, sourceScope(viewer)],
-    { isoTimes: true },
-  );
+  const [row] = await db.query<ControlRow>(withCatches("c.id = $1", "$2"), [id, sourceScope(viewer)], {
+    isoTimes: true,
+  });
   return row ? controlOut(row, await readTypedTexts(db, viewer)) : null;
 }
 

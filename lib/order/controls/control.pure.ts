@@ -1,3 +1,5 @@
+import { NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
+
 /**
  * Controls in force. A blacklist refuses, a cooldown refuses until it expires, a whitelist overrides cooldowns and the
  * blacklist that Parkade itself imposed, never a blacklist set by a person.
@@ -13,7 +15,7 @@ export type StoredScope = {
    * value is the source.
    */
   source: string | null;
-  /** For the scope `aggregateId`: the only type of aggregate that the control applies to; null = all types. */
+  /** For the scope `aggregateId`: the only type of aggregate that the control applies to; null = all types, "" = those of no type. */
   aggregateType: string | null;
 };
 
@@ -29,28 +31,24 @@ export type Control = StoredScope & {
   expiresAtMs: number | null;
 };
 
-/**
- * The parts of an event that a control can match. `source` is the name of the source. `aggregateBlacklisted`: Parkade
- * itself has blacklisted the aggregate of the event; this is stored in `aggregates`, not in `controls`.
- */
+/** The parts of an event that a control can match. `source` is the name of the source. */
 export type ControlFacts = {
   eventId: string;
   aggregateType: string | null;
   aggregateId: string | null;
   errorCode: string;
   source: string;
-  aggregateBlacklisted: boolean;
 };
 
 /** Lookup by scope and value: deciding one event costs four map reads, however many controls exist. */
-export type ControlIndex = ReadonlyMap<string, readonly Control[]>;
+export type ControlIndex<Of extends Control = Control> = ReadonlyMap<string, readonly Of[]>;
 
 function key(scope: ControlScope, value: string): string {
   return `${scope}\u0000${value}`;
 }
 
-export function indexControls(controls: readonly Control[]): ControlIndex {
-  const index = new Map<string, Control[]>();
+export function indexControls<Of extends Control>(controls: readonly Of[]): ControlIndex<Of> {
+  const index = new Map<string, Of[]>();
   for (const control of controls) {
     const at = key(control.scope, control.value);
     const known = index.get(at);
@@ -61,7 +59,11 @@ export function indexControls(controls: readonly Control[]): ControlIndex {
 }
 
 /** Controls in force at `nowMs` that apply to the event, any scope. */
-export function applyingControls(index: ControlIndex, facts: ControlFacts, nowMs: number): Control[] {
+export function applyingControls<Of extends Control>(
+  index: ControlIndex<Of>,
+  facts: ControlFacts,
+  nowMs: number,
+): Of[] {
   if (index.size === 0) return [];
   const found = [
     ...(index.get(key("eventId", facts.eventId)) ?? []),
@@ -74,7 +76,7 @@ export function applyingControls(index: ControlIndex, facts: ControlFacts, nowMs
 
 function covers(control: Control, facts: ControlFacts): boolean {
   if (control.source !== null && control.source !== facts.source) return false;
-  return control.aggregateType === null || control.aggregateType === facts.aggregateType;
+  return control.aggregateType === null || control.aggregateType === (facts.aggregateType ?? NO_AGGREGATE_TYPE);
 }
 
 function hasEnded(control: Control, nowMs: number): boolean {
@@ -83,29 +85,29 @@ function hasEnded(control: Control, nowMs: number): boolean {
 
 type ControlRuling = { blacklisted: boolean; cooling: boolean; whitelisted: boolean };
 
-export function ruleControls(applying: readonly Control[], aggregateBlacklisted: boolean): ControlRuling {
+export function ruleControls(applying: readonly Control[]): ControlRuling {
   const whitelisted = applying.some((control) => control.kind === "whitelist");
   const blacklists = applying.filter((control) => control.kind === "blacklist");
   const byPerson = blacklists.some((control) => control.origin === "person");
-  const automatic = aggregateBlacklisted || blacklists.some((control) => control.origin === "automatic");
   const cooling = applying.some((control) => control.kind === "cooldown");
-  return { blacklisted: byPerson || (automatic && !whitelisted), cooling: cooling && !whitelisted, whitelisted };
+  return {
+    blacklisted: byPerson || (blacklists.length > 0 && !whitelisted),
+    cooling: cooling && !whitelisted,
+    whitelisted,
+  };
 }
 
 /**
  * Of the controls that apply to an event, returns the control that decides whether the event may be sent now: a
- * blacklist before a cooldown, and the whitelist where it overrides them. `own`: Parkade's blacklist of the event's
- * aggregate. Null = no control decides. `ruleControls` applies the same rule.
+ * blacklist before a cooldown, and the whitelist where it overrides them. Null = no control decides. `ruleControls`
+ * applies the same rule.
  */
-export function decidingControl<Ruling extends Control>(
-  applying: readonly Ruling[],
-  own: Ruling | null,
-): Ruling | null {
+export function decidingControl<Ruling extends Control>(applying: readonly Ruling[]): Ruling | null {
   const of = (kind: ControlKind) => applying.filter((control) => control.kind === kind);
   const [whitelist] = of("whitelist");
   const blacklists = of("blacklist");
   const byPerson = blacklists.find((control) => control.origin === "person");
-  return byPerson ?? whitelist ?? own ?? blacklists[0] ?? longest(of("cooldown"));
+  return byPerson ?? whitelist ?? blacklists[0] ?? longest(of("cooldown"));
 }
 
 /** Of several cooldowns the one that ends last decides how long the event waits. */

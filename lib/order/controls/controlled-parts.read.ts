@@ -2,7 +2,7 @@ import type { FilterStatus } from "@/lib/events/filter/event-filter.shapes";
 import { splitStatuses } from "@/lib/events/filter/event-filter.sql";
 import type { ScopedFilter } from "@/lib/guard/viewer/scope.shapes";
 import type { Control } from "@/lib/order/controls/control.pure";
-import { readControlsInForce } from "@/lib/order/controls/controls.read";
+import { readAutomaticControls, readControlsOfPeople } from "@/lib/order/controls/controls.read";
 import type { Queryable } from "@/lib/platform/database/db";
 
 /**
@@ -19,7 +19,7 @@ type Part = {
 /** Maximum number of parts that are read; with more controls in force all PENDING events are searched. */
 const PARTS_MAX = 64;
 /** Maximum number of aggregates blacklisted by Parkade itself that are looked up by their ids. */
-const AGGREGATES_MAX = 500;
+const AUTOMATIC_MAX = 500;
 
 /** The parts of a filter by BLACKLISTED or COOLING; null when the filter itself can be read. Empty: nothing can match. */
 export async function controlledParts(db: Queryable, filter: ScopedFilter): Promise<Part[] | null> {
@@ -31,7 +31,7 @@ export async function controlledParts(db: Queryable, filter: ScopedFilter): Prom
   const parts: Part[] = [];
   const others = filter.status!.filter((status) => !(asked as FilterStatus[]).includes(status));
   if (others.length > 0) parts.push({ filter: { ...filter, status: others } });
-  const controls = await readControlsInForce(db);
+  const controls = await readControlsOfPeople(db);
   for (const status of asked) {
     const kind = status === "BLACKLISTED" ? "blacklist" : "cooldown";
     const own = { ...filter, status: [status] };
@@ -41,9 +41,12 @@ export async function controlledParts(db: Queryable, filter: ScopedFilter): Prom
     }
     if (status === "COOLING") parts.push({ filter: own, hint: "e.cooldown_until is not null" });
     else {
-      const aggregates = await blacklistedAggregates(db, own);
-      if (aggregates === null) return null;
-      parts.push(...aggregates);
+      const automatic = await readAutomaticControls(db, AUTOMATIC_MAX + 1);
+      if (automatic.length > AUTOMATIC_MAX) return null;
+      for (const [source, of] of Map.groupBy(automatic, (control) => control.source!)) {
+        const inSource = narrowed(own, "source", source);
+        if (inSource) parts.push({ filter: { ...inSource, aggregateId: [...new Set(of.map(({ value }) => value))] } });
+      }
     }
   }
   return parts.length > PARTS_MAX ? null : parts;
@@ -58,18 +61,4 @@ function caughtBy(filter: ScopedFilter, { scope, value, source }: Control): Scop
 function narrowed(filter: ScopedFilter, name: Control["scope"], value: string): ScopedFilter | null {
   const list = filter[name];
   return list && !list.includes(value) ? null : { ...filter, [name]: [value] };
-}
-
-async function blacklistedAggregates(db: Queryable, filter: ScopedFilter): Promise<Part[] | null> {
-  const rows = await db.query<{ source: string; aggregateId: string }>(
-    `select s.name as source, a.aggregate_id as "aggregateId" from aggregates a join sources s on s.id = a.source_id
-      where a.blacklist_id is not null limit ${AGGREGATES_MAX + 1}`,
-    [],
-    { name: "blacklisted-aggregates" },
-  );
-  if (rows.length > AGGREGATES_MAX) return null;
-  return [...Map.groupBy(rows, (row) => row.source)].flatMap(([source, of]) => {
-    const inSource = narrowed(filter, "source", source);
-    return inSource ? [{ filter: { ...inSource, aggregateId: [...new Set(of.map((row) => row.aggregateId))] } }] : [];
-  });
 }

@@ -1,10 +1,10 @@
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { StoredScope } from "@/lib/order/controls/control.pure";
 import type { ControlRequest } from "@/lib/order/controls/controls.shapes";
-import { insertControl } from "@/lib/order/controls/controls.write";
 import type { LowRateStore } from "@/lib/platform/database/prisma";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
+import { iso, isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { awaitOpenSends } from "@/lib/redrive/life/await-open-sends";
 
@@ -28,14 +28,9 @@ export async function imposeControl(
   const id = uuidv7(nowMs);
   await deps.lowRate.write(async ({ prisma, audit }) => {
     const { kind, reason } = request;
-    await insertControl(prisma, {
-      id,
-      kind,
-      ...storedScope(request.scope),
-      reason,
-      createdBy: viewer.name,
-      atMs: nowMs,
-      expiresAtMs,
+    const times = { createdAt: iso(nowMs), expiresAt: isoOrNull(expiresAtMs) };
+    await prisma.control.create({
+      data: { id, kind, ...storedScope(request.scope), reason, createdBy: viewer.name, ...times },
     });
     await audit({
       actor: viewer.name,

@@ -6,6 +6,7 @@ import { blacklistAggregates } from "@/lib/order/blacklist-aggregate.write";
 import { listControls } from "@/lib/order/controls/control-list.read";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import { liftControls, undoLift } from "@/lib/order/controls/lift-controls";
+import { deleteSource } from "@/lib/sources/delete-source";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 let world: World;
@@ -128,8 +129,19 @@ test("forgets the failures that led to it, and leaves alone what is blacklisted 
     }),
   );
   expect(await undoLift(world.deps, { undo: id!, reason: "too early" }, ada)).toMatchObject({ controls: 2 });
-  const [row] = await world.db.query("select blacklist_redrive from aggregates where aggregate_id = 'o-2'");
-  expect(row).toEqual({ blacklist_redrive: OTHER });
+  const inForce = await world.db.query(
+    "select redrive_id as redrive from controls where value = 'o-2' and lifted_at is null",
+  );
+  expect(inForce).toEqual([{ redrive: OTHER }]);
+});
+
+test("ends with its source: a later one of this name has other aggregates", async () => {
+  await deleteSource(world.deps, "billing", ada);
+  expect(await inForce()).not.toContainEqual(expect.stringContaining("billing"));
+  const { items } = await listControls(world.db, ada, { state: "ended", limit: 100, cursor: null });
+  expect(items).toMatchObject([
+    { scope: { aggregateId: "b-1" }, liftedBy: "ada", liftReason: "its source was deleted" },
+  ]);
 });
 
 test("is refused to who does not see every source that it names", async () => {

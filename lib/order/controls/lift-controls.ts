@@ -1,17 +1,52 @@
 import { appendAudit } from "@/lib/guard/audit/audit.write";
-import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { scopeOut } from "@/lib/order/controls/control.pure";
 import type { LiftedMany, LiftMany } from "@/lib/order/controls/controls.shapes";
-import { countLiftable, imposeLifted, LIFT_MAX, liftMatching, sourcesOfLift } from "@/lib/order/controls/lifts.write";
+import {
+  countLiftable,
+  imposeLifted,
+  LIFT_MAX,
+  liftEach,
+  readLiftable,
+  sourcesOfLift,
+} from "@/lib/order/controls/lifts.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { inTransaction } from "@/lib/platform/database/retrying";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
+/** Ends a control at once, with a reason. Throws DomainError `unknown-control` when it is not in force. */
+export async function liftControl(deps: Deps, input: { id: string; reason: string }, viewer: Viewer): Promise<void> {
+  assertMay(viewer, "control");
+  const atMs = deps.clock.wallMs();
+  await inTransaction(deps.db, async (tx) => {
+    const { id, reason } = input;
+    const [lifted] = await liftEach(tx, [id], { liftId: null, actor: viewer.name, reason, atMs });
+    const source = lifted?.scope === "source" ? lifted.value : (lifted?.source ?? null);
+    if (!lifted || (source !== null && !sees(viewer, source))) {
+      throw new DomainError("unknown-control", `No control ${id} is in force`, {
+        fields: [{ field: "id", detail: "list the controls in force with GET /api/v1/controls" }],
+      });
+    }
+    if (source === null) assertMay(viewer, "control", "all");
+    await appendAudit(tx, {
+      actor: viewer.name,
+      action: "control.lifted",
+      subjectKind: "control",
+      subjectId: id,
+      reason,
+      before: { kind: lifted.kind, scope: scopeOut(lifted) },
+      after: null,
+      count: 1,
+      atMs,
+    });
+  });
+}
+
 /**
- * Ends the controls in force that match the filter, those that people imposed and the blacklists of Parkade, at most
- * LIFT_MAX in one call: `more` says that there are others. With `dryRun` it counts them alone. One audit entry. Throws
- * DomainError `forbidden`.
+ * Ends the controls in force that match the filter, at most LIFT_MAX in one call: `more` says that there are others. With
+ * `dryRun` it counts them alone. One audit entry. Throws DomainError `forbidden`.
  */
 export async function liftControls(
   deps: Pick<Deps, "db" | "clock">,
@@ -26,9 +61,11 @@ export async function liftControls(
   const atMs = deps.clock.wallMs();
   const id = uuidv7(atMs);
   return inTransaction(deps.db, async (tx) => {
-    const lifted = await liftMatching(tx, filter, { id, actor: viewer.name, reason, atMs });
+    const found = await readLiftable(tx, filter);
+    const lifted = await liftEach(tx, found, { liftId: id, actor: viewer.name, reason, atMs });
     if (lifted.length === 0) return { id: null, controls: 0, more: false };
-    await audit(tx, { id, reason, viewer, atMs }, "control.lifted", lifted, { filter });
+    const ids = lifted.map((control) => control.id);
+    await audit(tx, { id, reason, viewer, atMs }, "control.lifted", ids, { filter });
     return { id, controls: lifted.length, more: (await countLiftable(tx, filter)) > 0 };
   });
 }

@@ -78,7 +78,7 @@ export function gateChecks(facts: GateFacts, rules: GateRules): Check[] {
 }
 
 function ruleAll(facts: GateFacts, rules: GateRules) {
-  const ruling = ruleControls(applyingControls(rules.controls, facts, rules.nowMs), facts.aggregateBlacklisted);
+  const ruling = ruleControls(applyingControls(rules.controls, facts, rules.nowMs));
   const { whitelisted, blacklisted } = ruling;
   const coolingDown = facts.cooldownUntilMs !== null && facts.cooldownUntilMs > rules.nowMs;
   const asked = refuseByAdmission(facts.admission);

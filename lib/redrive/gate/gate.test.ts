@@ -9,7 +9,6 @@ const event: GateFacts = {
   eventId: "e-7",
   aggregateType: "order",
   aggregateId: "order-7",
-  aggregateBlacklisted: false,
   errorCode: "TIMEOUT",
   source: "orders",
   cooldownUntilMs: null,
@@ -107,10 +106,10 @@ describe("the gate", () => {
     expect(rule({ aggregateType: null }, [narrowed])).toBe("pass");
   });
 
-  test("an aggregate that Parkade blacklisted is refused, unless a whitelist covers it", () => {
-    expect(rule({ aggregateBlacklisted: true })).toBe("blacklisted");
-    expect(rule({ aggregateBlacklisted: true }, [whitelist])).toBe("pass");
-    expect(rule({ aggregateBlacklisted: true }, [whitelist, control({})])).toBe("blacklisted");
+  test("Parkade's blacklist of an aggregate of no type leaves those of a type alone", () => {
+    const automatic = control({ origin: "automatic", scope: "aggregateId", value: "order-7", aggregateType: "" });
+    expect(rule({ aggregateType: null }, [automatic])).toBe("blacklisted");
+    expect(rule({}, [automatic])).toBe("pass");
   });
 
   test("a control ends at its expiry", () => {
@@ -172,7 +171,7 @@ describe("the gate as checks", () => {
     [{ cooldownUntilMs: NOW + 1, redrives: 9 }, [control({ kind: "whitelist" })]],
     [{ admission: "confirm" as const }, []],
     [{ status: "IGNORED" as const }, []],
-    [{ aggregateBlacklisted: true }, []],
+    [{}, [control({ origin: "automatic" })]],
   ])("fails a check exactly when the gate refuses: %o", (change, controls) => {
     const facts = { ...event, status: "QUEUED" as const, ...change };
     const failed = checksOf(facts, controls).some(({ ok }) => ok === false);

@@ -48,8 +48,8 @@ const FACTS = [
   `update dlq_events set cooldown_until = now() + interval '1 hour' where ${named(4)} or ${named(8)}`,
   `insert into controls (id, kind, scope, value, reason, created_by)
    values (gen_random_uuid(), 'whitelist', 'aggregateId', 'controlled', 'test', 'ada')`,
-  `insert into aggregates (source_id, aggregate_type, aggregate_id, blacklist_id)
-   select source_id, coalesce(aggregate_type, ''), aggregate_id, gen_random_uuid() from dlq_events where ${named(11)}`,
+  `insert into controls (id, kind, scope, value, source, aggregate_type, reason, origin, created_by)
+   values (gen_random_uuid(), 'blacklist', 'aggregateId', 'blacklisted', 'orders', 'order', 'test', 'automatic', 'worker')`,
   `update dlq_events set admission = 'early' where ${named(12)}`,
   `update dlq_events set redrives = 1000 where ${named(13)}`,
   `update dlq_events set status = 'IGNORED' where ${named(14)}`,

@@ -1,4 +1,4 @@
-import { AGGREGATE_BLACKLISTED, type CandidatePage, compileSelection } from "@/lib/events/selection/candidates.read";
+import { type CandidatePage, compileSelection } from "@/lib/events/selection/candidates.read";
 import { UNDER_CONTROL } from "@/lib/order/controls/controls.read";
 import { HOLDS } from "@/lib/order/order.sql";
 import type { Earlier } from "@/lib/order/order-gate.pure";
@@ -21,7 +21,7 @@ export function withIds(list: IdList, ids: readonly string[]): IdList {
  */
 const PASSES = `(e.status = ${EVENT.PENDING} and e.admission is null and e.redrives < $3
   and (e.cooldown_until is null or e.cooldown_until <= to_timestamp($2::float8 / 1000))
-  and not ${UNDER_CONTROL} and not ${AGGREGATE_BLACKLISTED})`;
+  and not ${UNDER_CONTROL})`;
 
 const COOLS = `e.status = ${EVENT.PENDING} and e.cooldown_until > now()`;
 

@@ -8,12 +8,13 @@ import {
   TOUCHED_MAX,
 } from "@/lib/events/selection/candidates.read";
 import { aggregateKeyOf, comparePlaces } from "@/lib/order/aggregate.pure";
+import { type Control, indexControls } from "@/lib/order/controls/control.pure";
 import { type Earlier, type Head, isHeldBy } from "@/lib/order/order-gate.pure";
 import { readEarlierVersions } from "@/lib/order/outside-order.read";
 import type { Db, Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { type GateFacts, gate } from "@/lib/redrive/gate/gate.pure";
-import { type Rules, readRules } from "@/lib/redrive/gate/read-rules";
+import { type Rules, readRules, readRulesOver } from "@/lib/redrive/gate/read-rules";
 import type { ConfirmableRefusal } from "@/lib/redrive/gate/refusal.pure";
 import {
   FREEZE_INLINE_MAX,
@@ -130,15 +131,17 @@ function earlierOf(
 /** Throws DomainError `read-timeout`, also when too many events stand under controls of their own. */
 export async function judgeSelection(tx: Queryable, selected: SelectedForRedrive): Promise<JudgedSelection> {
   const rules = await readRules(tx);
+  const ofGroups = { ...rules, index: indexControls([...rules.controls, AUTOMATIC]) };
   const touched = await readTouched(tx, selected, rules.controls);
   if (touched.length === TOUCHED_MAX) {
     throw new DomainError("read-timeout", "Too many events stand under their own controls to preview them one by one");
   }
+  const ofTouched = await readRulesOver(tx, touched);
   const { redriveLimit } = rules.settings;
   const groups = await groupCandidates(tx, selected, { redriveLimit, touched: touched.map(({ id }) => id) });
   return {
-    groups: groups.map((group) => ({ group, ruling: ruleGroup(group, rules, selected) })),
-    touched: touched.map((candidate) => ({ candidate, ruling: ruleOne(candidate, rules, selected) })),
+    groups: groups.map((group) => ({ group, ruling: ruleGroup(group, ofGroups, selected) })),
+    touched: touched.map((candidate) => ({ candidate, ruling: ruleOne(candidate, ofTouched, selected) })),
     redriveLimit,
   };
 }
@@ -168,13 +171,25 @@ function ruleOne(facts: GateFacts, rules: Rules, { asOfMs, despite }: Asked) {
   return gate(facts, { controls: rules.index, redriveLimit, nowMs: asOfMs, at: "request", despite });
 }
 
+/** Stands for Parkade's blacklists of the aggregates of a group, which names none of them. */
+const AUTOMATIC: Control = {
+  id: "",
+  kind: "blacklist",
+  origin: "automatic",
+  scope: "aggregateId",
+  value: "",
+  source: null,
+  aggregateType: null,
+  expiresAtMs: null,
+};
+
 /** The gate decides alike for all members of the group, once events under their own control are taken out. */
 function ruleGroup(group: CandidateGroup, rules: Rules, asked: Asked) {
   const facts = {
     ...group,
     eventId: "",
     aggregateType: null,
-    aggregateId: null,
+    aggregateId: group.blacklisted ? AUTOMATIC.value : null,
     cooldownUntilMs: group.cooling ? Number.POSITIVE_INFINITY : null,
     redrives: group.exhausted ? rules.settings.redriveLimit : 0,
   };

@@ -1,11 +1,7 @@
-import {
-  BLACKLISTED_HASHED,
-  type CandidateGroup,
-  type CandidatePage,
-  selectedWhere,
-} from "@/lib/events/selection/candidates.read";
+import { type CandidateGroup, type CandidatePage, selectedWhere } from "@/lib/events/selection/candidates.read";
 import { NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
 import { PROCESSED, sameAggregate } from "@/lib/order/aggregate-order.read";
+import { BLACKLISTED_HASHED } from "@/lib/order/controls/control.sql";
 import { HOLDS, SKIPPED } from "@/lib/order/order.sql";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import type { EarlierOut, EarlierSample } from "@/lib/redrive/preview/redrive-preview.shapes";
@@ -80,7 +76,7 @@ export async function summarizeEarlier(
     of((group) => group.status),
     of((group) => group.cooling),
     of((group) => group.exhausted),
-    of((group) => group.aggregateBlacklisted),
+    of((group) => group.blacklisted),
     of((group) => group.admission ?? ""),
     ...values,
   ]);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import { imposeControl } from "@/lib/order/controls/impose-control";
 import { systemClock } from "@/lib/platform/clock";
 import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
 import type { PreviewOut } from "@/lib/redrive/preview/redrive-preview.shapes";
@@ -50,6 +51,12 @@ const ignored = (number: number) =>
 const control = (kind: string, scope: string, value: string) =>
   `insert into controls (id, kind, scope, source, value, reason, created_by)
    select gen_random_uuid(), '${kind}', '${scope}', s.name, '${value}', 'test', 'ada' from sources s where s.id = $1`;
+
+/** Parkade's blacklist of the aggregate, which has failed too often. */
+const automatic = (value: string) =>
+  `insert into controls (id, kind, scope, source, aggregate_type, value, reason, origin, created_by)
+   select gen_random_uuid(), 'blacklist', 'aggregateId', s.name, 'order', '${value}', 'test', 'automatic', 'worker'
+     from sources s where s.id = $1`;
 
 const VERSION_1_PROCESSED = `insert into processed_events (event_id, source_id, consumer, aggregate_type, aggregate_id, version)
   values ('other', $1, 'stock', 'order', 'order-7', 1)`;
@@ -362,10 +369,13 @@ describe("the controls that refuse events", () => {
   test("are named of a selection that is too large to be planned", async () => {
     const select = await arrange("controlled-many", {
       events: times(2_001, (index) => unversioned(`order-${index}`)),
-      facts: [control("blacklist", "errorCode", "UPSTREAM_5XX")],
+      facts: [...times(3, (index) => automatic(`order-${index}`)), control("whitelist", "aggregateId", "order-0")],
       goes: 0,
       refused: {},
     });
+    expect((await ask({ select } as Partial<RedriveRequest>)).refused).toEqual({ blacklisted: 2 });
+    const scope = { errorCode: "UPSTREAM_5XX", source: "controlled-many" };
+    await imposeControl(world.deps, { kind: "blacklist", scope, reason: "test" }, localViewer("ada"));
     const preview = await ask({ select } as Partial<RedriveRequest>);
     expect(preview.refused).toEqual({ blacklisted: 2_001 });
     expect(named(preview)).toEqual([[null, "blacklist", "UPSTREAM_5XX"]]);

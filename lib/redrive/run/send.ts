@@ -1,6 +1,5 @@
 import type { OutboundMessage, PublishReceipt } from "@/lib/brokers/port";
 import type { EventBody } from "@/lib/events/bodies.read";
-import { isAggregateBlacklisted } from "@/lib/events/selection/candidates.read";
 import { type EndedItem, heldBehind } from "@/lib/order/order-gate.pure";
 import { isPassing } from "@/lib/platform/database/retrying";
 import { type Span, withSpan } from "@/lib/platform/tracing/spans";
@@ -264,7 +263,7 @@ function messageOf(item: ClaimedItem, body: EventBody, { attempt, retryCount }: 
 }
 
 function intentOf({ item, send }: ExaminedItem, target: SliceTarget, attempt: number): AttemptIntent {
-  const { id, redriveId, fence, revision, eventId, aggregateType, aggregateId, errorCode, sourceId, source } = item;
+  const { id, redriveId, fence, revision, eventId, aggregateType, aggregateId, errorCode, source } = item;
   const { whitelisted } = send!;
   const idempotencyKey = sendKey(item);
   return {
@@ -279,7 +278,6 @@ function intentOf({ item, send }: ExaminedItem, target: SliceTarget, attempt: nu
     aggregateType,
     aggregateId,
     errorCode,
-    sourceId,
     source,
     target: target.row.name,
     targetId: target.row.id,
@@ -361,17 +359,13 @@ async function outcomeOfDeniedIntent(
   // A stop of the target is one of the causes: the next claim must know it.
   await redriver.targets.reread();
   const rules = await readRulesOver(redriver.keyedDb, [examined.item]);
-  const aggregateBlacklisted = await isAggregateBlacklisted(redriver.keyedDb, examined.item.id);
-  const ruling = gate(
-    { ...examined.item, aggregateBlacklisted },
-    {
-      controls: rules.index,
-      redriveLimit: rules.settings.redriveLimit,
-      nowMs: redriver.clock.wallMs(),
-      at: "run",
-      despite: session.redrive().despite,
-    },
-  );
+  const ruling = gate(examined.item, {
+    controls: rules.index,
+    redriveLimit: rules.settings.redriveLimit,
+    nowMs: redriver.clock.wallMs(),
+    at: "run",
+    despite: session.redrive().despite,
+  });
   if (!ruling.pass) return { kind: "refused", refusal: ruling.refusal, detail: "imposed while it waited" };
   redriver.log.info({ redriveId: session.redrive().id, eventId: examined.item.eventId }, "send withdrawn");
   return { kind: "back" };

@@ -4,7 +4,7 @@ import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { imposeStop, resumeSends } from "@/lib/guard/stops/change-stop";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { imposeControl } from "@/lib/order/controls/impose-control";
-import { liftControl } from "@/lib/order/controls/lift-control";
+import { liftControl } from "@/lib/order/controls/lift-controls";
 import { skipHead, undoSkip } from "@/lib/order/skip-head";
 import type { Db } from "@/lib/platform/database/db";
 import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";

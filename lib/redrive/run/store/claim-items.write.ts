@@ -1,5 +1,4 @@
 import type { EventStatus } from "@/lib/events/event-state.pure";
-import { AGGREGATE_BLACKLISTED } from "@/lib/events/selection/candidates.read";
 import type { AdmissionMark } from "@/lib/intake/admission/admission.pure";
 import { PLACE, SKIPPED } from "@/lib/order/order.sql";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
@@ -109,8 +108,7 @@ select id, fence::text as fence, attempts, revision from claimed`;
 const EVENTS = `
 select e.id, e.source_id, s.name as source, e.event_id, e.producer, e.aggregate_type, e.aggregate_id, e.version::text as version, e.error_code,
        e.fingerprint, e.status, e.redrives, e.failures, f.trace_id, f.payload_bytes, e.admission, ${SKIPPED} as skipped,
-       (extract(epoch from e.cooldown_until) * 1000)::float8 as cooldown_until_ms,
-       ${AGGREGATE_BLACKLISTED} as aggregate_blacklisted
+       (extract(epoch from e.cooldown_until) * 1000)::float8 as cooldown_until_ms
   from dlq_events e
   left join dlq_event_facts f on f.id = e.id and f.id = any($1::uuid[]) and f.id between $2 and $3
   join sources s on s.id = e.source_id
@@ -127,7 +125,6 @@ type EventRow = {
   producer: string;
   aggregate_type: string | null;
   aggregate_id: string | null;
-  aggregate_blacklisted: boolean;
   version: string | null;
   error_code: string;
   fingerprint: string;
@@ -159,8 +156,6 @@ export type ClaimedItem = {
   producer: string;
   aggregateType: string | null;
   aggregateId: string | null;
-  /** True when Parkade had blacklisted the item's aggregate at the claim. */
-  aggregateBlacklisted: boolean;
   version: bigint | null;
   errorCode: string;
   fingerprint: string;
@@ -232,7 +227,6 @@ function claimedItem(redriveId: string, { fence, attempts, revision }: ClaimRow,
     producer: event.producer,
     aggregateType: event.aggregate_type,
     aggregateId: event.aggregate_id,
-    aggregateBlacklisted: event.aggregate_blacklisted,
     version: event.version === null ? null : BigInt(event.version),
     errorCode: event.error_code,
     fingerprint: event.fingerprint,

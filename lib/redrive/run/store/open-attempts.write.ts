@@ -1,5 +1,5 @@
 import { stopOver } from "@/lib/guard/stops/stop.sql";
-import { CONTROL_COVERS } from "@/lib/order/controls/control.sql";
+import { CONTROL_COVERS, IN_FORCE } from "@/lib/order/controls/control.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 import { checked, heldItem } from "@/lib/redrive/run/store/fence.write";
 import { ATTEMPT, SENDS } from "@/lib/redrive/states/state.sql";
@@ -20,31 +20,23 @@ export type AttemptIntent = {
   aggregateType: string | null;
   aggregateId: string | null;
   errorCode: string;
-  sourceId: string;
   source: string;
   /** A whitelist overrides an automatic blacklist, never a person's. */
   whitelisted: boolean;
 };
 
 /**
- * SQL: `w` must not be sent: its redrive does not run, is held or waits, its target is stopped, or a control or its
- * aggregate's blacklist refuses it. `offset 0` keeps PostgreSQL from reading all aggregates into memory instead, which a
- * plan made while the table was small does ever after.
+ * SQL: `w` must not be sent: its redrive does not run, is held or waits, its target is stopped, or a control refuses it.
  */
 const STOPPED = `(
    not exists (select 1 from redrives r where r.id = w.redrive_id and ${SENDS})
    or exists (select 1 from stops s where ${stopOver("w.target_id")})
    or exists (
    select 1 from controls c
-    where c.lifted_at is null and (c.expires_at is null or c.expires_at > now())
+    where ${IN_FORCE}
       and (   (c.kind = 'blacklist' and (c.origin = 'person' or not w.whitelisted))
            or (c.kind = 'cooldown' and not w.whitelisted))
-      and ${CONTROL_COVERS})
-   or (not w.whitelisted and exists (
-   select 1 from aggregates a
-    where a.aggregate_id = w.aggregate_id and a.source_id = w.source_id
-      and a.aggregate_type = coalesce(w.aggregate_type, '') and a.blacklist_id is not null
-   offset 0)))`;
+      and ${CONTROL_COVERS}))`;
 
 /**
  * The last gate, in the statement that records the intent: a row is written only while nothing stops the event, the
@@ -54,9 +46,9 @@ const STOPPED = `(
 const OPEN = `
 with want as (
   select * from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::int[], $5::text[], $6::text[], $7::text[], $8::text[],
-                       $9::text[], $10::text[], $11::text[], $12::boolean[], $13::uuid[], $14::uuid[], $15::int[])
+                       $9::text[], $10::text[], $11::text[], $12::boolean[], $13::uuid[], $14::int[])
     as w(id, redrive_id, fence, attempt, target, idempotency_key, event_id, aggregate_type, aggregate_id, error_code,
-         source, whitelisted, source_id, target_id, revision)
+         source, whitelisted, target_id, revision)
 ), held as materialized (
   select w.* from (select * from want order by id, redrive_id) w
    cross join lateral (select from redrive_items i where ${heldItem("w.redrive_id")} for share of i) held
@@ -76,9 +68,8 @@ returning id, attempt, fence`;
 const LOOK_AGAIN = `
 with opened as (
   select * from unnest($1::uuid[], $2::uuid[], $3::int[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-                       $9::boolean[], $10::uuid[], $11::uuid[])
-    as w(id, redrive_id, attempt, event_id, aggregate_type, aggregate_id, error_code, source, whitelisted, source_id,
-         target_id)
+                       $9::boolean[], $10::uuid[])
+    as w(id, redrive_id, attempt, event_id, aggregate_type, aggregate_id, error_code, source, whitelisted, target_id)
 )
 select w.id, w.attempt from opened w where ${STOPPED}`;
 
@@ -102,7 +93,6 @@ export async function openAttempts(db: Queryable, intents: readonly AttemptInten
       intents.map((intent) => intent.errorCode),
       intents.map((intent) => intent.source),
       intents.map((intent) => intent.whitelisted),
-      intents.map((intent) => intent.sourceId),
       intents.map((intent) => intent.targetId),
       intents.map((intent) => intent.revision),
     ],
@@ -132,7 +122,6 @@ async function takeBackStopped(db: Queryable, intents: readonly AttemptIntent[])
       intents.map((intent) => intent.errorCode),
       intents.map((intent) => intent.source),
       intents.map((intent) => intent.whitelisted),
-      intents.map((intent) => intent.sourceId),
       intents.map((intent) => intent.targetId),
     ],
     { name: "look-again" },

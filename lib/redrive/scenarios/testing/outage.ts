@@ -8,7 +8,7 @@ export const NO_HARM = { cooled: 0, failed: 0, aggregates: 0 };
 export async function harm(world: World) {
   const [row] = await world.db.query(
     `select count(*) filter (where cooldown_until is not null) as cooled, count(*) filter (where failures > 0) as failed,
-            (select count(*) from aggregates where consecutive_failures > 0 or blacklist_id is not null) as aggregates
+            (select count(*) from aggregates where consecutive_failures > 0) as aggregates
        from dlq_events`,
   );
   return row;

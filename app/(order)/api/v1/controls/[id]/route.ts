@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
 import { readControl } from "@/lib/order/controls/control-list.read";
 import { controlSchema, liftRequestSchema } from "@/lib/order/controls/controls.shapes";
-import { liftControl } from "@/lib/order/controls/lift-control";
+import { liftControl } from "@/lib/order/controls/lift-controls";
 import { byId } from "@/lib/platform/api/query.shapes";
 
 export const DELETE = handle({
