@@ -45,6 +45,7 @@ export function foldChunk(chunk: string): string {
   if (chunk.startsWith("file:/"))
     return `file:${foldPath(chunk.slice(5).replace(/^\/+(?:(?=[A-Za-z]:\/)|(?=\/))/, ""))}`;
   if (chunk.includes("://")) return foldUrl(chunk);
+  if (/^arn:aws[\w-]*:s3:/i.test(chunk)) return "<arn>";
   if (chunk.length === 36 && UUID.test(chunk)) return "<uuid>";
   if (isSealed(chunk)) return "<id>";
   if (ISO_DURATION.test(chunk) && chunk.length > 2) return "<duration>";
@@ -123,7 +124,20 @@ function foldUrl(url: string): string {
   const rest = url.slice(scheme.length + 3);
   const slash = rest.indexOf("/");
   const path = slash < 0 ? "" : rest.slice(slash).split(/[?#]/, 1)[0]!;
-  return `${scheme.toLowerCase()}://<host>${path === "" || path === "/" ? "" : foldRoute(path)}`;
+  const host = slash < 0 ? rest : rest.slice(0, slash);
+  const folded = OBJECT_SCHEME.test(scheme) || OBJECT_HOST.test(host) ? foldKey(path) : foldRoute(path);
+  return `${scheme.toLowerCase()}://<host>${path === "" || path === "/" ? "" : folded}`;
+}
+
+/** Stores of objects: the path of a URL is the key of one object. */
+const OBJECT_SCHEME = /^(?:s3[an]?|gs|oss|cos|wasbs?|abfss?)$/i;
+const OBJECT_HOST =
+  /(?:^|\.)(?:s3[.-](?:[\w-]+\.)?amazonaws\.com|storage\.googleapis\.com|blob\.core\.windows\.net|r2\.cloudflarestorage\.com)$/i;
+
+/** The first folder of a key, which begins with a slash, and its ending. */
+export function foldKey(key: string): string {
+  const file = key.slice(key.lastIndexOf("/") + 1);
+  return foldDataPath(file.includes(".") ? key : `${key}.`, "/").replace(/\.$/, "");
 }
 
 /** Steps of a route that are followed by the name or id of one thing. */

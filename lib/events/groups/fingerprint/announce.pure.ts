@@ -1,4 +1,4 @@
-import { foldChunk } from "./addresses.pure";
+import { foldChunk, foldKey } from "./addresses.pure";
 import { isDigit } from "./words.pure";
 
 /** What the words around a value say about it: the error itself, the name of something in the program, a value, a secret. */
@@ -81,14 +81,23 @@ export function announcedToken(out: string, token: string, plain: boolean, after
   const before = out.charCodeAt(out.length - 1);
   if (before === 91) return ENTITY.test(token) && after.startsWith("]") ? "<id>" : null;
   if (before !== 32 && before !== 61 && before !== 58 && before !== 40) return null;
+  if (before === 32 && QUOTED_COLUMN.test(out.slice(-4)) && isComparedInSql(out)) return "<text>";
   if (token.length === 1 && after.startsWith(")") && out.endsWith(" (")) return "<text>";
   if (ID_BEHIND.test(after) && NAME_OF_ID.test(token)) return "<id>";
+  if (!plain && isObjectKey(out, token)) return foldKey(`/${token}`).slice(1);
   if (out.endsWith("enum constant ")) return `${token.slice(0, token.lastIndexOf(".") + 1)}<text>`;
   if (!plain && QUALIFIES.test(out.slice(-24)) && token.includes("."))
     return `<id>${foldChunk(token.slice(token.indexOf(".")))}`;
   return isAnnounced(out.slice(-40), token, plain, after) ? (plain ? "<text>" : "<id>") : null;
 }
 
+/** `Key: incoming/orders.json`: an object of a store. */
+const KEY_BEFORE = /(?:^|[^a-z])key(?:: ?|=| ["'`]?)$/i;
+const KEY = /^[^/:][^:]*\/[^/]+\.[A-Za-z][A-Za-z0-9]{1,7}$/;
+export const isObjectKey = (before: string, token: string) =>
+  token.includes("/") && KEY_BEFORE.test(before.slice(-8)) && KEY.test(token);
+/** A quoted column is not compared with an unquoted one: the value was written into the statement. */
+const QUOTED_COLUMN = /["`\]] = $/;
 /** `[com.acme.Order#zoe]`: a Hibernate entity with its id. */
 const ENTITY = /^\w+(?:\.\w+)+#/;
 /** `serene_lalande (08bb0bd9684c...)`: a name before the id of the same thing in brackets. */

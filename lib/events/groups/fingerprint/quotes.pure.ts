@@ -1,8 +1,10 @@
+import { foldKey } from "./addresses.pure";
 import {
   announcesCode,
   announcesSecret,
   announcesValue,
   isComparedInSql,
+  isObjectKey,
   isPassage,
   namesThing,
   saysOfValue,
@@ -65,6 +67,7 @@ export function foldQuoted(
   if (/^[[{<]/.test(inner)) return fold(inner);
   if (PATH.test(inner) || FILE.test(inner)) return fold(inner.replace(/[^\x21-\x7e]+/g, "_"));
   if (/\s/.test(inner)) return whole || isPassage(inner, before) ? fold(inner) : "<text>";
+  if (isObjectKey(before, inner)) return foldKey(`/${inner}`).slice(1);
   if (namesThing(before, inner, after)) return inner;
   if (announcesValue(before) || saysOfValue(after) || isComparedInSql(out)) return "<text>";
   if (inner.length > 80 || /[^\x20-\x7e]/.test(inner) || SIGN.test(inner)) return "<text>";
