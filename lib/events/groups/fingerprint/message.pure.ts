@@ -10,7 +10,7 @@ import {
 } from "./announce.pure";
 import { bracketsEnd, membersAt, printedAt } from "./members.pure";
 import { CLOSING, closingQuote, foldQuoted, isApostrophe } from "./quotes.pure";
-import { COUNTED, isDigit, SPECIAL, type Special } from "./words.pure";
+import { COUNTED, isDigit, SPECIAL, SPECIAL_CHARS_MAX, type Special } from "./words.pure";
 
 /** What is read of a message. Behind it there are dumps of the values that are replaced here. */
 const MESSAGE_CHARS = 2_000;
@@ -20,7 +20,8 @@ const NESTED_MAX = 3;
 
 /** The words of a message: ids, numbers, names of persons and hosts, times and data are replaced by `<n>`, `<id>`, ... */
 export function messagePattern(message: string): string {
-  const text = message.slice(0, MESSAGE_CHARS).replace(/^[IWEF][0-9]{4} (?=[0-9]{2}:)/, "");
+  const read = message.slice(0, MESSAGE_CHARS);
+  const text = read[5] === " " ? read.replace(/^[IWEF][0-9]{4} (?=[0-9]{2}:)/, "") : read;
   // The whole text was escaped; after an unescaped quote, only the quoted text was.
   const escaped = text.indexOf('\\"');
   return wordsOf(escaped >= 0 && escaped < text.indexOf('"') ? text.replaceAll('\\"', '"') : text, 0);
@@ -40,7 +41,7 @@ export function patternKey(pattern: string): string {
 }
 
 const KIND_OF_VALUE = /<[a-z]{1,12}>/g;
-const QUOTED_VALUE = /(["'`]?)<[a-z]{1,12}>\1/g;
+const QUOTED_VALUE = /<[a-z]{1,12}>|"<[a-z]{1,12}>"|'<[a-z]{1,12}>'|`<[a-z]{1,12}>`/g;
 const LIST_OF_VALUES = /<>(?:(?:\s*[,;|:/+x.-]\s*|\s+(?:and\s+)?)<>)+/g;
 /** `order-<>, order-<>`: looked for where a value with a name before it does not end the text. */
 const NAMED_VALUES = /[-_:]<>\s*[,;|:/+x.\s-]/;
@@ -185,7 +186,7 @@ class MessageReader {
   #chunk(from: number, end: number, plain: boolean) {
     const text = this.#text;
     const chunk = text.slice(from, end);
-    const special = SPECIAL.get(chunk);
+    const special = chunk.length > SPECIAL_CHARS_MAX ? undefined : SPECIAL.get(chunk);
     if (special !== undefined && this.#special(special, chunk, from, end)) return;
     this.#at = end;
     if (this.#secretEnd > 0 && from - this.#secretEnd < 4 && special !== "secret" && !STARTS_PHRASE.test(chunk)) {
@@ -205,10 +206,16 @@ class MessageReader {
     if (special === "named") this.#namedEnd = end;
     if (plain) {
       this.#out +=
-        chunk.length < 7 ? chunk : /^[a-f]+$/.test(chunk) ? "<id>" : chunk.length < 16 ? chunk : foldChunk(chunk);
+        chunk.length < 7
+          ? chunk
+          : chunk.charCodeAt(0) < 103 && /^[a-f]+$/.test(chunk)
+            ? "<id>"
+            : chunk.length < 16
+              ? chunk
+              : foldChunk(chunk);
       return;
     }
-    const iban = /^[A-Z]{2}[0-9]{2}/.test(chunk) ? ibanEnd(text, from) : -1;
+    const iban = chunk.charCodeAt(1) < 91 && /^[A-Z]{2}[0-9]{2}/.test(chunk) ? ibanEnd(text, from) : -1;
     if (iban > 0) {
       this.#out += "<id>";
       this.#at = iban;
@@ -283,7 +290,7 @@ class MessageReader {
 
   /** SQLSTATE and other codes of letters and digits behind the word that announces them. */
   #isCode(chunk: string): boolean {
-    return /^(?:[0-9A-Z]{4,8}|0x[0-9a-fA-F]{1,8})$/.test(chunk) && announcesCode(this.#out);
+    return chunk.length < 11 && /^(?:[0-9A-Z]{4,8}|0x[0-9a-fA-F]{1,8})$/.test(chunk) && announcesCode(this.#out);
   }
 
   /** Whether a number is the error itself: a status, an exit code, an errno. */

@@ -1,4 +1,5 @@
 import { foldKey } from "./addresses.pure";
+import { isAlphanumeric } from "./amounts.pure";
 import {
   announcesCode,
   announcesSecret,
@@ -32,16 +33,21 @@ export const CLOSING: Record<string, string> = {
 /** Whether an apparent quote is part of a word: `can't`, not `b'...'`. */
 export function isApostrophe(open: string, out: string): boolean {
   if (open !== "'" && open !== "\u2019" && open !== '"') return false;
+  const last = out.charCodeAt(out.length - 1);
+  if (last < 128 && !isAlphanumeric(last)) return false;
   return /[\p{L}\p{N}]$/u.test(out.slice(-1)) && !/(?:^|[^\p{L}\p{N}])[bruf]$/u.test(out.slice(-2));
 }
 
 /** Where the quote at a position closes, -1 = nowhere. */
 export function closingQuote(text: string, from: number, closing: string): number {
   const open = text[from];
+  const first = closing.charCodeAt(0);
+  const second = closing.charCodeAt(closing.length - 1);
   for (let at = from + 1; at < text.length; at++) {
-    const char = text[at]!;
-    if (char === "\\" && open !== "`") at++;
-    else if (closing.includes(char) && !(open === "'" && /[\p{L}\p{N}]/u.test(text[at + 1] ?? " "))) return at;
+    const code = text.charCodeAt(at);
+    if (code === 92 && open !== "`") at++;
+    else if ((code === first || code === second) && !(open === "'" && /[\p{L}\p{N}]/u.test(text[at + 1] ?? " ")))
+      return at;
   }
   return -1;
 }
@@ -65,7 +71,7 @@ export function foldQuoted(
   if (fold === null) return "<text>";
   if (/^-?[0-9]+$/.test(inner)) return announcesCode(before) ? inner : "<text>";
   if (/^[[{<]/.test(inner)) return fold(inner);
-  if (PATH.test(inner) || FILE.test(inner)) return fold(inner.replace(/[^\x21-\x7e]+/g, "_"));
+  if (PATH.test(inner) || (inner.includes(".") && FILE.test(inner))) return fold(inner.replace(/[^\x21-\x7e]+/g, "_"));
   if (/\s/.test(inner)) return whole || isPassage(inner, before) ? fold(inner) : "<text>";
   if (isObjectKey(before, inner)) return foldKey(`/${inner}`).slice(1);
   if (namesThing(before, inner, after)) return inner;

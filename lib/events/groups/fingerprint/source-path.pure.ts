@@ -1,4 +1,4 @@
-import { isValue } from "./words.pure";
+import { hasDigit, isValue } from "./words.pure";
 
 /** Folders where builds, images and deployments put a program. In front of a path they say nothing about its code. */
 const ROOTS = new Set(
@@ -57,7 +57,7 @@ function packageOf(steps: readonly string[], names: readonly string[]): string {
 
 /** A folder of one release: numbers, dates, digests, `current`, and names with such a part. */
 function isRelease(step: string): boolean {
-  return step === "current" || step.startsWith("sha256:") || (/[0-9]/.test(step) && isValue(step));
+  return step === "current" || step.startsWith("sha256:") || (hasDigit(step) && isValue(step));
 }
 
 /** `worker-3f2a9c1b.js` and `main.DqR8sLkM.chunk.mjs` -> `worker.js`, `main.mjs`: without the content hash of a bundler. */
