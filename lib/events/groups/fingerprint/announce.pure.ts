@@ -198,7 +198,7 @@ export const announcesSecret = (before: string) => SECRET_BEFORE.test(before);
 
 /** Words that follow a value, not a name. */
 const SAYS_OF_VALUE =
-  /^ (?:(?:is not|isn't) (?:an? )?(?:valid|number|numeric|integer|date|allowed value|well)|is (?:an )?invalid|(?:could not|cannot|can't) be (?:parsed|converted|cast|decoded)|is too |exceeds |is out of )/i;
+  /^ (?:(?:is not|isn't) (?:an? )?(?:valid|number|numeric|integer|date|allowed value|well|one of|of type)|does not match|is (?:an )?invalid|(?:could not|cannot|can't) be (?:parsed|converted|cast|decoded)|is too |exceeds |is out of )/i;
 export const saysOfValue = (after: string) => after.startsWith(" ") && SAYS_OF_VALUE.test(after);
 
 /** Words before a quoted database or program name, whose digits are part of it: a generated constraint, `address1`. */

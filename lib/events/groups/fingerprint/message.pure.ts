@@ -32,7 +32,8 @@ export function messagePattern(message: string): string {
  * digits alone), nor the length of a list of values.
  */
 export function patternKey(pattern: string): string {
-  const values = pattern.includes("<") ? pattern.replace(QUOTED_VALUE, "<>") : pattern;
+  const addresses = pattern.includes("[<addr>]") ? pattern.replace(BRACKETED_ADDRESS, "<addr>") : pattern;
+  const values = addresses.includes("<") ? addresses.replace(QUOTED_VALUE, "<>") : addresses;
   const single = values.indexOf("<>") === values.lastIndexOf("<>");
   const bare = single ? values : values.replace(LIST_OF_VALUES, "<>");
   const lists = !single && NAMED_VALUES.test(bare) ? bare.replace(LIST_OF_NAMED, "$1") : bare;
@@ -41,6 +42,8 @@ export function patternKey(pattern: string): string {
 }
 
 const KIND_OF_VALUE = /<[a-z]{1,12}>/g;
+/** IP version 6 with a port: `[::1]:443`. */
+const BRACKETED_ADDRESS = /\[<addr>\](?::<n>)?/g;
 const QUOTED_VALUE = /<[a-z]{1,12}>|"<[a-z]{1,12}>"|'<[a-z]{1,12}>'|`<[a-z]{1,12}>`/g;
 const LIST_OF_VALUES = /<>(?:(?:\s*[,;|:/+x.-]\s*|\s+(?:and\s+)?)<>)+/g;
 /** `order-<>, order-<>`: looked for where a value with a name before it does not end the text. */
@@ -298,7 +301,8 @@ class MessageReader {
     if (!/^-?[0-9]{1,10}$/.test(token)) return /^[0-9]\.[0-9]$/.test(token) && announcesVersion(this.#out);
     if ((token.length <= 6 || token.startsWith("-")) && announcesCode(this.#out)) return true;
     const text = this.#text;
-    if (token.length <= 4 && end === text.length && announcedCodeEarlier(this.#out)) return true;
+    if (token.length <= 4 && end + (text[end] === "." ? 1 : 0) === text.length && announcedCodeEarlier(this.#out))
+      return true;
     if (this.#out.endsWith("(") && this.#nested === 0 && ARGUMENT_ALONE.test(this.#out.slice(-8)))
       return /^(?:, ?["'b]|\))/.test(text.slice(end, end + 3));
     return token.length === 3 && isStatus(token, this.#out, text.slice(end, end + 24), this.#nested === 0);
