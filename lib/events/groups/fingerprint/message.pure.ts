@@ -20,7 +20,8 @@ const NESTED_MAX = 3;
 
 /** The words of a message: ids, numbers, names of persons and hosts, times and data are replaced by `<n>`, `<id>`, ... */
 export function messagePattern(message: string): string {
-  const read = message.slice(0, MESSAGE_CHARS);
+  const dump = message.indexOf("\nJSON input: ");
+  const read = message.slice(0, dump < 0 ? MESSAGE_CHARS : Math.min(dump, MESSAGE_CHARS));
   const text = read[5] === " " ? read.replace(/^[IWEF][0-9]{4} (?=[0-9]{2}:)/, "") : read;
   // The whole text was escaped; after an unescaped quote, only the quoted text was.
   const escaped = text.indexOf('\\"');
@@ -36,7 +37,8 @@ export function patternKey(pattern: string): string {
   const values = addresses.includes("<") ? addresses.replace(QUOTED_VALUE, "<>") : addresses;
   const single = values.indexOf("<>") === values.lastIndexOf("<>");
   const bare = single ? values : values.replace(LIST_OF_VALUES, "<>");
-  const lists = !single && NAMED_VALUES.test(bare) ? bare.replace(LIST_OF_NAMED, "$1") : bare;
+  const named = !single && NAMED_VALUES.test(bare) ? bare.replace(LIST_OF_NAMED, "$1") : bare;
+  const lists = named.includes("<>, ") ? named.replace(LIST_OF_PHRASES, "$1") : named;
   const filled = lists.includes("[") ? lists.replace(EMPTY_LIST, "[<>]") : lists;
   return filled.includes("{}") ? filled.replace(EMPTY_MAP, "<>") : filled;
 }
@@ -49,6 +51,8 @@ const LIST_OF_VALUES = /<>(?:(?:\s*[,;|:/+x.-]\s*|\s+(?:and\s+)?)<>)+/g;
 /** `order-<>, order-<>`: looked for where a value with a name before it does not end the text. */
 const NAMED_VALUES = /[-_:]<>\s*[,;|:/+x.\s-]/;
 const LIST_OF_NAMED = /(\b[\w.]{1,40}[-_:]<>)(?:(?:\s*[,;|:/+x.-]\s*|\s+(?:and\s+)?)\1)+/g;
+/** `connect ECONNREFUSED <>, connect ECONNREFUSED <>`: one failure of each address. */
+const LIST_OF_PHRASES = /(?<=^|[,;:([] ?)([^,;<>]{3,80}<>)(?:, \1)+/g;
 const EMPTY_LIST = /(?<![\w\])])\[\s*\]/g;
 const EMPTY_MAP = /(?<=[:=] ?)\{\}/g;
 

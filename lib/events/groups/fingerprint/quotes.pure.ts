@@ -70,7 +70,8 @@ export function foldQuoted(
   if (announcesSecret(before)) return "<secret>";
   if (fold === null) return "<text>";
   if (/^-?[0-9]+$/.test(inner)) return announcesCode(before) ? inner : "<text>";
-  if (/^[[{<]/.test(inner)) return fold(inner);
+  if (QUOTES_INPUT.test(before)) return "<text>";
+  if (/^[[{<]./.test(inner)) return fold(inner);
   if (PATH.test(inner) || (inner.includes(".") && FILE.test(inner))) return fold(inner.replace(/[^\x21-\x7e]+/g, "_"));
   if (/\s/.test(inner)) return whole || isPassage(inner, before) ? fold(inner) : "<text>";
   if (isObjectKey(before, inner)) return foldKey(`/${inner}`).slice(1);
@@ -81,6 +82,8 @@ export function foldQuoted(
   return /^(?:<[a-z]+>)$/.test(folded) ? "<text>" : folded;
 }
 
+/** `unexpected token at '<html>...`: the rest of the input. */
+const QUOTES_INPUT = /unexpected (?:token|character) at $/i;
 /** A single character that could not be read: `Unexpected token 'Z'`. */
 const SIGN = /^[^a-z/]$/;
 /** The path of a file, whose name may contain spaces. */
