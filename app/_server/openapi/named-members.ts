@@ -18,10 +18,25 @@ export function nameMembers(schemas: Schemas, paths: Json): void {
     if (discriminator !== undefined && !text.includes(`"${COMPONENTS}${name}"`)) delete schemas[name];
   for (const [name, { properties = {} }] of Object.entries(schemas))
     for (const [field, part] of Object.entries(properties as Record<string, Json>)) {
+      const own = name + pascal(field);
+      if (isNullableUnion(part)) moveUnion(part, own, schemas);
       // Otherwise the class of the member would take the name of the component.
-      const taken = name + pascal(field);
-      if ("properties" in part && schemas[taken] !== undefined) part.title = `${taken}Part`;
+      if ("properties" in part && schemas[own] !== undefined) part.title = `${own}Part`;
     }
+}
+
+/** A union of components and null. */
+function isNullableUnion({ anyOf }: { anyOf?: Json[] }): boolean {
+  return anyOf !== undefined && anyOf.length > 2 && anyOf.some(isNull) && anyOf.some(({ $ref }) => $ref !== undefined);
+}
+
+const isNull = ({ type }: Json) => type === "null";
+
+/** The generator for Java makes null a class that does not compile, unless the union is a component. */
+function moveUnion(part: { anyOf?: Json[] } & Json, own: string, schemas: Schemas): void {
+  schemas[own] = { anyOf: part.anyOf };
+  part.$ref = COMPONENTS + own;
+  delete part.anyOf;
 }
 
 function nameIn(schema: unknown, name: string, schemas: Schemas): void {

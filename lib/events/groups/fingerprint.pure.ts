@@ -19,7 +19,7 @@ export type Fingerprint = {
 };
 
 /** Rises with every change of the rules that gives events other fingerprints: `aliases/regroup-events.ts` then groups what is parked again. */
-export const GROUPING_VERSION = 2;
+export const GROUPING_VERSION = 3;
 
 /** What is shown; all of the pattern is hashed. */
 const PATTERN_CHARS_MAX = 300;
@@ -28,8 +28,9 @@ export function fingerprintOf({ errorCode, error }: Pick<DeadLetter, "errorCode"
   const read = error.stack === null ? null : readStack(error.stack);
   const thrown = error.stack === null || (error.type && error.message) ? null : thrownAtTop(error.stack);
   const exceptionType = error.type || exceptionName(thrown);
-  const said = messagePattern(error.message || (thrown?.message ?? ""));
-  const cause = causeBeside(read?.cause ?? null, exceptionType, said);
+  const message = error.message || (thrown?.message ?? "");
+  const said = messagePattern(message);
+  const cause = causeBeside(read?.cause ?? null, exceptionType, { message, said });
   const pattern = cause === "" || said === "" ? said + cause : `${said}; caused by ${cause}`;
   const frame = read?.frame ?? null;
   const type = read?.cause?.type ?? exceptionType;
@@ -53,9 +54,14 @@ export function labelledGroup(errorCode: string, label: string): Fingerprint {
 }
 
 /** What the deepest cause adds to the type and the message that the event names itself. */
-function causeBeside(cause: Thrown | null, exceptionType: string | null, said: string): string {
+function causeBeside(
+  cause: Thrown | null,
+  exceptionType: string | null,
+  own: { message: string; said: string },
+): string {
   if (cause === null) return "";
-  const message = messagePattern(cause.message);
+  const { said } = own;
+  const message = cause.message === own.message ? said : messagePattern(cause.message);
   const type = cause.type === null || cause.type === exceptionType || said.includes(cause.type) ? null : cause.type;
   if (type === null && (message === "" || said.includes(message))) return "";
   if (message === "" || said.includes(message)) return type ?? "";

@@ -6,7 +6,7 @@ import { joinStorms } from "@/lib/events/groups/aliases/join-storms";
 import { mergeGroup, splitGroup } from "@/lib/events/groups/aliases/merge-groups";
 import { moveGroups } from "@/lib/events/groups/aliases/move-groups";
 import { regroupEvents } from "@/lib/events/groups/aliases/regroup-events";
-import { fingerprintOf } from "@/lib/events/groups/fingerprint.pure";
+import { fingerprintOf, GROUPING_VERSION } from "@/lib/events/groups/fingerprint.pure";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { readRulesInForce } from "@/lib/intake/admission/admission-rules.read";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
@@ -155,7 +155,7 @@ function openRun(world: World) {
       const open = () =>
         world.db.query(
           `select fingerprint from group_aliases where moved_at is null
-           union all select fingerprint from dlq_groups where grouping_version < 2 or examined is not null`,
+           union all select fingerprint from dlq_groups where grouping_version < ${GROUPING_VERSION} or examined is not null`,
         );
       for (let round = 0; round < ROUNDS_MAX && (await open()).length > 0; round++) {
         await pass();

@@ -1,10 +1,12 @@
 import { sourcePath } from "./source-path.pure";
-import { foldToken, isValue } from "./words.pure";
+import { foldToken, isDigit, isValue } from "./words.pure";
 
 /** Tokens with dots, colons, slashes or an `@`: hosts, URLs, paths, e-mail addresses, names of a program. */
 
 const DATA_FILE =
   /\.(?:csv|tsv|xlsx?|pdf|docx?|pptx?|txt|log|png|jpe?g|gif|webp|svg|heic|tiff?|mp[34]|mov|avi|wav|zip|gz|tgz|tar|bz2|zst|7z|parquet|avro|orc|ndjson|jsonl|edi|dat|bak|tmp|eml|ics|part|sql)$/i;
+/** Longer endings belong to no data file, and most chunks with a dot are names of a program. */
+const isDataFile = (text: string) => text.length - text.lastIndexOf(".") < 9 && DATA_FILE.test(text);
 const SOURCE_FILE =
   /\.(?:[cm]?[jt]sx?|py|pyx|rb|php|go|rs|java|kts?|scala|cs|fs|vb|exs?|erl|dart|cpp|cc|hpp|swift|lua|p[lm]|html|css|scss|less|jade|pug|ejs|hbs|twig|blade|vue|ya?ml|json|toml|ini|conf|cfg|properties|env|pem|crt|key|so|dll|jar|war|class|xsd|xml|wsdl|proto|avsc|graphql|md|map|wasm|node|tpl|mustache|liquid)(?:\?\w+)?$/i;
 
@@ -45,9 +47,11 @@ export function foldChunk(chunk: string): string {
   if (chunk.startsWith("file:/"))
     return `file:${foldPath(chunk.slice(5).replace(/^\/+(?:(?=[A-Za-z]:\/)|(?=\/))/, ""))}`;
   if (chunk.includes("://")) return foldUrl(chunk);
+  const first = chunk.charCodeAt(0);
+  if ((first === 97 || first === 65) && /^arn:aws[\w-]*:s3:/i.test(chunk)) return "<arn>";
   if (chunk.length === 36 && UUID.test(chunk)) return "<uuid>";
   if (isSealed(chunk)) return "<id>";
-  if (ISO_DURATION.test(chunk) && chunk.length > 2) return "<duration>";
+  if ((first === 80 || first === 45) && chunk.length > 2 && ISO_DURATION.test(chunk)) return "<duration>";
   if (chunk.includes("@")) return foldAt(chunk);
   const hash = chunk.indexOf("#");
   if (hash > 0) return `${foldChunk(chunk.slice(0, hash))}#${foldIdentity(chunk.slice(hash + 1))}`;
@@ -104,10 +108,10 @@ function foldColons(chunk: string): string {
 }
 
 function foldDots(chunk: string): string {
-  if (IPV4.test(chunk)) return "<addr>";
+  if (isDigit(chunk.charCodeAt(0)) && IPV4.test(chunk)) return "<addr>";
   if (isHost(chunk)) return "<host>";
   if (/^v?[0-9]+(?:\.[0-9A-Za-z-]+)+$/.test(chunk)) return /^v[0-9]+\.[A-Z][a-z]/.test(chunk) ? chunk : "<n>";
-  if (DATA_FILE.test(chunk)) return `<file>${chunk.slice(chunk.lastIndexOf("."))}`;
+  if (isDataFile(chunk)) return `<file>${chunk.slice(chunk.lastIndexOf("."))}`;
   if (/^(?:TLS|SSL)v[0-9](?:\.[0-9])?$/.test(chunk)) return chunk;
   return chunk
     .split(".")
@@ -123,7 +127,20 @@ function foldUrl(url: string): string {
   const rest = url.slice(scheme.length + 3);
   const slash = rest.indexOf("/");
   const path = slash < 0 ? "" : rest.slice(slash).split(/[?#]/, 1)[0]!;
-  return `${scheme.toLowerCase()}://<host>${path === "" || path === "/" ? "" : foldRoute(path)}`;
+  const host = slash < 0 ? rest : rest.slice(0, slash);
+  const folded = OBJECT_SCHEME.test(scheme) || OBJECT_HOST.test(host) ? foldKey(path) : foldRoute(path);
+  return `${scheme.toLowerCase()}://<host>${path === "" || path === "/" ? "" : folded}`;
+}
+
+/** Stores of objects: the path of a URL is the key of one object. */
+const OBJECT_SCHEME = /^(?:s3[an]?|gs|oss|cos|wasbs?|abfss?)$/i;
+const OBJECT_HOST =
+  /(?:^|\.)(?:s3[.-](?:[\w-]+\.)?amazonaws\.com|storage\.googleapis\.com|blob\.core\.windows\.net|r2\.cloudflarestorage\.com)$/i;
+
+/** The first folder of a key, which begins with a slash, and its ending. */
+export function foldKey(key: string): string {
+  const file = key.slice(key.lastIndexOf("/") + 1);
+  return foldDataPath(file.includes(".") ? key : `${key}.`, "/").replace(/\.$/, "");
 }
 
 /** Steps of a route that are followed by the name or id of one thing. */
@@ -139,7 +156,7 @@ const isCollection = (step: string) =>
   ONE_OF.test(step) || (step.length > 3 && /[a-z]s$/i.test(step) && !NO_COLLECTION.test(step));
 
 function foldRoute(path: string): string {
-  if (DATA_FILE.test(path)) return foldDataPath(path, "/");
+  if (isDataFile(path)) return foldDataPath(path, "/");
   let folded = "";
   let ofCollection = false;
   for (const step of path.split(/[?#]/, 1)[0]!.split("/").slice(1)) {
@@ -203,7 +220,7 @@ function foldPath(chunk: string): string {
   if (colon > 0 && rooted) return `${foldPath(chunk.slice(0, colon))}:<n>`;
   const program = PROGRAM.exec(chunk)?.[1];
   if (program !== undefined) return foldToken(program);
-  if (DATA_FILE.test(chunk)) return foldDataPath(chunk, separator);
+  if (isDataFile(chunk)) return foldDataPath(chunk, separator);
   if (DOCUMENT.test(chunk)) {
     const file = chunk.slice(chunk.lastIndexOf(separator) + 1);
     if (isValue(file.slice(0, file.lastIndexOf(".")))) return foldDataPath(chunk, separator);

@@ -1,3 +1,5 @@
+import { isDigit } from "./words.pure";
+
 /** Dates, times, durations, sizes, amounts and other values that begin with a digit, a sign or the name of a day. */
 
 const MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)[a-z]{0,6}\\.?";
@@ -33,6 +35,8 @@ function matchEnd(pattern: RegExp, text: string, at: number): number {
 
 /** The value that begins with the digit or sign at a position; null when it is a token that also holds letters. */
 export function amountAt(text: string, at: number): Value | null {
+  const plain = plainNumberEnd(text, at);
+  if (plain > 0) return { end: plain, as: "<n>" };
   const date = matchEnd(DATE, text, at);
   if (date > 0) return { end: date, as: "<time>" };
   const address = matchEnd(ADDRESS, text, at);
@@ -45,6 +49,18 @@ export function amountAt(text: string, at: number): Value | null {
   const unit = UNIT.exec(text);
   if (unit !== null) return { end: UNIT.lastIndex, as: unit[1] === undefined ? "<size>" : "<duration>" };
   return isTokenPart(text, number) ? null : { end: number, as: "<n>" };
+}
+
+/** The end of digits behind which no date, unit or fraction can follow, -1 = look closer. */
+function plainNumberEnd(text: string, at: number): number {
+  let end = at;
+  while (isDigit(text.charCodeAt(end))) end++;
+  if (end === at) return -1;
+  if (end === text.length) return end;
+  const next = text[end]!;
+  if (')]};\n"'.includes(next)) return end;
+  const after = text.charCodeAt(end + 1);
+  return (next === ":" || next === ",") && (after === 32 || after === 10 || end + 1 === text.length) ? end : -1;
 }
 
 export function phoneAt(text: string, at: number): number {

@@ -1,4 +1,4 @@
-import { foldChunk } from "./addresses.pure";
+import { foldChunk, foldKey } from "./addresses.pure";
 import { isDigit } from "./words.pure";
 
 /** What the words around a value say about it: the error itself, the name of something in the program, a value, a secret. */
@@ -52,7 +52,7 @@ const NOT_THERE = /([A-Za-z]+) (?:(?:was |is |were |are )?not found|does(?: not|
 
 /** A condition or an assignment of SQL: `WHERE name = '...'`. */
 const SQL = /(?:WHERE|AND|OR|SET|ON|HAVING|,)\s{1,4}[\w.`"[\]]{1,60}\s{0,2}(?:[=<>]|!=|<>|[<>]=|I?LIKE)\s{0,2}$/i;
-export const isComparedInSql = (out: string) => SQL.test(out.slice(-80));
+export const isComparedInSql = (out: string) => /[=<>eE]\s{0,2}$/.test(out.slice(-3)) && SQL.test(out.slice(-80));
 
 /** Whether the words before a quoted word announce a value, not the name of a thing. */
 export function announcesValue(before: string): boolean {
@@ -81,14 +81,23 @@ export function announcedToken(out: string, token: string, plain: boolean, after
   const before = out.charCodeAt(out.length - 1);
   if (before === 91) return ENTITY.test(token) && after.startsWith("]") ? "<id>" : null;
   if (before !== 32 && before !== 61 && before !== 58 && before !== 40) return null;
+  if (out.endsWith(" = ") && QUOTED_COLUMN.test(out.slice(-4)) && isComparedInSql(out)) return "<text>";
   if (token.length === 1 && after.startsWith(")") && out.endsWith(" (")) return "<text>";
-  if (ID_BEHIND.test(after) && NAME_OF_ID.test(token)) return "<id>";
+  if (after.startsWith(" (") && ID_BEHIND.test(after) && NAME_OF_ID.test(token)) return "<id>";
+  if (!plain && isObjectKey(out, token)) return foldKey(`/${token}`).slice(1);
   if (out.endsWith("enum constant ")) return `${token.slice(0, token.lastIndexOf(".") + 1)}<text>`;
-  if (!plain && QUALIFIES.test(out.slice(-24)) && token.includes("."))
+  if (!plain && token.includes(".") && QUALIFIES.test(out.slice(-24)))
     return `<id>${foldChunk(token.slice(token.indexOf(".")))}`;
   return isAnnounced(out.slice(-40), token, plain, after) ? (plain ? "<text>" : "<id>") : null;
 }
 
+/** `Key: incoming/orders.json`: an object of a store. */
+const KEY_BEFORE = /(?:^|[^a-z])key(?:: ?|=| ["'`]?)$/i;
+const KEY = /^[^/:][^:]*\/[^/]+\.[A-Za-z][A-Za-z0-9]{1,7}$/;
+export const isObjectKey = (before: string, token: string) =>
+  token.includes("/") && KEY_BEFORE.test(before.slice(-8)) && KEY.test(token);
+/** A quoted column is not compared with an unquoted one: the value was written into the statement. */
+const QUOTED_COLUMN = /["`\]] = $/;
 /** `[com.acme.Order#zoe]`: a Hibernate entity with its id. */
 const ENTITY = /^\w+(?:\.\w+)+#/;
 /** `serene_lalande (08bb0bd9684c...)`: a name before the id of the same thing in brackets. */
@@ -189,8 +198,8 @@ export const announcesSecret = (before: string) => SECRET_BEFORE.test(before);
 
 /** Words that follow a value, not a name. */
 const SAYS_OF_VALUE =
-  /^ (?:(?:is not|isn't) (?:an? )?(?:valid|number|numeric|integer|date|allowed value|well)|is (?:an )?invalid|(?:could not|cannot|can't) be (?:parsed|converted|cast|decoded)|is too |exceeds |is out of )/i;
-export const saysOfValue = (after: string) => SAYS_OF_VALUE.test(after);
+  /^ (?:(?:is not|isn't) (?:an? )?(?:valid|number|numeric|integer|date|allowed value|well|one of|of type)|does not match|is (?:an )?invalid|(?:could not|cannot|can't) be (?:parsed|converted|cast|decoded)|is too |exceeds |is out of )/i;
+export const saysOfValue = (after: string) => after.startsWith(" ") && SAYS_OF_VALUE.test(after);
 
 /** Words before a quoted database or program name, whose digits are part of it: a generated constraint, `address1`. */
 const NAMES_THING =

@@ -2,6 +2,7 @@ import { elixirFrame, erlangCall, erlangFrame } from "./beam-frames.pure";
 import { type Frame, lineAt, withoutPosition } from "./frame.pure";
 import { isLibraryName, isLibraryPath } from "./libraries.pure";
 import { goFrame, nativeFrame, rustOrSwiftFrame } from "./native-frames.pure";
+import { hasDigit } from "./words.pure";
 
 /**
  * The frame that a line of a stack holds, null for any other line. Some languages write a frame on two lines: then the first
@@ -87,7 +88,9 @@ function javaFrame(text: string, open: number): Frame | null {
   const start =
     from === 0 && slash >= 0 && text.lastIndexOf("/", dollar) >= 0 ? text.lastIndexOf("/", dollar) + 1 : from;
   const name = text.slice(start, open).trimEnd();
-  if (!/^[\p{L}\p{N}_.$<>/-]+$/u.test(name) || !/^[\w.@/-]*$/.test(text.slice(0, start))) return null;
+  // Most names are of ASCII, and an expression with the properties of Unicode is slow.
+  if (!/^[\w.$<>/-]+$/.test(name) && !/^[\p{L}\p{N}_.$<>/-]+$/u.test(name)) return null;
+  if (start > 0 && !/^[\w.@/-]*$/.test(text.slice(0, start))) return null;
   const inside = text.slice(open + 1, text.indexOf(")", open));
   const java =
     /^(?:[\w$.-]+\.\w+(?::[0-9]+)?|Unknown Source(?::[0-9]+)?|Native Method|<generated>|<unknown>|[\w$-]+(?:\.dex)?:[0-9]+|SourceFile(?::[0-9]+)?|)$/.test(
@@ -95,7 +98,7 @@ function javaFrame(text: string, open: number): Frame | null {
     );
   if (!java || !name.includes(".")) return null;
   if (inside === "" && !/^[a-z_$]/.test(name)) return null;
-  if (WITHOUT_FILE.test(inside) && OBFUSCATED.test(name)) {
+  if ("USPr".includes(inside.charAt(0)) && WITHOUT_FILE.test(inside) && OBFUSCATED.test(name)) {
     const method = name.slice(name.lastIndexOf(".") + 1);
     return { name: method, path: null, library: method.length < 4 };
   }
@@ -108,6 +111,8 @@ function javaFrame(text: string, open: number): Frame | null {
 
 /** Without what compilers and proxies number: lambdas, anonymous classes, CGLIB, ByteBuddy. A removal ends at the dot. */
 function jvmName(name: string): string {
+  if (!name.includes("$"))
+    return name.replace(/\/0x[0-9a-f]+/gi, "").replace(/_(?:ClientProxy|Subclass|Bean)(?=\.)/g, "");
   return name
     .replace(/\/0x[0-9a-f]+/gi, "")
     .replace(/\$\$(?:Lambda|EnhancerBy\w*|FastClassBy\w*|SpringCGLIB|FastClass|KeyFactory\w*)[\w$/]*/g, "")
@@ -122,9 +127,11 @@ function jvmName(name: string): string {
     .replace(/\$(?=\.)|\$$/g, "");
 }
 
+const RETURNED = /^(?:async |static |void |Task(?:<[^>]{0,80}>)? |ValueTask(?:<[^>]{0,80}>)? )+/;
+
 /** `Acme.Shop.Handler.<Handle>d__5.MoveNext()`: the compiler's class of an async method bears the name of the method. */
 function dotnetFrame(text: string): Frame {
-  const signature = text.replace(/^(?:async |static |void |Task(?:<[^>]{0,80}>)? |ValueTask(?:<[^>]{0,80}>)? )+/, "");
+  const signature = "asvTV".includes(text.charAt(0)) ? text.replace(RETURNED, "") : text;
   const open = signature.indexOf("(");
   const name = (open < 0 ? signature : signature.slice(0, open))
     .trim()
@@ -248,7 +255,7 @@ const SOURCE_ENDING =
 
 /** Any other line that ends in a position of a source file and holds a name besides. */
 function placedFrame(text: string): Frame | null {
-  if (!text.includes(".")) return null;
+  if (!text.includes(".") || !hasDigit(text)) return null;
   // What Rust and Perl say of the error itself.
   if (text.includes(" panicked at ") || (/ line [0-9]{1,9}\.$/.test(text) && !text.includes("called at"))) return null;
   const ending = SOURCE_ENDING.exec(text);

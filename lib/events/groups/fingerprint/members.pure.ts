@@ -21,6 +21,9 @@ const BESIDE = new Set(
 const OF_FIELDS = new Set("errors fielderrors validationerrors violations modelstate invalidparams".split(" "));
 const NUMBER_SAYS = /^(?:code|errcode|errorcode|status|statuscode|subcode|exitcode|sqlstate|faultcode)$/;
 
+/** The `type` of a problem of RFC 9457 says which error it is, on every host. */
+const PROBLEM_TYPE = /^(?:https?:\/\/[^/]*\/|urn:)(?=\S+$)/;
+
 const START =
   /[{[(]\s{0,20}(?:[{[]\s{0,20}){0,4}(?:(?:["'][^"'\n]{1,64}["']|:?[A-Za-z_@$][\w.$@-]{0,40})\s*(?:=>|=(?!=))|["'][^"'\n]{1,64}["']\s*:(?!:))/y;
 /** A bare name before a colon begins an object in braces alone: `[orders: 3]` is no list of members. */
@@ -189,6 +192,11 @@ class MemberReader {
     const alone = TELLING.has(key) || ofField;
     if (!alone && !BESIDE.has(key)) return;
     const bare = value.replaceAll("\\", "");
+    if (key === "type" && bare === "about:blank") return;
+    if (key === "type" && PROBLEM_TYPE.test(bare)) {
+      this.#telling.push({ key: this.#key, value: bare.replace(PROBLEM_TYPE, ""), alone });
+      return;
+    }
     const kept = NUMBER_SAYS.test(key) && /^-?[0-9A-Z.]{1,8}$/.test(bare);
     const parent = ofField ? this.#keys.at(-1)! : "";
     const name = parent === "" || parent === this.#key ? this.#key : `${parent}.${this.#key}`;

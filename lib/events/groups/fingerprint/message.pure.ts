@@ -10,7 +10,7 @@ import {
 } from "./announce.pure";
 import { bracketsEnd, membersAt, printedAt } from "./members.pure";
 import { CLOSING, closingQuote, foldQuoted, isApostrophe } from "./quotes.pure";
-import { COUNTED, isDigit, SPECIAL, type Special } from "./words.pure";
+import { COUNTED, isDigit, SPECIAL, SPECIAL_CHARS_MAX, type Special } from "./words.pure";
 
 /** What is read of a message. Behind it there are dumps of the values that are replaced here. */
 const MESSAGE_CHARS = 2_000;
@@ -20,7 +20,9 @@ const NESTED_MAX = 3;
 
 /** The words of a message: ids, numbers, names of persons and hosts, times and data are replaced by `<n>`, `<id>`, ... */
 export function messagePattern(message: string): string {
-  const text = message.slice(0, MESSAGE_CHARS).replace(/^[IWEF][0-9]{4} (?=[0-9]{2}:)/, "");
+  const dump = message.indexOf("\nJSON input: ");
+  const read = message.slice(0, dump < 0 ? MESSAGE_CHARS : Math.min(dump, MESSAGE_CHARS));
+  const text = read[5] === " " ? read.replace(/^[IWEF][0-9]{4} (?=[0-9]{2}:)/, "") : read;
   // The whole text was escaped; after an unescaped quote, only the quoted text was.
   const escaped = text.indexOf('\\"');
   return wordsOf(escaped >= 0 && escaped < text.indexOf('"') ? text.replaceAll('\\"', '"') : text, 0);
@@ -31,20 +33,26 @@ export function messagePattern(message: string): string {
  * digits alone), nor the length of a list of values.
  */
 export function patternKey(pattern: string): string {
-  const values = pattern.includes("<") ? pattern.replace(QUOTED_VALUE, "<>") : pattern;
+  const addresses = pattern.includes("[<addr>]") ? pattern.replace(BRACKETED_ADDRESS, "<addr>") : pattern;
+  const values = addresses.includes("<") ? addresses.replace(QUOTED_VALUE, "<>") : addresses;
   const single = values.indexOf("<>") === values.lastIndexOf("<>");
   const bare = single ? values : values.replace(LIST_OF_VALUES, "<>");
-  const lists = !single && NAMED_VALUES.test(bare) ? bare.replace(LIST_OF_NAMED, "$1") : bare;
+  const named = !single && NAMED_VALUES.test(bare) ? bare.replace(LIST_OF_NAMED, "$1") : bare;
+  const lists = named.includes("<>, ") ? named.replace(LIST_OF_PHRASES, "$1") : named;
   const filled = lists.includes("[") ? lists.replace(EMPTY_LIST, "[<>]") : lists;
   return filled.includes("{}") ? filled.replace(EMPTY_MAP, "<>") : filled;
 }
 
 const KIND_OF_VALUE = /<[a-z]{1,12}>/g;
-const QUOTED_VALUE = /(["'`]?)<[a-z]{1,12}>\1/g;
+/** IP version 6 with a port: `[::1]:443`. */
+const BRACKETED_ADDRESS = /\[<addr>\](?::<n>)?/g;
+const QUOTED_VALUE = /<[a-z]{1,12}>|"<[a-z]{1,12}>"|'<[a-z]{1,12}>'|`<[a-z]{1,12}>`/g;
 const LIST_OF_VALUES = /<>(?:(?:\s*[,;|:/+x.-]\s*|\s+(?:and\s+)?)<>)+/g;
 /** `order-<>, order-<>`: looked for where a value with a name before it does not end the text. */
 const NAMED_VALUES = /[-_:]<>\s*[,;|:/+x.\s-]/;
 const LIST_OF_NAMED = /(\b[\w.]{1,40}[-_:]<>)(?:(?:\s*[,;|:/+x.-]\s*|\s+(?:and\s+)?)\1)+/g;
+/** `connect ECONNREFUSED <>, connect ECONNREFUSED <>`: one failure of each address. */
+const LIST_OF_PHRASES = /(?<=^|[,;:([] ?)([^,;<>]{3,80}<>)(?:, \1)+/g;
 const EMPTY_LIST = /(?<![\w\])])\[\s*\]/g;
 const EMPTY_MAP = /(?<=[:=] ?)\{\}/g;
 
@@ -185,7 +193,7 @@ class MessageReader {
   #chunk(from: number, end: number, plain: boolean) {
     const text = this.#text;
     const chunk = text.slice(from, end);
-    const special = SPECIAL.get(chunk);
+    const special = chunk.length > SPECIAL_CHARS_MAX ? undefined : SPECIAL.get(chunk);
     if (special !== undefined && this.#special(special, chunk, from, end)) return;
     this.#at = end;
     if (this.#secretEnd > 0 && from - this.#secretEnd < 4 && special !== "secret" && !STARTS_PHRASE.test(chunk)) {
@@ -205,10 +213,16 @@ class MessageReader {
     if (special === "named") this.#namedEnd = end;
     if (plain) {
       this.#out +=
-        chunk.length < 7 ? chunk : /^[a-f]+$/.test(chunk) ? "<id>" : chunk.length < 16 ? chunk : foldChunk(chunk);
+        chunk.length < 7
+          ? chunk
+          : chunk.charCodeAt(0) < 103 && /^[a-f]+$/.test(chunk)
+            ? "<id>"
+            : chunk.length < 16
+              ? chunk
+              : foldChunk(chunk);
       return;
     }
-    const iban = /^[A-Z]{2}[0-9]{2}/.test(chunk) ? ibanEnd(text, from) : -1;
+    const iban = chunk.charCodeAt(1) < 91 && /^[A-Z]{2}[0-9]{2}/.test(chunk) ? ibanEnd(text, from) : -1;
     if (iban > 0) {
       this.#out += "<id>";
       this.#at = iban;
@@ -283,7 +297,7 @@ class MessageReader {
 
   /** SQLSTATE and other codes of letters and digits behind the word that announces them. */
   #isCode(chunk: string): boolean {
-    return /^(?:[0-9A-Z]{4,8}|0x[0-9a-fA-F]{1,8})$/.test(chunk) && announcesCode(this.#out);
+    return chunk.length < 11 && /^(?:[0-9A-Z]{4,8}|0x[0-9a-fA-F]{1,8})$/.test(chunk) && announcesCode(this.#out);
   }
 
   /** Whether a number is the error itself: a status, an exit code, an errno. */
@@ -291,7 +305,8 @@ class MessageReader {
     if (!/^-?[0-9]{1,10}$/.test(token)) return /^[0-9]\.[0-9]$/.test(token) && announcesVersion(this.#out);
     if ((token.length <= 6 || token.startsWith("-")) && announcesCode(this.#out)) return true;
     const text = this.#text;
-    if (token.length <= 4 && end === text.length && announcedCodeEarlier(this.#out)) return true;
+    if (token.length <= 4 && end + (text[end] === "." ? 1 : 0) === text.length && announcedCodeEarlier(this.#out))
+      return true;
     if (this.#out.endsWith("(") && this.#nested === 0 && ARGUMENT_ALONE.test(this.#out.slice(-8)))
       return /^(?:, ?["'b]|\))/.test(text.slice(end, end + 3));
     return token.length === 3 && isStatus(token, this.#out, text.slice(end, end + 24), this.#nested === 0);

@@ -1,8 +1,11 @@
+import { foldKey } from "./addresses.pure";
+import { isAlphanumeric } from "./amounts.pure";
 import {
   announcesCode,
   announcesSecret,
   announcesValue,
   isComparedInSql,
+  isObjectKey,
   isPassage,
   namesThing,
   saysOfValue,
@@ -30,16 +33,21 @@ export const CLOSING: Record<string, string> = {
 /** Whether an apparent quote is part of a word: `can't`, not `b'...'`. */
 export function isApostrophe(open: string, out: string): boolean {
   if (open !== "'" && open !== "\u2019" && open !== '"') return false;
+  const last = out.charCodeAt(out.length - 1);
+  if (last < 128 && !isAlphanumeric(last)) return false;
   return /[\p{L}\p{N}]$/u.test(out.slice(-1)) && !/(?:^|[^\p{L}\p{N}])[bruf]$/u.test(out.slice(-2));
 }
 
 /** Where the quote at a position closes, -1 = nowhere. */
 export function closingQuote(text: string, from: number, closing: string): number {
   const open = text[from];
+  const first = closing.charCodeAt(0);
+  const second = closing.charCodeAt(closing.length - 1);
   for (let at = from + 1; at < text.length; at++) {
-    const char = text[at]!;
-    if (char === "\\" && open !== "`") at++;
-    else if (closing.includes(char) && !(open === "'" && /[\p{L}\p{N}]/u.test(text[at + 1] ?? " "))) return at;
+    const code = text.charCodeAt(at);
+    if (code === 92 && open !== "`") at++;
+    else if ((code === first || code === second) && !(open === "'" && /[\p{L}\p{N}]/u.test(text[at + 1] ?? " ")))
+      return at;
   }
   return -1;
 }
@@ -62,9 +70,11 @@ export function foldQuoted(
   if (announcesSecret(before)) return "<secret>";
   if (fold === null) return "<text>";
   if (/^-?[0-9]+$/.test(inner)) return announcesCode(before) ? inner : "<text>";
-  if (/^[[{<]/.test(inner)) return fold(inner);
-  if (PATH.test(inner) || FILE.test(inner)) return fold(inner.replace(/[^\x21-\x7e]+/g, "_"));
+  if (QUOTES_INPUT.test(before)) return "<text>";
+  if (/^[[{<]./.test(inner)) return fold(inner);
+  if (PATH.test(inner) || (inner.includes(".") && FILE.test(inner))) return fold(inner.replace(/[^\x21-\x7e]+/g, "_"));
   if (/\s/.test(inner)) return whole || isPassage(inner, before) ? fold(inner) : "<text>";
+  if (isObjectKey(before, inner)) return foldKey(`/${inner}`).slice(1);
   if (namesThing(before, inner, after)) return inner;
   if (announcesValue(before) || saysOfValue(after) || isComparedInSql(out)) return "<text>";
   if (inner.length > 80 || /[^\x20-\x7e]/.test(inner) || SIGN.test(inner)) return "<text>";
@@ -72,6 +82,8 @@ export function foldQuoted(
   return /^(?:<[a-z]+>)$/.test(folded) ? "<text>" : folded;
 }
 
+/** `unexpected token at '<html>...`: the rest of the input. */
+const QUOTES_INPUT = /unexpected (?:token|character) at $/i;
 /** A single character that could not be read: `Unexpected token 'Z'`. */
 const SIGN = /^[^a-z/]$/;
 /** The path of a file, whose name may contain spaces. */

@@ -1,4 +1,4 @@
-import { isValue } from "./words.pure";
+import { hasDigit, isValue } from "./words.pure";
 
 /** Folders where builds, images and deployments put a program. In front of a path they say nothing about its code. */
 const ROOTS = new Set(
@@ -57,7 +57,7 @@ function packageOf(steps: readonly string[], names: readonly string[]): string {
 
 /** A folder of one release: numbers, dates, digests, `current`, and names with such a part. */
 function isRelease(step: string): boolean {
-  return step === "current" || step.startsWith("sha256:") || (/[0-9]/.test(step) && isValue(step));
+  return step === "current" || step.startsWith("sha256:") || (hasDigit(step) && isValue(step));
 }
 
 /** `worker-3f2a9c1b.js` and `main.DqR8sLkM.chunk.mjs` -> `worker.js`, `main.mjs`: without the content hash of a bundler. */
@@ -67,12 +67,17 @@ function withoutHash(file: string): string {
   if (NO_HASH.test(file)) return file;
   const stem = file.slice(0, dot).replace(/\.(?:chunk|bundle|min)$/, "");
   const ending = file.slice(dot);
+  const vite = VITE_HASH.exec(stem);
+  if (vite !== null && isHash(vite[2]!.replace(/[-_]/g, ""))) return vite[1]! + ending;
   const cut = Math.max(stem.lastIndexOf("-"), stem.lastIndexOf("."), stem.lastIndexOf("_"));
   const hashed = cut > 0 && isHash(stem.slice(cut + 1));
   const name = hashed ? stem.slice(0, cut) : stem;
   if (isHash(name) || /^[0-9]+$/.test(name)) return `<id>${ending}`;
   return hashed ? name + ending : file;
 }
+
+/** The hash of Rollup and Vite: eight characters of base 64 for URLs, here with one of its marks. */
+const VITE_HASH = /^(.+)[-.](?=[\w-]*[A-Z])(?=\w*[-_])([\w-]{8})$/;
 
 /** No digits, no capitals and no second extension. */
 const NO_HASH = /^[a-z_-]+\.[a-z]+$/;

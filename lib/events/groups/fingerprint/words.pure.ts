@@ -69,7 +69,11 @@ function trailingDigits(token: string): number {
 
 export const isDigit = (code: number) => code >= 48 && code <= 57;
 
-const HAS_DIGIT = /[0-9]/;
+/** A loop costs less than an expression on texts as short as tokens. */
+export function hasDigit(token: string): boolean {
+  for (let at = 0; at < token.length; at++) if (isDigit(token.charCodeAt(at))) return true;
+  return false;
+}
 
 const CONSONANTS = /^[BCDFGHJKLMNPQRSTVWXZ]{6,}$/;
 
@@ -78,7 +82,7 @@ const CONSONANTS = /^[BCDFGHJKLMNPQRSTVWXZ]{6,}$/;
  * case, as in a nanoid.
  */
 function isRandomLetters(token: string): boolean {
-  if (token.length < 16) return CONSONANTS.test(token);
+  if (token.length < 16) return token.length > 5 && token.charCodeAt(0) < 97 && CONSONANTS.test(token);
   let humps = 0;
   for (let at = 1; at < token.length; at++) {
     const before = token.charCodeAt(at - 1);
@@ -93,8 +97,8 @@ const POD_SUFFIX = /-[bcdfghj-np-tv-xz]{5}$/;
 
 /** One token of letters, digits, `-` and `_` as written in a pattern. */
 export function foldToken(token: string): string {
-  if (!HAS_DIGIT.test(token))
-    return POD_SUFFIX.test(token) ? foldParts(token) : isRandomLetters(token) ? "<id>" : token;
+  if (!hasDigit(token))
+    return token.at(-6) === "-" && POD_SUFFIX.test(token) ? foldParts(token) : isRandomLetters(token) ? "<id>" : token;
   // HRESULT and NTSTATUS say which error it is.
   if (/^0x[0-9a-f]+$/i.test(token))
     return /^0x(?:80|c00)[0-9a-f]{5,6}$/i.test(token) && token.length === 10 ? token : "<hex>";
@@ -121,11 +125,7 @@ function foldParts(token: string): string {
   const kebab = token.includes("-");
   const parts = token.split(/[-_]/);
   const kinds = parts.map((part) =>
-    HAS_DIGIT.test(part)
-      ? alphanumericKind(part)
-      : part.length === 5 && POD_SUFFIX.test(`-${part}`)
-        ? "opaque"
-        : "word",
+    hasDigit(part) ? alphanumericKind(part) : part.length === 5 && POD_SUFFIX.test(`-${part}`) ? "opaque" : "word",
   );
   const words = kinds.findIndex((kind, at) => kind !== "word" || !REGULAR_WORD.test(parts[at]!));
   if (words < 0) return token;
@@ -142,7 +142,7 @@ function foldParts(token: string): string {
 
 /** Whether a folder, a file or a step of a path is a value: a release, a digest, an id. */
 export function isValue(token: string): boolean {
-  if (!HAS_DIGIT.test(token)) return isRandomLetters(token);
+  if (!hasDigit(token)) return isRandomLetters(token);
   return foldToken(token) !== token;
 }
 
@@ -175,6 +175,8 @@ export const SPECIAL = new Map<string, Special>([
   ["datetime.time", "time"],
   ["datetime.timedelta", "time"],
 ]);
+
+export const SPECIAL_CHARS_MAX = Math.max(...[...SPECIAL.keys()].map((word) => word.length));
 
 /** Counted words after a number: one attempt and three attempts are one error. */
 export const COUNTED = new Set(
