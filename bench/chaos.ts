@@ -106,7 +106,7 @@ async function* chaosOn(backend: Backend): AsyncGenerator<Reading> {
 async function prepare(load: ChaosLoad, consumer: ChaosConsumer): Promise<void> {
   for (const name of [...SOURCES, PULSE]) {
     const config = { redriveUrl: consumer.url };
-    await load.call("POST", "/api/v1/sources", { name, kind: "http", config });
+    await load.call("POST", "/api/v1/sources", { name, kind: "http", config, retryable: true });
     for (const target of [name, `${name}.slow`]) {
       await load.call("PATCH", `/api/v1/targets/${target}`, { ratePerSecond: 200, reason: "chaos" });
     }

@@ -61,6 +61,7 @@ test("an order that its consumer refuses is parked, redriven by Kafka, processed
       name: "orders",
       kind: "kafka",
       config: { bootstrap: [kafka.bootstrap], topics: ["orders.dlq"], mapping: { eventId: "event-id" } },
+      retryable: true,
     },
   });
   expect(made.status(), await made.text()).toBeLessThan(300);

@@ -188,8 +188,8 @@ test("a confirmation goes to no address that the filter refuses", async () => {
 });
 
 test("the outbox of the store is the table that the kit makes", async () => {
-  await world.db.run(outboxTableSql({ table: "kit_outbox" }).split(";")[0]!);
-  await world.db.query("select 1");
+  const statements = outboxTableSql({ table: "kit_outbox" }).split(/(?<=;)\n/);
+  await world.db.run(statements[0]!);
   const columns = (table: string) =>
     world.db.query(
       `select column_name, data_type, is_nullable, column_default, is_identity from information_schema.columns
@@ -197,9 +197,7 @@ test("the outbox of the store is the table that the kit makes", async () => {
       [table],
     );
   expect(await columns("outbox")).toEqual(await columns("kit_outbox"));
-  for (const statement of outboxTableSql({ table: "kit_outbox" }).split(";").slice(1)) {
-    if (statement.trim() !== "") await world.db.run(statement);
-  }
+  for (const statement of statements.slice(1)) if (statement !== "") await world.db.run(statement);
   const indexes = async (table: string) => {
     const rows = await world.db.query<{ indexdef: string }>("select indexdef from pg_indexes where tablename = $1", [
       table,

@@ -8,6 +8,7 @@ import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { deadLetter } from "@/lib/testing/letters";
 import * as retried from "./api/v1/sources/[name]/retry/route";
 import * as source from "./api/v1/sources/[name]/route";
+import * as targets from "./api/v1/sources/[name]/targets/route";
 import * as sources from "./api/v1/sources/route";
 
 let console: TestConsole;
@@ -44,6 +45,16 @@ test("creates a source with a target for each lane, audited, and never tells a s
     expect(text).not.toContain("hunter2");
     expect(text).not.toContain("s3cret");
   }
+});
+
+test("a new source and a new target repeat nothing that may have arrived unless the request says so", async () => {
+  const made = await console.call(sources.POST, { body: orders });
+  expect(made).toMatchObject({ status: 201, body: { retryable: false } });
+  const said = { ...orders, name: "billing", retryable: true };
+  expect(await console.call(sources.POST, { body: said })).toMatchObject({ status: 201, body: { retryable: true } });
+  const further = { name: "orders.audit", destination: { redriveUrl: "http://127.0.0.1:9/audit" }, reason: "a day" };
+  const added = await console.call(targets.POST, { params: { name: "orders" }, body: further });
+  expect(added).toMatchObject({ status: 201, body: { retryable: false } });
 });
 
 test("answers what it made when its answer was lost after the commit, and says since when the name is taken", async () => {

@@ -34,7 +34,7 @@ it.each([
 describe("problems in the status strip", () => {
   const well = {
     worker: { alive: 2, lastSeenAt: null },
-    trouble: { openBreakers: [], failingSources: [], archive: null, alerts: null },
+    trouble: { openBreakers: [], failingSources: [], archive: null, alerts: null, channelsOff: 0 },
   };
 
   it("is nothing when all is well, or when it is not known", () => {
@@ -50,6 +50,7 @@ describe("problems in the status strip", () => {
         failingSources: ["billing"],
         archive: "s3://x does not answer",
         alerts: "no alert rule has been evaluated since 03:00: nobody is notified",
+        channelsOff: 2,
       },
     };
     expect(problemsOf(status)).toEqual([
@@ -57,6 +58,11 @@ describe("problems in the status strip", () => {
       { key: "breakers", words: "breaker open: orders.slow and 1 more", href: "/targets" },
       { key: "sources", words: "source fails: billing", href: "/sources" },
       { key: "archive", words: "the archive fails: nothing is removed", href: "/operations" },
+      {
+        key: "channels",
+        words: "restored from a backup: 2 channels disabled, enable what must notify",
+        href: "/alerts/channels",
+      },
       {
         key: "alerts",
         words: "no alert rule has been evaluated since 03:00: nobody is notified",

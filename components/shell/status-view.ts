@@ -1,4 +1,5 @@
 import type { StatusOut } from "@/lib/observe/stats/stats.shapes";
+import { plural } from "@/lib/platform/plain/format.pure";
 
 /** The number of lit bars out of five: none only without flow, all only at the set rate. */
 export function gaugeLevel(lane: Pick<StatusOut["lanes"][number], "ratePerSecondNow" | "ratePerSecondSet">): number {
@@ -33,7 +34,11 @@ export function approvalsShown(
   return status.approvalsWaiting ? { count: status.approvalsWaiting, what: "approval" } : null;
 }
 
-export type StatusProblem = { key: string; words: string; href: "/targets" | "/sources" | "/operations" | "/alerts" };
+export type StatusProblem = {
+  key: string;
+  words: string;
+  href: "/targets" | "/sources" | "/operations" | "/alerts" | "/alerts/channels";
+};
 
 function named(names: readonly string[]): string {
   return names.length === 1 ? names[0]! : `${names[0]} and ${names.length - 1} more`;
@@ -42,7 +47,13 @@ function named(names: readonly string[]): string {
 /** Problems that stop events from being sent, parked or archived, or people from being notified, each with the page to solve it. */
 export function problemsOf(status: Pick<StatusOut, "trouble" | "worker">): StatusProblem[] {
   const problems: StatusProblem[] = [];
-  const { openBreakers = [], failingSources = [], archive = null, alerts = null } = status.trouble ?? {};
+  const {
+    openBreakers = [],
+    failingSources = [],
+    archive = null,
+    alerts = null,
+    channelsOff = 0,
+  } = status.trouble ?? {};
   if (status.worker?.alive === 0)
     problems.push({ key: "worker", words: "no worker runs: nothing is sent", href: "/targets" });
   if (openBreakers.length > 0) {
@@ -53,6 +64,10 @@ export function problemsOf(status: Pick<StatusOut, "trouble" | "worker">): Statu
   }
   if (archive !== null)
     problems.push({ key: "archive", words: "the archive fails: nothing is removed", href: "/operations" });
+  if (channelsOff > 0) {
+    const words = `restored from a backup: ${plural(channelsOff, "channel")} disabled, enable what must notify`;
+    problems.push({ key: "channels", words, href: "/alerts/channels" });
+  }
   if (alerts !== null) problems.push({ key: "alerts", words: alerts, href: "/alerts" });
   return problems;
 }

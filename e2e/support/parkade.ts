@@ -77,6 +77,7 @@ export const test = withDownstream.extend<{ parkade: Parkade }>({
           kind: "http",
           config: { redriveUrl: downstream.url + source.path },
           payloadSchema: options.payloadSchema ?? null,
+          retryable: true,
         });
         await source.setRate(options.ratePerSecond ?? null);
         return source;

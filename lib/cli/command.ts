@@ -123,6 +123,10 @@ export const revealReasonOption: Option = {
   text: "Why what is masked is shown; kept in the audit for ever",
 };
 export const reasonOption: Option = { name: "reason", value: "text", text: "Why; kept in the audit for ever" };
+export const retryableOption: Option = {
+  name: "retryable",
+  text: "A send that may have arrived may be repeated: the endpoint honours the Idempotency-Key",
+};
 export const requiredReasonOption: Option = { ...reasonOption, required: true };
 export const idempotencyKeyOption: Option = {
   name: "idempotency-key",

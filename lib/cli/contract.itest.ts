@@ -106,10 +106,21 @@ test("reports what live workers have measured, over all of them", async () => {
   await beat(uuidv7(1), { running: 0, targets: { orders: engine(counters, 90) } }, "1 s");
   await beat(uuidv7(2), { running: 0, targets: { orders: engine(counters, 40) } }, "1 s");
   await beat(uuidv7(3), { running: 0, targets: { orders: engine(counters, 9_999) } }, "1 h");
-  expect((await change({ promisedLatencyMs: 100, callerDeadlineMs: 9_000, promisedSuccess: 0.9 })).status).toBe(200);
+  // Of two repeats one has another key, and one comes 5 s after a send that may have arrived.
+  await parkade.deps.db.query(
+    `insert into redrive_attempts (id, redrive_id, attempt, fence, state, target, idempotency_key, opened_at)
+     select event::uuid, $1, attempt, 1, state, 'orders', key, now() - make_interval(secs => ago)
+       from (values ($2, 1, 'ambiguous', 'a', 9), ($2, 2, 'delivered', 'a', 4), ($3, 1, 'failed', 'b', 8), ($3, 2, 'failed', 'c', 2))
+         as w (event, attempt, state, key, ago)`,
+    [uuidv7(4), uuidv7(5), uuidv7(6)],
+  );
+  const promised = { semantics: "effectively-once", dedupWindowMs: 60_000, promisedLatencyMs: 100 };
+  expect((await change({ ...promised, callerDeadlineMs: 9_000, promisedSuccess: 0.9 })).status).toBe(200);
   const answer = await call(report.GET, "orders", "GET");
   const { assertions } = (await answer.json()) as { assertions: { id: string; numbers: string; result: string }[] };
   const of = (id: string) => assertions.find((assertion) => assertion.id === id);
+  expect(of("key-stability")).toMatchObject({ numbers: "other keys in 1 of 2 repeats = 0", result: "broken" });
+  expect(of("no-side-effect-dup")).toMatchObject({ numbers: "sent again after 5000 ms <= 60000 ms, other keys 1" });
   expect(of("latency")).toMatchObject({ numbers: "90 ms <= 100 ms", result: "holds" });
   expect(of("queueing")).toMatchObject({ numbers: "30 ms + 90 ms <= 500 ms", result: "holds" });
   expect(of("retry-ratio")).toMatchObject({ numbers: "20 / 100 = 0.2 <= 0.1", result: "broken" });

@@ -52,6 +52,7 @@ export async function addSource(call: Call): Promise<number> {
     config: configOf(call),
     ...(schema === null ? {} : { payloadSchema: readJson(call, "schema", schema) }),
     ...(line.text("mode") === null ? {} : { mode: line.text("mode") }),
+    retryable: line.flag("retryable"),
   };
   return printSource(call, await api.change<SourceOut>(SOURCES, { method: "POST", body, key: randomUUID() }));
 }
@@ -102,6 +103,7 @@ async function printSource(call: Call, source: SourceOut): Promise<number> {
       ["source", source.name],
       ["kind", source.kind],
       ["mode", source.mode],
+      ["repeats", source.retryable ? "what may have arrived" : "only a send that found no target"],
       ["storm limit", source.stormPerMinute === null ? null : `${formatNumber(source.stormPerMinute)} a minute`],
       ["known for", source.knownDays === null ? "good" : `${source.knownDays} days`],
       ...source.links.map(({ kind, label, url }): [string, string] => [`${kind}: ${label}`, url]),

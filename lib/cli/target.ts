@@ -35,7 +35,12 @@ export async function listTargets(call: Call): Promise<number> {
 export async function addTarget(call: Call): Promise<number> {
   const { line, api } = call;
   const path = `api/v1/sources/${encodeURIComponent(line.text("source")!)}/targets`;
-  const body = { name: line.arguments[0], destination: configOf(call), reason: line.text("reason") };
+  const body = {
+    name: line.arguments[0],
+    destination: configOf(call),
+    retryable: line.flag("retryable"),
+    reason: line.text("reason"),
+  };
   const key = line.text("idempotency-key") ?? randomUUID();
   const target = await api.change<TargetOut>(path, { method: "POST", body, key });
   await printAnswer(call, target, () =>

@@ -59,7 +59,7 @@ export async function holdSources(tx: Tx, names: string[]): Promise<HeldSources>
     `select s.id, s.name, s.storm_per_minute as storm, (select v.revision::text from admission_revision v) as revision,
             exists (select from intake_room where ${STOPS_INTAKE}) as "full",
             exists (select 1 from processed_events p where p.source_id = s.id and p.aggregate_id is not null)
-              or exists (select 1 from redrives) as processed
+              or exists (select 1 from aggregates) as processed
        from sources s where s.name = any($1::text[]) for key share of s`,
     [names],
     { name: "hold-sources" },

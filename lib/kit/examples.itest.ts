@@ -7,7 +7,7 @@ import { describeWith } from "@/lib/testing/describe-with";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
 
 /** The TypeScript blocks of the pages, each a program of its own. `console.log(x); // 3` prints 3. */
-const EXAMPLES = ["outbox", "inbox", "park"].flatMap((page) =>
+const EXAMPLES = ["outbox", "inbox", "park", "cdc"].flatMap((page) =>
   [...readFileSync(`docs/kit/${page}.md`, "utf8").matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code], index) => ({
     name: `${page}-${index + 1}.ts`,
     // Installed, the package has these names; `scripts/pack-kit.itest.ts` imports them from its tarball.
@@ -47,7 +47,7 @@ describeWith(redisInstalled ? null : "redis-server is not installed", "the examp
   });
 
   test("type-check", async () => {
-    expect(EXAMPLES).toHaveLength(10);
+    expect(EXAMPLES).toHaveLength(11);
     const files = EXAMPLES.map(({ name }) => name);
     const compilerOptions = { incremental: false, paths: { "@/*": ["../../*"] } };
     writeFileSync(

@@ -82,6 +82,23 @@ export function quotedTable(field: string, name: string): string {
   return parts.map((part) => `"${part}"`).join(".");
 }
 
+/**
+ * SQL that runs the statement unless the query `there` finds a row. `if not exists` of an index or a column takes its lock before it
+ * looks, and so waits for every transaction that writes to the table.
+ */
+export function unlessThere(there: string, statement: string): string {
+  return `do $$ begin if not exists (${there}) then ${statement}; end if; end $$;\n`;
+}
+
+/** SQL that makes the index `<table>_<of>` unless it exists. `table`: quoted, see `quotedTable`. */
+export function indexSql(table: string, of: string, definition: string): string {
+  const index = `${table.slice(0, -1)}_${of}"`;
+  return unlessThere(
+    `select where to_regclass('${index}') is not null`,
+    `create index if not exists ${index.slice(index.indexOf(".") + 1)} on ${table} ${definition}`,
+  );
+}
+
 /** Throws TypeError unless `value` is a whole number from `min` to `max`. */
 export function assertWhole(field: string, value: number, min: number, max = Number.MAX_SAFE_INTEGER): void {
   if (Number.isInteger(value) && value >= min && value <= max) return;

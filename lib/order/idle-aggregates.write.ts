@@ -1,5 +1,6 @@
 import { PROCESSED, sameAggregate } from "@/lib/order/aggregate-order.read";
 import type { Db, Tx } from "@/lib/platform/database/db";
+import { idSpan } from "@/lib/platform/database/id-span";
 
 /** The most aggregates of one statement. */
 const PAGE = 5_000;
@@ -51,4 +52,24 @@ async function removeAmongNext(tx: Tx, after: AggregateCursor): Promise<Aggregat
     { name: "idle-aggregates" },
   );
   return last ?? null;
+}
+
+/**
+ * Gives the aggregates of those of these events that are processed versions a row, unless they have one that will stay: an event may be
+ * confirmed, or restored, when the row that its send made is gone, or without any send. As after a claim, the lease ended yesterday: a
+ * removal that does not see these events yet waits for the row, and then sees that lease.
+ */
+export async function keepAggregatesOf(tx: Tx, ids: readonly string[]): Promise<void> {
+  await tx.run(
+    `insert into aggregates (source_id, aggregate_type, aggregate_id, lease_until)
+     select distinct e.source_id, coalesce(e.aggregate_type, ''), e.aggregate_id, now() - interval '1 day'
+       from dlq_events e
+      where e.id = any($1::uuid[]) and e.id between $2 and $3 and ${PROCESSED} and e.aggregate_id is not null
+        and not exists (select from aggregates a where ${sameAggregate("e", "a")} and a.lease_until > now() - interval '36 hours')
+      order by e.aggregate_id, e.source_id, coalesce(e.aggregate_type, '')
+     on conflict (aggregate_id, source_id, aggregate_type) do update
+        set lease_until = greatest(aggregates.lease_until, excluded.lease_until)`,
+    [ids, ...idSpan(ids)],
+    { name: "keep-aggregates" },
+  );
 }

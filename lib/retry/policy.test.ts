@@ -3,6 +3,9 @@ import { fitsDeadline } from "@/lib/retry/bounds";
 import { checkFields } from "@/lib/retry/check-fields";
 import { assertPolicy, POLICY_PRESETS, type Policy, parsePolicy, validatePolicy } from "@/lib/retry/policy";
 import { PolicyError } from "@/lib/retry/policy-error";
+import { dynamicTimeoutMs } from "@/lib/retry/timeout/dynamic";
+import { latencyHistory } from "@/lib/retry/timeout/latency";
+import { phaseLimit } from "@/lib/retry/timeout/phases";
 
 const POLICY: Policy = {
   maxAttempts: 3,
@@ -365,6 +368,14 @@ describe("the presets", () => {
       // Callers that failed at the same moment must not repeat at the same moments.
       jitter: { kind: "full" },
     });
+    // A target with a p99 of 300 ms: a connection has 1 s at most, an attempt twice the p99.
+    const { phases, dynamicTimeout, attemptTimeoutMs } = POLICY_PRESETS.adaptive;
+    const history = latencyHistory();
+    for (let call = 0; call < 100; call++) history.record(300);
+    const timeoutMs = dynamicTimeoutMs(dynamicTimeout, history, attemptTimeoutMs);
+    expect(timeoutMs).toBe(2 * history.quantileMs(0.99)!);
+    expect(timeoutMs).toBeLessThan(attemptTimeoutMs);
+    expect(phaseLimit("connecting", phases, attemptTimeoutMs)).toEqual({ ms: 1_000, code: "TIMEOUT_CONNECT" });
     for (const preset of Object.values(POLICY_PRESETS)) {
       expect(preset.budget).toMatchObject({ kind: "ratio", ratio: 0.1, floorPerSecond: 3, deposit: "request" });
       expect(preset.breaker).toMatchObject({ openMs: 30_000, probes: 1, probeEveryMs: 1_000 });

@@ -108,7 +108,7 @@ const HEALING: HealingPolicy = {
   cooldownMs: 60_000,
 };
 
-/** Ready-made policies. Each fits its deadline; `assertPolicy` accepts all three. */
+/** Ready-made policies. Each fits its deadline; `assertPolicy` accepts all of them. */
 export const POLICY_PRESETS = {
   interactive: {
     ...SHARED,
@@ -130,5 +130,17 @@ export const POLICY_PRESETS = {
     budget: BUDGET,
     breaker: BREAKER,
     healing: HEALING,
+  },
+  // For a target whose usual latency is far below the attempt timeout: an attempt that hangs ends at twice its p99. A throttled attempt
+  // waits twice as long as another one, and a queue of two sends per slot counts as overload.
+  adaptive: {
+    ...SHARED,
+    ...SLOW_LANE,
+    throttledBackoff: { ...SLOW_LANE.backoff, baseMs: 2_000 },
+    phases: { connectMs: 1_000, firstByteMs: 2_000 },
+    dynamicTimeout: { quantile: 0.99, factor: 2, msMin: 250, samplesMin: 100 },
+    budget: BUDGET,
+    breaker: BREAKER,
+    healing: { ...HEALING, queueRatio: 2 },
   },
 } as const satisfies Record<string, Policy>;

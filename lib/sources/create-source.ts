@@ -49,7 +49,7 @@ export async function createSource(
     stormPerMinute = null,
     knownDays = KNOWN_DAYS.usual,
     links = [],
-    retryable = true,
+    retryable = false,
     mode = request.enabled ? "running" : "stopped",
   } = request;
   assertModeOf(config.kind, mode);

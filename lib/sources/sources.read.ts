@@ -83,6 +83,7 @@ export async function listSources(
       where: { name: { ...(page.after === null ? {} : { gt: page.after }), ...(scope === null ? {} : { in: scope }) } },
       orderBy: { name: "asc" },
       take: page.limit + 1,
+      include: LANES,
     }),
   );
   const shown = found.slice(0, page.limit);
@@ -102,7 +103,7 @@ export async function listSources(
 /** One source with what each worker reports of it. Throws DomainError `unknown-source`. */
 export async function readSource({ db, lowRate }: Stores, viewer: Viewer, name: string): Promise<SourceOut> {
   if (sourceScope(viewer, [name])?.length === 0) throw unknownSource(name);
-  const source = await lowRate.read((client) => client.source.findUnique({ where: { name } }));
+  const source = await lowRate.read((client) => client.source.findUnique({ where: { name }, include: LANES }));
   if (!source) throw unknownSource(name);
   const [held, consumers, schemas] = await Promise.all([
     eventsBySource(db),
@@ -145,9 +146,11 @@ function contractFor(viewer: Viewer, contract: SourceOut["contract"]): SourceOut
   return { ...contract, callers: contract.callers.filter((caller) => isSeenCaller(viewer, caller)) };
 }
 
+const LANES = { targets: { where: { lane: { not: null } }, select: { retryable: true } } };
+
 function sourceOut(
   viewer: Viewer,
-  source: Source,
+  source: Source & { targets: { retryable: boolean }[] },
   held: Map<string, Held>,
   schemas: Map<string, Record<string, unknown>>,
 ): Omit<SourceOut, "state"> {
@@ -165,6 +168,7 @@ function sourceOut(
     modeBy: source.modeBy,
     modeReason: source.modeReason,
     needsApproval: source.needsApproval,
+    retryable: source.targets.every(({ retryable }) => retryable),
     stormPerMinute: source.stormPerMinute,
     knownDays: source.knownDays,
     links: source.links as LinkTemplate[],

@@ -60,7 +60,7 @@ export const sourceRequestSchema = named(
     knownDays: z.optional(knownDays),
     /** Addresses with placeholders that lead from an event to its log and its trace. */
     links: z.optional(linkTemplatesSchema),
-    /** Whether its two lanes may send an event again. Absent = true, for clients from before the field: say it. */
+    /** Whether its two lanes may send an event again that may have arrived. Absent = false: only a send that found no target is repeated. */
     retryable: z.optional(z.boolean("must be true or false")),
   }),
   { name: "orders", kind: "http", config: { redriveUrl: "https://orders.example/events" } },
@@ -174,6 +174,8 @@ export const sourceSchema = named(
     modeReason: nullableText,
     /** Each redrive or mend of its events needs the approval of a second person. */
     needsApproval: z.boolean(),
+    /** Both of its lanes may send an event again that may have arrived; false = one of them repeats only a send that found no target. */
+    retryable: z.boolean(),
     /** Events of one group in a minute that are stored whole; null = all are stored. */
     stormPerMinute: nullableNumber,
     /** Days for which a repeat or a bounce of an event that has left the store is recognised; null = for good. */
@@ -217,6 +219,7 @@ export const sourceSchema = named(
     modeBy: null,
     modeReason: null,
     needsApproval: false,
+    retryable: true,
     stormPerMinute: null,
     knownDays: 400,
     links: [{ label: "Trace", kind: "traces", url: "https://jaeger.example/trace/{traceId}" }],

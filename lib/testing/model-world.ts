@@ -13,6 +13,7 @@ import { parkEvents } from "@/lib/intake/park-events";
 import type { ArchiveDeps } from "@/lib/keep/archive/stores/archive-store";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import { liftControl } from "@/lib/order/controls/lift-controls";
+import { removeIdleAggregates } from "@/lib/order/idle-aggregates.write";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import { skipHead, undoSkip } from "@/lib/order/skip-head";
 import type { Clock } from "@/lib/platform/clock";
@@ -22,6 +23,7 @@ import { createLog } from "@/lib/platform/log";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
+import { confirmQuietEvents } from "@/lib/redrive/confirm/confirm-quiet-events";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { reconcile } from "@/lib/redrive/life/reconcile";
 import { startWaiting } from "@/lib/redrive/life/start-redrive";
@@ -280,10 +282,12 @@ export async function openModel(store: ModelStore) {
   }
 
   function isProcessed({ aggregateId, version }: EventRow): boolean {
-    return [...processed].some((eventId) => {
+    const isNewer = (eventId: string) => {
       const known = letters.get(eventId)!;
       return known.aggregateId === aggregateId && known.version! >= BigInt(version!);
-    });
+    };
+    const quiet = [...seen.events.values()].filter(({ confirmed }) => confirmed);
+    return [...processed].some(isNewer) || quiet.some(({ eventId }) => isNewer(eventId));
   }
 
   async function look(): Promise<Seen> {
@@ -741,6 +745,22 @@ export async function openModel(store: ModelStore) {
         if (!event) return;
         processed.add(event.eventId);
         await confirmEvents(deps, { source, eventIds: [event.eventId] }, ada);
+      }),
+
+    /** The quiet window ends, and days pass: the rows of idle aggregates are removed before or after the confirmation. */
+    quiet: (removedBefore: boolean) =>
+      command("confirm", async () => {
+        await store.db.run(
+          "update dlq_events set redrive_at = now() - interval '3 days' where source_id = $1 and status = 'REDRIVEN'",
+          [sourceId],
+        );
+        await store.db.run(
+          "update aggregates set lease_until = now() - interval '3 days' where source_id = $1 and lease_until < now()",
+          [sourceId],
+        );
+        if (removedBefore) await removeIdleAggregates(store.db, null);
+        await confirmQuietEvents(deps);
+        await removeIdleAggregates(store.db, null);
       }),
 
     blacklist: (place: number) =>

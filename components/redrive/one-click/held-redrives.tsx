@@ -14,8 +14,8 @@ import { useHoldsInToasts } from "@/lib/redrive/request/holds.browser";
 import { HoldCountdown } from "./hold-countdown";
 import { undoHeld } from "./undo-held";
 
-/** Redrives looked through for holds: the newest ones that are not over. */
-const LOOKED_AT = 10;
+/** Redrives looked through for holds: the newest ones that are not over. A hold lasts for seconds. */
+const LOOKED_AT = 50;
 
 /** The redrives that can still be undone, below every page: the hold is the server's, so the bar survives a reload. */
 export function HeldRedrives() {

@@ -17,6 +17,8 @@ const ORDER: readonly Result[] = ["broken", "unknown", "holds"];
 const WORDS: Record<string, string> = {
   semantics: "Repeats as its semantics allow",
   "dedup-window": "Keys are remembered long enough",
+  "key-stability": "Repeats carry the key of the first send",
+  "no-side-effect-dup": "No event has its effect twice",
   latency: "Answers as soon as promised",
   queueing: "Wait and work fit one timeout",
   deadline: "All attempts fit the deadline",

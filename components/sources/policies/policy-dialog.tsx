@@ -7,7 +7,13 @@ import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { SelectField } from "@/components/ui/select";
 import { Tabs } from "@/components/ui/tabs";
 import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
-import { CONTRACT_DEFAULTS, contractFacts, contractReport, contractTerms } from "@/lib/sources/contracts/contract.pure";
+import {
+  CONTRACT_DEFAULTS,
+  contractFacts,
+  contractReport,
+  contractTerms,
+  NO_REPEATS,
+} from "@/lib/sources/contracts/contract.pure";
 import type { TargetOut } from "@/lib/sources/sources.shapes";
 import { usePolicyVersions, useSavePolicy, useTargets } from "@/lib/sources/targets/targets.browser";
 import type { PolicyOut } from "@/lib/sources/targets/targets.shapes";
@@ -191,7 +197,7 @@ function reportUnder(policy: Policy, bound: number, target: TargetOut) {
   return contractReport({
     contract: target.contract ?? CONTRACT_DEFAULTS,
     terms: contractTerms(policy, bound, target),
-    facts: contractFacts(target.engine, target.sentPerSecondNow ?? 0),
+    facts: contractFacts(target.engine, target.sentPerSecondNow ?? 0, NO_REPEATS),
   });
 }
 

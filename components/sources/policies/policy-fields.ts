@@ -19,6 +19,7 @@ export const PRESET_WORDS: Record<PresetName, string> = {
   interactive: "interactive: a person waits, 2.5 s",
   "slow-lane": "slow-lane: no person waits, long delays",
   ladder: "ladder: delays that are known in advance",
+  adaptive: "adaptive: slow-lane, with timeouts that follow the target's latency",
 };
 
 export function valueAt(body: unknown, path: Path): unknown {

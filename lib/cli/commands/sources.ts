@@ -1,4 +1,4 @@
-import { type Argument, type Command, reasonOption } from "@/lib/cli/command";
+import { type Argument, type Command, reasonOption, retryableOption } from "@/lib/cli/command";
 import { SOURCE_MODES } from "@/lib/sources/source-mode.pure";
 
 const sourceNameArgument: Argument = { name: "name", names: "sources" };
@@ -25,6 +25,7 @@ export const SOURCE_COMMANDS = [
       { name: "config", value: "json", text: "The configuration as JSON; @file reads it from a file" },
       { name: "schema", value: "json", text: "JSON Schema that payloads must match to be redriven; or @file" },
       { name: "mode", value: "mode", values: SOURCE_MODES, text: "How it begins; default: running" },
+      retryableOption,
     ],
     details:
       "Secrets on a command line are seen by others on the machine: name a variable, `--set url=env:PARKADE_SECRET_RABBIT`, that is set for Parkade itself.",

@@ -1,4 +1,4 @@
-import { type Command, idempotencyKeyOption, requiredReasonOption } from "@/lib/cli/command";
+import { type Command, idempotencyKeyOption, requiredReasonOption, retryableOption } from "@/lib/cli/command";
 
 export const TARGET_COMMANDS = [
   {
@@ -15,6 +15,7 @@ export const TARGET_COMMANDS = [
       { name: "source", value: "name", names: "sources", required: true, text: "The source, whose connection it uses" },
       { name: "set", value: "path=text", many: true, text: "A field of the destination, as in `source add`" },
       { name: "config", value: "json", text: "The destination as JSON; @file reads it from a file" },
+      retryableOption,
       requiredReasonOption,
       idempotencyKeyOption,
     ],

@@ -116,7 +116,7 @@ describeWith(rabbitmqMissing, "dead letters of a real RabbitMQ", () => {
     const schemas = createSchemaCheck(systemClock);
     try {
       const config = { url: rabbit.url, queue: work.dlq };
-      const source = { name: SOURCE, kind: "rabbitmq", config, payloadSchema: SCHEMA, enabled: true };
+      const source = { name: SOURCE, kind: "rabbitmq", config, payloadSchema: SCHEMA, enabled: true, retryable: true };
       await createSource(
         {
           lowRate,

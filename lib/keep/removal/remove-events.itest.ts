@@ -117,6 +117,8 @@ describe("a removal", () => {
     expect(await restore(ids)).toEqual({ restored: 8, duplicates: 0, refused: [], next: null });
     expect(await rows()).toEqual(before);
     expect(await archivedIds()).toEqual([]);
+    // By them an arrival finds that a newer version is processed.
+    expect(await world.db.query("select from aggregates")).toHaveLength(6);
   });
 
   test("waits for the confirmation of what was redriven: its redrive counts on it", async () => {

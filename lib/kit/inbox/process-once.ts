@@ -1,4 +1,4 @@
-import { quotedTable, runnerOf, type SqlSession } from "@/lib/kit/sql";
+import { indexSql, quotedTable, runnerOf, type SqlSession } from "@/lib/kit/sql";
 
 export type InboxTableOptions = { table?: string; versions?: string };
 
@@ -8,15 +8,13 @@ export function inboxTableSql({
   versions = "processed_versions",
 }: InboxTableOptions = {}): string {
   const name = quotedTable("table", table);
-  const bare = table.slice(table.lastIndexOf(".") + 1);
   return `create table if not exists ${name} (
   consumer     text not null,
   event_id     text not null,
   processed_at timestamptz not null default now(),
   primary key (event_id, consumer)
 );
-create index if not exists "${bare}_age" on ${name} (processed_at);
-create table if not exists ${quotedTable("versions", versions)} (
+${indexSql(name, "age", "(processed_at)")}create table if not exists ${quotedTable("versions", versions)} (
   consumer       text not null,
   aggregate_type text not null default '',
   aggregate_id   text not null,

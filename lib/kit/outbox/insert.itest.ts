@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import { inboxTableSql } from "@/lib/kit/inbox/process-once";
 import type { SqlSession } from "@/lib/kit/sql";
 import { LIBRARIES } from "@/lib/kit/testing/libraries";
 import { servicePoolOfFile } from "@/lib/testing/service-pool";
@@ -119,4 +120,14 @@ test("the version of the aggregate has a column, and goes out as a header; a tab
   await expect(insertOutbox(pool, { ...event, version: 1.5 }, { table })).rejects.toThrow(
     "version of the outbox event is 1.5",
   );
+});
+
+test("making the tables again waits for no transaction that writes to them", async () => {
+  const sql = outboxTableSql({ table, archive: "shop_outbox_archive" }) + inboxTableSql({ table: "shop_inbox" });
+  await pool.query(sql);
+  const client = await pool.connect();
+  await client.query("begin; lock table shop_outbox, shop_outbox_archive, shop_inbox in row exclusive mode");
+  await pool.query(`set lock_timeout = '100ms'; ${sql}`);
+  await client.query("rollback");
+  client.release();
 });

@@ -1,4 +1,4 @@
-import { quotedTable } from "@/lib/kit/sql";
+import { indexSql, quotedTable, unlessThere } from "@/lib/kit/sql";
 
 export type OutboxTableOptions = {
   /** `outbox` by default; `schema.name` is allowed. */
@@ -7,23 +7,19 @@ export type OutboxTableOptions = {
   archive?: string;
 };
 
-/** The last part of the name: indexes, constraints and the channel of NOTIFY are named after it. */
-function bareName(table: string): string {
+/** The channel of NOTIFY and LISTEN: the last part of the name. */
+export function outboxChannel(table: string): string {
   return table.slice(table.lastIndexOf(".") + 1);
 }
 
-/** The channel of NOTIFY and LISTEN. */
-export function outboxChannel(table: string): string {
-  return bareName(table);
-}
-
 /**
- * The statements that make the table; safe to run again. `seq` is the order of the events of an aggregate. `claim` and
- * `claimed_until` stand in no index, so that a claim is a heap-only update.
+ * The statements that make the table; safe to run again, at each start of a service: where everything exists they lock nothing.
+ * `seq` is the order of the events of an aggregate. `claim` and `claimed_until` are in no index, so that a claim is a heap-only update.
  */
 export function outboxTableSql({ table = "outbox", archive }: OutboxTableOptions = {}): string {
   const name = quotedTable("table", table);
-  const bare = bareName(table);
+  const tables = archive === undefined ? [name] : [name, quotedTable("archive", archive)];
+  const archiveSql = archive === undefined ? "" : `create table if not exists ${tables[1]} (like ${name});\n`;
   return `create table if not exists ${name} (
   seq            bigint generated always as identity,
   id             text primary key,
@@ -44,13 +40,13 @@ export function outboxTableSql({ table = "outbox", archive }: OutboxTableOptions
   sent_at        timestamptz,
   version        bigint
 ) with (fillfactor = 70);
-create index if not exists "${bare}_new" on ${name} (seq) where status = 'NEW';
-create index if not exists "${bare}_order" on ${name} (aggregate_id, aggregate_type, seq) where status <> 'SENT';
-create index if not exists "${bare}_sent" on ${name} (sent_at) where status = 'SENT';
-${archive === undefined ? "" : `create table if not exists ${quotedTable("archive", archive)} (like ${name});\n`}${withVersion([name, ...(archive === undefined ? [] : [quotedTable("archive", archive)])])}`;
+${indexSql(name, "new", "(seq) where status = 'NEW'")}${indexSql(name, "order", "(aggregate_id, aggregate_type, seq) where status <> 'SENT'")}${indexSql(name, "sent", "(sent_at) where status = 'SENT'")}${archiveSql}${tables.map(withVersion).join("")}`;
 }
 
 /** Tables made by version 0.1.0 lack the column. */
-function withVersion(names: readonly string[]): string {
-  return names.map((name) => `alter table ${name} add column if not exists version bigint;\n`).join("");
+function withVersion(name: string): string {
+  return unlessThere(
+    `select from pg_attribute where attrelid = to_regclass('${name}') and attname = 'version' and not attisdropped`,
+    `alter table ${name} add column if not exists version bigint`,
+  );
 }

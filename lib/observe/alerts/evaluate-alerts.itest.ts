@@ -435,7 +435,10 @@ describe("evaluations", () => {
     await world.db.run("update alert_evaluation set finished_at = null, seen_at = now() - interval '1 hour'");
     await world.db.transaction(silenceChannels);
     expect(await evaluate()).toMatchObject({ messages: 0 });
+    const channelsOff = async () => (await readStatus(world.db, ADA)).trouble!.channelsOff;
+    expect(await channelsOff()).toBe(1);
     await world.db.run("update alert_channels set enabled = true");
+    expect(await channelsOff()).toBe(0);
     expect(await evaluate()).toMatchObject({ messages: 1 });
     expect(await events()).toEqual(["fired"]);
   });

@@ -14,6 +14,9 @@ import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
+/** Who a channel names as its last editor until a person enables, edits or deletes it after a restore. */
+export const RESTORE = "restore";
+
 export type ChannelInForce = Channel & { name: string };
 
 export async function readChannelsInForce(db: Queryable): Promise<ChannelInForce[]> {

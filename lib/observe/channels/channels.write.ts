@@ -1,3 +1,4 @@
+import { RESTORE } from "@/lib/observe/channels/channels.read";
 import type { ChannelRequest } from "@/lib/observe/channels/channels.shapes";
 import type { Notice } from "@/lib/observe/channels/notices.pure";
 import { dropOperationTells } from "@/lib/observe/channels/operation-tells.write";
@@ -76,7 +77,8 @@ export async function storeNotices(
 /** Disables every channel and forgets its messages: a restored copy must not wake anybody. Returns the names of those that were on. */
 export async function silenceChannels(tx: Tx): Promise<string[]> {
   const off = await tx.query<{ name: string }>(
-    "update alert_channels set enabled = false where enabled returning name",
+    "update alert_channels set enabled = false, updated_by = $1, updated_at = now() where enabled returning name",
+    [RESTORE],
   );
   await tx.run("delete from alert_outbox where status = 'NEW'");
   await tx.run("delete from alert_notices");

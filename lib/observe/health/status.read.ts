@@ -6,6 +6,7 @@ import { roomSentence } from "@/lib/intake/room/room.pure";
 import { readIntakeStops } from "@/lib/intake/room/room.read";
 import { readArchiveFault } from "@/lib/keep/removal/archive-fault.read";
 import { countAlerts, readAlertFault } from "@/lib/observe/alerts/alerts.read";
+import { RESTORE } from "@/lib/observe/channels/channels.read";
 import type { StatusOut } from "@/lib/observe/stats/stats.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso, isoOrNull } from "@/lib/platform/plain/iso-time.pure";
@@ -34,6 +35,7 @@ type StatusRow = {
   buckets: (BucketState | null)[] | null;
   openBreakers: string[] | null;
   failingSources: string[] | null;
+  channelsOff: number;
 };
 
 export type StoredStatus = Pick<
@@ -102,8 +104,9 @@ export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredS
                                  and ${CONSUMER_IS_LIVE}) and ${ofSources("s.id", "$1")}
                 order by s.name limit ${TROUBLES_MAX}) failing) as "failingSources",
             (select array_agg(info->>'bucket') from worker_heartbeats
-              where ${IS_ALIVE}) as buckets`,
-    [sourceScope(viewer), "open" satisfies "open" | "closed", "failing" satisfies ConsumerWord],
+              where ${IS_ALIVE}) as buckets,
+            (select count(*) from alert_channels where not enabled and updated_by = $4) as "channelsOff"`,
+    [sourceScope(viewer), "open" satisfies "open" | "closed", "failing" satisfies ConsumerWord, RESTORE],
     { name: "status" },
   );
   // After the others: every open page polls the strip, which must not use another connection.
@@ -124,6 +127,7 @@ export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredS
       failingSources: status.failingSources ?? [],
       archive,
       alerts: alertFault,
+      channelsOff: status.channelsOff,
     },
     bucket: WORST_FIRST.find((state) => status.buckets?.includes(state)) ?? null,
     stops,

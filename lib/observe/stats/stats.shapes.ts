@@ -218,6 +218,8 @@ export const statusSchema = named(
         archive: nullableText,
         /** Why alerts may be missing; null = all rules are evaluated. */
         alerts: nullableText,
+        /** Channels that a restore from a backup disabled, and that nobody has enabled, edited or deleted since. */
+        channelsOff: count,
       }),
     ),
     /** The worst of what the workers report of their token buckets; null = no worker has taken a token yet. */
@@ -244,7 +246,7 @@ export const statusSchema = named(
     worker: { alive: 1, lastSeenAt: "2026-11-22T02:44:59.500Z" },
     queue: { backend: "postgres", ok: true },
     store: { ok: true },
-    trouble: { openBreakers: [], failingSources: [], archive: null, alerts: null },
+    trouble: { openBreakers: [], failingSources: [], archive: null, alerts: null, channelsOff: 0 },
     bucket: "shared",
     stops: [],
     alerts: { firing: 1, unacknowledged: 1, worst: "warning" },

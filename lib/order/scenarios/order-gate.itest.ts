@@ -3,8 +3,10 @@ import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { readEventDetail } from "@/lib/events/detail/event-detail.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { imposeControl } from "@/lib/order/controls/impose-control";
+import { removeIdleAggregates } from "@/lib/order/idle-aggregates.write";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
+import { confirmQuietEvents } from "@/lib/redrive/confirm/confirm-quiet-events";
 import { readOrderFacts } from "@/lib/redrive/gate/dry-run-facts.read";
 import { listRedriveItems } from "@/lib/redrive/list/redrive-items.read";
 import { planRedrive } from "@/lib/redrive/plan/plan-redrive";
@@ -119,6 +121,25 @@ describe("the order of an aggregate", () => {
       refusedByReason: { "version-superseded": 1 },
     });
     expect(sent().filter((eventId) => eventId.startsWith("v"))).toEqual(["v2", "v3"]);
+  });
+
+  test("an older version that arrives after a late confirmation has the mark that the dry run refuses it by", async () => {
+    await park(2);
+    await world.worker();
+    await world.ended((await world.request({ ...(await only("v2")), earlier: "pass" })).id);
+    // As three days later: the row of the aggregate is removed before the event is confirmed.
+    await world.db.run("update aggregates set lease_until = now() - interval '3 days'");
+    await removeIdleAggregates(world.db, null);
+    expect(await world.db.query("select from aggregates")).toEqual([]);
+    await world.db.run("update dlq_events set redrive_at = now() - interval '3 days' where status = 'REDRIVEN'");
+    expect(await confirmQuietEvents(world.deps)).toBe(1);
+    await removeIdleAggregates(world.db, null);
+    await world.park(1, () => ({ eventId: "late", aggregateId: "1320", version: 1n }));
+    expect(await world.ended((await world.request(await only("late"))).id)).toMatchObject({
+      refusedByReason: { "version-superseded": 1 },
+    });
+    const marked = await world.db.query("select event_id from dlq_events where admission = 'superseded'");
+    expect(marked).toEqual([{ event_id: "late" }]);
   });
 
   test("a preview says what is held, what it is behind, and what each choice would send", async () => {

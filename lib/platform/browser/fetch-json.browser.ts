@@ -52,8 +52,12 @@ function notAnswered(cause: unknown, write: boolean, timeoutMs: number): unknown
   return new ApiError("offline", detail, { cause });
 }
 
-/** The session has ended: the person signs in, and comes back to where it was. */
+/**
+ * The session has ended: the person signs in, and comes back to where it was. An open dialog may hold what was typed, and is not left: its
+ * own request shows the problem, and the person signs in in another tab or closes it.
+ */
 function goToSignIn(): void {
+  if (document.querySelector("[role='dialog'], [role='alertdialog']") !== null) return;
   const { pathname, search } = window.location;
   if (!pathname.startsWith("/sign-in")) window.location.assign(`/sign-in?to=${encodeURIComponent(pathname + search)}`);
 }

@@ -38,6 +38,26 @@ describe("fetchJson", () => {
     expect(error.fields).toEqual([{ field: "from", detail: "is after to" }]);
   });
 
+  it("leaves the page for the sign-in, but never an open dialog, which may hold what was typed", async () => {
+    const assign = vi.fn();
+    vi.stubGlobal("window", { location: { pathname: "/events", search: "?q=a", assign } });
+    const unauthenticated = () =>
+      answering('{"code":"unauthenticated","title":"t","detail":"Sign in"}', {
+        status: 401,
+        headers: { "content-type": "application/problem+json" },
+      });
+    for (const [dialog, times] of [
+      [{}, 0],
+      [null, 1],
+    ] as const) {
+      vi.stubGlobal("document", { querySelector: () => dialog });
+      unauthenticated();
+      expect(await failure(fetchJson("/x"))).toMatchObject({ code: "unauthenticated" });
+      expect(assign).toHaveBeenCalledTimes(times);
+    }
+    expect(assign).toHaveBeenCalledWith("/sign-in?to=%2Fevents%3Fq%3Da");
+  });
+
   it("does not show a proxy's HTML as an error text", async () => {
     answering("<h1>Bad gateway</h1>", { status: 502, headers: { "content-type": "text/html" } });
     expect(await failure(fetchJson("/x"))).toMatchObject({ code: "unexpected-answer", status: 502, passing: true });

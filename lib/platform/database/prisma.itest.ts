@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createLowRateStore, isNameTaken, type LowRateStore } from "@/lib/platform/database/prisma";
 import { uuidv7 } from "@/lib/platform/ids";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { storeOfFile } from "@/lib/testing/store-of-file";
 import { startTcpProxy } from "@/lib/testing/tcp-proxy";
 
@@ -45,6 +46,26 @@ describe("a low-rate write", () => {
     expect(await db.query("select 1 from audit_entries where subject_id = 'lost'")).toEqual([]);
   });
 
+  test("runs again when the server ended it for a deadlock, and leaves one entry", async () => {
+    const ids = [uuidv7(3), uuidv7(4)] as const;
+    for (const id of ids) await store.write(({ prisma }) => prisma.savedView.create({ data: { ...view(id), id } }));
+    const { promise: bothHoldOne, resolve } = Promise.withResolvers<void>();
+    let runs = 0;
+    const change = (first: string, second: string, actor: string) =>
+      store.write(async ({ prisma, audit }) => {
+        const touch = (id: string) => prisma.savedView.update({ where: { id }, data: { createdBy: actor } });
+        await touch(first);
+        if (++runs === 2) resolve();
+        await bothHoldOne;
+        await touch(second);
+        await audit({ ...ENTRY, actor, subjectId: "both" });
+      });
+    await Promise.all([change(...ids, "bea"), change(ids[1], ids[0], "cid")]);
+    expect(runs).toBe(3);
+    const entries = await db.query("select actor from audit_entries where subject_id = 'both' order by actor");
+    expect(entries).toEqual([{ actor: "bea" }, { actor: "cid" }]);
+  });
+
   test("tells a name that is taken", async () => {
     await store.write(({ prisma }) => prisma.savedView.create({ data: view("taken") }));
     const again = store.write(({ prisma }) => prisma.savedView.create({ data: { ...view("taken"), id: uuidv7(2) } }));
@@ -68,9 +89,14 @@ describe("what the store says", () => {
 
   test("a server that is not there is store-unavailable", async () => {
     const away = createLowRateStore("postgres://nobody@127.0.0.1:1/none");
-    await expect(away.read((prisma) => prisma.source.findMany())).rejects.toMatchObject({ code: "store-unavailable" });
+    const read = away.read((prisma) => prisma.source.findMany());
     const write = away.write(({ prisma }) => prisma.savedView.create({ data: view("away") }));
-    await expect(write).rejects.toMatchObject({ code: "store-unavailable" });
+    for (const asked of [read, write]) {
+      const error = await asked.catch((thrown: unknown) => thrown);
+      // Not an error of Prisma with its code: what answers a request knows a DomainError only.
+      expect(error).toBeInstanceOf(DomainError);
+      expect(error).toMatchObject({ code: "store-unavailable", message: expect.stringMatching(/^The store cannot/) });
+    }
     await away.end();
   });
 

@@ -9,6 +9,7 @@ import pg from "pg";
 import type { AuditEntry } from "@/lib/guard/audit/audit-entry.pure";
 import { translate } from "@/lib/platform/database/db";
 import type { Prisma, PrismaClient } from "@/lib/platform/database/generated/client";
+import { retrying } from "@/lib/platform/database/retrying";
 import { uuidv7 } from "@/lib/platform/ids";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { isConnectionLoss, PostgresPool } from "@/lib/platform/postgres-pool";
@@ -26,7 +27,10 @@ type LowRateTx = {
  */
 export type LowRateStore = {
   read<T>(work: (prisma: PrismaClient) => Promise<T>): Promise<T>;
-  /** Commits when `work` resolves, rolls back when it rejects. */
+  /**
+   * Commits when `work` resolves, rolls back when it rejects. It runs again when the server aborted it because of another
+   * transaction, so `work` must change nothing outside the store.
+   */
   write<T>(work: (tx: LowRateTx) => Promise<T>): Promise<T>;
   end(): Promise<void>;
 };
@@ -53,13 +57,15 @@ export function createLowRateStore(url: string): LowRateStore {
     return opening;
   };
   return {
-    read: async (work) => work((await open()).prisma),
+    read: async (work) => work((await open()).prisma).catch(rethrow),
     write: async (work) => {
       const { prisma, nothing } = await open();
-      return prisma.$transaction(
-        (client) => work({ prisma: client, audit: (entry) => appendEntry(client, entry, nothing) }),
-        TRANSACTION,
-      );
+      const run = () =>
+        prisma.$transaction(
+          (client) => work({ prisma: client, audit: (entry) => appendEntry(client, entry, nothing) }),
+          TRANSACTION,
+        );
+      return retrying(() => run().catch(rethrow));
     },
     end: async () => {
       await (await opening)?.prisma.$disconnect();
@@ -105,13 +111,13 @@ function adapterOn(pool: PostgresPool): SqlDriverAdapterFactory {
   };
   /** `alone`: on one connection. Once it is lost nothing waits for it again, such as a rollback. */
   const judging = <Q extends SqlQueryable>(queryable: Q, { alone }: { alone: boolean }): Q => {
-    let lost: DomainError | null = null;
+    let lost: CarriedError | null = null;
     const ask = async <T>(asking: () => Promise<T>): Promise<T> => {
       if (lost) throw lost;
       try {
         return await judged(asking(), alone);
       } catch (error) {
-        if (alone && error instanceof DomainError && isConnectionLoss(error.internal)) lost = error;
+        if (alone && error instanceof CarriedError && isConnectionLoss(error.carried.internal)) lost = error;
         throw error;
       }
     };
@@ -133,8 +139,21 @@ function adapterOn(pool: PostgresPool): SqlDriverAdapterFactory {
   };
 }
 
+/** A DomainError on its way through Prisma, which makes an error of its own of each one that has a `code`. */
+class CarriedError extends Error {
+  readonly carried: DomainError;
+  constructor(carried: DomainError) {
+    super(carried.message);
+    this.carried = carried;
+  }
+}
+
+function rethrow(error: unknown): never {
+  throw error instanceof CarriedError ? error.carried : error;
+}
+
 /**
- * A DomainError for the errors that callers of the store handle; else the adapter's error, which Prisma turns into its
+ * A DomainError, carried, for the errors that callers of the store handle; else the adapter's error, which Prisma turns into its
  * own.
  */
 function judge(error: unknown, pool: PostgresPool, changes: boolean): unknown {
@@ -143,7 +162,7 @@ function judge(error: unknown, pool: PostgresPool, changes: boolean): unknown {
   // The adapter always gives the connection of a transaction back to the pool, even a broken one.
   if (isConnectionLoss(original)) pool.endGeneration();
   const translated = translate(original, { changes });
-  return translated instanceof DomainError ? translated : error;
+  return translated instanceof DomainError ? new CarriedError(translated) : error;
 }
 
 const LOST = ["DatabaseNotReachable", "ConnectionClosed", "SocketTimeout", "TlsConnectionError"];

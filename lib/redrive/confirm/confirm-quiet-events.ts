@@ -1,6 +1,7 @@
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { endAggregateFailures } from "@/lib/order/aggregate-failures.write";
+import { keepAggregatesOf } from "@/lib/order/idle-aggregates.write";
 import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { announceConfirmed } from "@/lib/redrive/confirm/announce-confirmed";
@@ -29,17 +30,11 @@ async function confirmChunk(deps: Pick<Deps, "db" | "clock">, quietWindowMs: num
       tx,
       events.flatMap(({ redriveId }) => (redriveId === null ? [] : [redriveId])),
     );
-    await endAggregateFailures(
-      tx,
-      events.map(({ id }) => id),
-      false,
-    );
+    const ids = events.map(({ id }) => id);
+    await endAggregateFailures(tx, ids, false);
+    await keepAggregatesOf(tx, ids);
     const nowMs = deps.clock.wallMs();
-    await announceConfirmed(
-      tx,
-      events.map(({ id }) => id),
-      { by: "quiet window", nowMs },
-    );
+    await announceConfirmed(tx, ids, { by: "quiet window", nowMs });
     await appendAudit(tx, {
       actor: "worker",
       action: "event.confirmed",
@@ -50,7 +45,7 @@ async function confirmChunk(deps: Pick<Deps, "db" | "clock">, quietWindowMs: num
       after: { status: "REDRIVEN", confirmed: true },
       count: events.length,
       atMs: nowMs,
-      eventIds: events.map(({ id }) => id),
+      eventIds: ids,
     });
     return events.length;
   });

@@ -17,7 +17,15 @@ export type DryRunFacts = OrderFacts & {
   };
   /** `fault`: the reason why nothing can be sent to this target. */
   target:
-    | { name: string; reachable: boolean | null; detail: string; breakerOpen: boolean; breakerDetail?: string }
+    | {
+        name: string;
+        reachable: boolean | null;
+        detail: string;
+        breakerOpen: boolean;
+        breakerDetail?: string;
+        /** It may get an event again that may have arrived. */
+        retryable: boolean;
+      }
     | { fault: string };
   version: bigint | null;
   /** Its headers that the target's protocol cannot carry, in quotation marks: a send leaves them out. */
@@ -85,6 +93,7 @@ export function dryRun(facts: DryRunFacts): Verdict {
   const findings = [
     ...ruled.map(({ refusal, ...check }) => withFix(check, refusal)),
     inbox,
+    ...repeatsCheck(facts.target),
     ...headersCheck(facts.leftOut),
   ];
   if (!inbox.ok) return { kind: "already-processed", findings, detail: inbox.detail };
@@ -145,6 +154,8 @@ function targetChecks(target: DryRunFacts["target"]): Ruled[] {
   ];
 }
 
+export const REPEATS_NOTHING = "the target is not marked as repeatable: only a send that found no target is repeated";
+
 export function supersededText(version: bigint, versionProcessed: bigint): string {
   return `version ${versionProcessed} of the aggregate was already processed, this is version ${version}`;
 }
@@ -183,6 +194,11 @@ export function leftOutText(headers: readonly string[]): string | null {
   const what = headers.length === 1 ? "the header" : "the headers";
   const shown = headers.slice(0, LEFT_OUT_MAX).join(", ");
   return `the target's protocol cannot carry ${what} ${shown}${more}, so sends leave ${headers.length === 1 ? "it" : "them"} out`;
+}
+
+function repeatsCheck(target: DryRunFacts["target"]): Check[] {
+  if ("fault" in target || target.retryable) return [];
+  return [{ check: "repeats", ok: true, detail: REPEATS_NOTHING }];
 }
 
 function headersCheck(leftOut: readonly string[]): Check[] {

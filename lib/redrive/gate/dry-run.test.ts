@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type DryRunFacts, dryRun } from "./dry-run.pure";
 
-const target = { name: "orders", reachable: true, detail: "answers", breakerOpen: false };
+const target = { name: "orders", reachable: true, detail: "answers", breakerOpen: false, retryable: true };
 const well: DryRunFacts = {
   payload: {
     bytes: 90,
@@ -38,6 +38,14 @@ describe("the dry run", () => {
       "aggregate-head",
       "inbox",
     ]);
+  });
+
+  test("says of a target that is not marked as repeatable that nothing which may have arrived is repeated", () => {
+    const { findings } = dryRun({ ...well, target: { ...target, retryable: false } });
+    expect(findings.find(({ check }) => check === "repeats")).toMatchObject({
+      ok: true,
+      detail: expect.stringContaining("not marked as repeatable"),
+    });
   });
 
   test.each([

@@ -1,4 +1,4 @@
-import type { Check } from "@/lib/redrive/gate/dry-run.pure";
+import { type Check, REPEATS_NOTHING } from "@/lib/redrive/gate/dry-run.pure";
 
 /** What a check says of nearly every event. An item that is sent keeps its checks: most of them are stored by name alone. */
 const USUAL: Record<string, Pick<Check, "ok" | "detail">> = {
@@ -7,6 +7,7 @@ const USUAL: Record<string, Pick<Check, "ok" | "detail">> = {
   "version-order": { ok: true, detail: "no newer version of the aggregate was processed" },
   "aggregate-head": { ok: true, detail: "nothing earlier holds it" },
   inbox: { ok: true, detail: "no consumer has reported it" },
+  repeats: { ok: true, detail: REPEATS_NOTHING },
 };
 
 /** A check as an item keeps it: the name of one that says what is usual, else whole. */

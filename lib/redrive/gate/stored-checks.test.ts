@@ -9,7 +9,7 @@ const PASSES: DryRunFacts = {
     parses: { ok: true, detail: "valid JSON" },
     schema: { ok: null, detail: "not checked: there is no schema for the event's source and type" },
   },
-  target: { name: "orders", reachable: true, detail: "answers", breakerOpen: false },
+  target: { name: "orders", reachable: true, detail: "answers", breakerOpen: false, retryable: false },
   version: 2n,
   versionProcessed: null,
   heldBy: null,
@@ -28,6 +28,7 @@ it("keeps what is usual by name, and gives back what was said", () => {
     "version-order",
     "aggregate-head",
     "inbox",
+    "repeats",
   ]);
   expect(checksOf(JSON.parse(JSON.stringify(stored)))).toEqual(findings);
 });

@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { createDb, type Db } from "@/lib/platform/database/db";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createDb, type Db, type Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
-import { removeOldTicks } from "@/lib/redrive/life/old-redrives.write";
+import { removeOldTicks, removeUnknownRedrives } from "@/lib/redrive/life/old-redrives.write";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 import { countingRows } from "@/lib/testing/rows-looked-at";
 
@@ -57,4 +57,66 @@ test("a chart goes thirty days after the end of its redrive, whatever came after
   ).toEqual(["ended lately", "new 0", "waits"]);
   expect(left).toHaveLength(12);
   expect(left.every(({ n }) => n === 400)).toBe(true);
+});
+
+describe("a redrive whose events are archived in many sets", () => {
+  const EVENTS = 12_000;
+  const SETS = 24;
+  const setOf = "((n - 1) / 500)";
+  const id = (of: string, prefix: string) => `('${prefix}' || lpad(to_hex(${of}), 28, '0'))::uuid`;
+
+  beforeEach(async () => {
+    await redriveOf("old", { asked: 60, ended: 60 });
+    await db.run(
+      `insert into archive_objects (id, operation_id, source, key, events, bytes, sha256, removed_by, removed_at)
+       select ${id("n", "0b0b")}, gen_random_uuid(), 'orders', 'set-' || n, 500, 1, repeat('0', 64), 'tester', now() from generate_series(0, ${SETS - 1}) n`,
+    );
+    await db.run(
+      `insert into archived_events (id, object_id, source_id, source, event_id, error_code, status, payload_bytes)
+       select ${id("n", "0e0e")}, ${id(setOf, "0b0b")}, gen_random_uuid(), 'orders', n, 'E', 'REDRIVEN', 1 from generate_series(1, ${EVENTS}) n`,
+    );
+    await db.run(
+      `insert into redrive_items (id, redrive_id, slice, source_id, error_code, state)
+       select ${id("n", "0e0e")}, r.id, 0, gen_random_uuid(), 'E', 'delivered' from redrives r, generate_series(1, ${EVENTS}) n`,
+    );
+    await db.run("analyze redrive_items");
+  });
+
+  test("is removed with the last set, and each of its items is looked at twice at most", async () => {
+    const [redrive] = await db.query<{ id: string }>("select id from redrives");
+    let looked = 0;
+    const remove = () =>
+      db.transaction((tx) => {
+        const query: Tx["query"] = async (text, values, options) => {
+          if (options?.name === "known-items") {
+            const counted = countingRows(tx, "redrive_items");
+            await counted.db.query(text, values);
+            looked += counted.rows();
+          }
+          return tx.query(text, values, options);
+        };
+        return removeUnknownRedrives({ ...tx, query }, [redrive!.id]);
+      });
+    for (let set = 0; set < SETS; set++) {
+      expect(await db.query("select from redrives")).toHaveLength(1);
+      await db.run(`update archive_objects set keys_removed_at = now() where key = 'set-${set}'`);
+      await remove();
+    }
+    expect(await db.query("select from redrives union all select from redrive_items")).toEqual([]);
+    // Once on the way and once before the removal, beside where each page begins and the item that each set finds known.
+    expect(looked).toBeLessThanOrEqual(2 * EVENTS + 3 * 5_000 + 2 * SETS);
+  });
+
+  test("stays when an event was restored behind the items that were looked at", async () => {
+    const [redrive] = await db.query<{ id: string }>("select id from redrives");
+    const remove = () => db.transaction((tx) => removeUnknownRedrives(tx, [redrive!.id]));
+    await db.run("update archive_objects set keys_removed_at = now() where key <> 'set-23'");
+    await remove();
+    await db.run("update archive_objects set keys_removed_at = case key when 'set-0' then null else now() end");
+    await remove();
+    expect(await db.query("select from redrive_items")).toHaveLength(EVENTS);
+    await db.run("update archive_objects set keys_removed_at = now()");
+    await remove();
+    expect(await db.query("select from redrives union all select from redrive_items")).toEqual([]);
+  });
 });

@@ -402,6 +402,7 @@ async function targetStates(
         detail: probed?.detail ?? "not asked: this process has no answer from the target",
         // A breaker that will let probes through refuses nothing: sends wait for it.
         breakerOpen: breaker?.forced === true,
+        retryable: row.retryable,
       };
       const out: SampleTarget = {
         name: row.name,

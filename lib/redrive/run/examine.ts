@@ -15,6 +15,7 @@ import { readSentTo, type SentTo } from "@/lib/redrive/targets/routes.read";
 import type { NoTarget, SliceTarget } from "@/lib/redrive/targets/target";
 import type { TargetHealth } from "@/lib/redrive/targets/target-health";
 import type { PayloadCheck } from "@/lib/repair/schemas/check-payload";
+import type { TargetRow } from "@/lib/sources/targets/targets.read";
 
 /** A person who holds a breaker open may let it go again: its items wait this long before they are refused. */
 const FORCED_OPEN_HOLD_MS = 60_000;
@@ -239,7 +240,7 @@ function dryRunOf(
 ) {
   return dryRun({
     payload: { bytes: body!.payload.byteLength, bytesMax: settings.payloadBytesMax, ...check! },
-    target: open ? targetFacts(open.target.row.name, open.health) : (target as NoTarget),
+    target: open ? targetFacts(open.target.row, open.health) : (target as NoTarget),
     version: item.version,
     leftOut: open?.target.publisher.leftOut?.(body!) ?? [],
     despite,
@@ -279,7 +280,7 @@ function takes(standIn: Healthy | null): boolean {
 /** Kept with the item: a person who reads its history sees why it went elsewhere. */
 function standInFinding(own: Healthy, standIn: Healthy): Check {
   const { name } = own.target.row;
-  const { reachable, detail, breakerDetail } = targetFacts(name, own.health);
+  const { reachable, detail, breakerDetail } = targetFacts(own.target.row, own.health);
   const why = reachable
     ? (breakerDetail ?? `${name} takes sends again, and what went before is not confirmed`)
     : detail;
@@ -297,10 +298,10 @@ function holds(health: TargetHealth | undefined): boolean {
 
 /** For the dry run. A breaker that lets probes through by itself soon refuses nothing: sends wait for it. */
 function targetFacts(
-  name: string,
+  { name, retryable }: Pick<TargetRow, "name" | "retryable">,
   { reachable, detail, forcedOpenMs, breakerWaitMs }: TargetHealth,
 ): Exclude<DryRunFacts["target"], { fault: string }> {
-  const base = { name, reachable, detail };
+  const base = { name, retryable, reachable, detail };
   if (forcedOpenMs > 0) {
     return { ...base, breakerOpen: true, breakerDetail: `a person holds the breaker of ${name} open` };
   }

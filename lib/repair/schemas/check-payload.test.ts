@@ -1,3 +1,4 @@
+import type { Worker } from "node:worker_threads";
 import { gzipSync } from "node:zlib";
 import { afterAll, describe, expect, test } from "vitest";
 import type { FormedBody } from "@/lib/events/detail/body-form.pure";
@@ -223,6 +224,31 @@ test.each([
     expect(order).toEqual(["one", "many"]);
   } finally {
     await own.close();
+  }
+});
+
+test("a thread that waits for a processor has more time: its limit counts what it uses", async () => {
+  const starved = (worker: Worker) => {
+    worker.cpuUsage = async () => ({ user: 0, system: 0 });
+  };
+  process.on("worker", starved);
+  const check = async (length: number, limitMs: number) => {
+    const own = createSchemaCheck(systemClock, { quickMs: limitMs, slowMs: limitMs });
+    try {
+      return (
+        await own.check(JSON.stringify(catastrophic), [bytes(JSON.stringify({ a: `${"a".repeat(length)}!` }))])
+      )[0];
+    } finally {
+      await own.close();
+    }
+  };
+  try {
+    // Takes 0.2 s of a processor.
+    expect(await check(21, 100)).toMatchObject({ faults: [{ keyword: "pattern" }] });
+    // It is ended all the same when it takes far longer.
+    expect(await check(60, 10)).toBeNull();
+  } finally {
+    process.off("worker", starved);
   }
 });
 

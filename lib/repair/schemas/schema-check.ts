@@ -1,18 +1,21 @@
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
-import type { Clock } from "@/lib/platform/clock";
+import { atMost, type Clock } from "@/lib/platform/clock";
 import type { SchemaAnswer, SchemaJob, SchemaResult } from "@/lib/repair/schemas/schema-thread";
 
 /**
- * The first thread is shared by all schemas, and none may hold it longer than this: the others wait. A schema that does
- * goes on in the second thread, with other slow schemas.
+ * The first thread is shared by all schemas, and none may hold it longer than this, in time of the processor: the others wait. A schema
+ * that does goes on in the second thread, with other slow schemas.
  */
 const QUICK_MS = 80;
 /** A call gives its thread to the next one after this long, or by one payload later. */
 const TURN_MS = 250;
 /** Bytes of the payloads that go to a thread for one turn. */
 const TURN_BYTES_MAX = 4 * 1024 * 1024;
-/** One payload, in the second thread. */
+/**
+ * One payload, in the second thread, in time of the processor: the same schema and payload are decided on a machine that is busy with
+ * other work.
+ */
 export const SCHEMA_MS_MAX = 1_000;
 /** After this many overruns in a row, all further payloads of a call count as overruns. */
 const OVERRUNS_IN_A_ROW = 5;
@@ -21,6 +24,8 @@ const OVERRUNS_MAX = 10;
 /** A schema that was slow is tried in the first thread again after this long. */
 const SLOW_MS = 600_000;
 const SLOW_SCHEMAS_MAX = 256;
+/** A thread that got less than 1 / STARVED_MAX of a processor for this many times its limit is ended all the same: the others wait. */
+const STARVED_MAX = 20;
 /** A thread that has not begun by then has failed to start. */
 const BOOT_MS = 15_000;
 /** A schema that builds large values ends its thread instead of the process. */
@@ -178,7 +183,7 @@ function createThread(clock: Clock, limitMs: number): Thread {
       if (over) ended.resolve();
     };
     const endTurn = clock.timer(TURN_MS, () => Atomics.store(progress, 1, 1));
-    const stopWatching = watch(clock, begun, limitMs, () => void end());
+    const stopWatching = watch(clock, { progress: begun, usedMs: () => usedMs(running) }, limitMs, () => void end());
     running.on("message", onMessage).on("error", fail).on("exit", fail);
     try {
       const { bytes, ends } = concatenated(turnOf(payloads));
@@ -215,19 +220,52 @@ function startWorker(): Worker {
   return worker;
 }
 
-/** Calls `onOverrun` once when `progress` stands at the same payload for longer than `limitMs`. */
-function watch(clock: Clock, progress: () => number, limitMs: number, onOverrun: () => void): () => void {
+/** Processor time of the thread since its start; null = it has ended. */
+async function usedMs(thread: Worker): Promise<number | null> {
+  try {
+    const { user, system } = await thread.cpuUsage();
+    return (user + system) / 1_000;
+  } catch {
+    return null;
+  }
+}
+
+type Watched = { progress: () => number; usedMs: () => Promise<number | null> };
+
+/** Calls `onOverrun` once when the thread has used `limitMs` of a processor while `progress` stands at the same payload. */
+function watch(clock: Clock, { progress, usedMs }: Watched, limitMs: number, onOverrun: () => void): () => void {
   let at = 0;
   let sinceMs = clock.nowMs();
+  let usedBeforeMs: number | null = null;
+  let over = false;
   let cancel = () => {};
-  const look = () => {
+  const isOverrun = async () => {
     const now = progress();
-    if (now !== at) [at, sinceMs] = [now, clock.nowMs()];
-    if (clock.nowMs() - sinceMs >= (at === 0 ? BOOT_MS : limitMs)) return onOverrun();
+    if (now !== at) {
+      [at, sinceMs, usedBeforeMs] = [now, clock.nowMs(), null];
+      return false;
+    }
+    const elapsedMs = clock.nowMs() - sinceMs;
+    if (now === 0) return elapsedMs >= BOOT_MS;
+    if (elapsedMs >= limitMs * STARVED_MAX) return true;
+    if (usedBeforeMs !== null && elapsedMs < limitMs) return false;
+    // Without an answer the thread is looked at again, at most until it counts as starved.
+    const used = await atMost(clock, limitMs, usedMs());
+    if (usedBeforeMs !== null) return progress() === now && used !== null && used - usedBeforeMs >= limitMs;
+    usedBeforeMs = used;
+    return false;
+  };
+  const look = async () => {
+    const overrun = await isOverrun();
+    if (over) return;
+    if (overrun) return onOverrun();
     cancel = clock.timer(limitMs / 4, look);
   };
   cancel = clock.timer(limitMs / 4, look);
-  return () => cancel();
+  return () => {
+    over = true;
+    cancel();
+  };
 }
 
 /** The first payloads, as many as go to a thread for one turn, at least one. */

@@ -10,7 +10,7 @@ import { type PolicyVersion, readPolicies } from "@/lib/sources/policies/policie
 import { unknownTarget } from "@/lib/sources/targets/redrive-target";
 import { readTargets, type TargetRow } from "@/lib/sources/targets/targets.read";
 
-/** Reports of the visible targets with a contract, by name. Four statements, whatever the number of targets. */
+/** Reports of the visible targets with a contract, by name. Five statements, whatever the number of targets. */
 export async function contractReports(db: Queryable, viewer: Viewer): Promise<ContractReportOut[]> {
   assertMay(viewer, "view");
   const targets = (await readTargets(db)).filter(({ source, contract }) => contract && sees(viewer, source));

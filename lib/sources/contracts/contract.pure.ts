@@ -82,8 +82,23 @@ type EngineReport = {
   counters: Readonly<Record<string, number>>;
 };
 
+/** Attempts of the last minutes that followed an earlier attempt of their event in the same redrive. */
+export type RepeatFacts = {
+  repeats: number;
+  /** Of these, those whose key differs from one before. */
+  otherKeys: number;
+  /** The longest time from an attempt that may have arrived to a repeat of it, ms; null = there was none. */
+  againMs: number | null;
+};
+
+export const NO_REPEATS: RepeatFacts = { repeats: 0, otherKeys: 0, againMs: null };
+
 /** Counts are added over the workers; of quantiles the slower worker's is taken, as a caller may meet either. null = no worker reports. */
-export function contractFacts(engines: readonly EngineReport[], sentPerSecond: number): ContractFacts | null {
+export function contractFacts(
+  engines: readonly EngineReport[],
+  sentPerSecond: number,
+  repeated: RepeatFacts,
+): ContractFacts | null {
   if (engines.length === 0) return null;
   const sum = (of: (engine: EngineReport) => number) => engines.reduce((total, engine) => total + of(engine), 0);
   const most = (of: (engine: EngineReport) => number | null | undefined) => {
@@ -102,6 +117,7 @@ export function contractFacts(engines: readonly EngineReport[], sentPerSecond: n
     latencyP99Ms: most(({ latency }) => latency.p99Ms),
     permits: sum(({ bulkhead }) => bulkhead.permits),
     sentPerSecond,
+    repeated,
   };
 }
 
@@ -118,6 +134,7 @@ export type ContractFacts = {
   latencyP99Ms: number | null;
   permits: number;
   sentPerSecond: number;
+  repeated: RepeatFacts;
 };
 
 type ContractInput = { contract: Contract; terms: ContractTerms; facts: ContractFacts | null };
@@ -127,6 +144,8 @@ export function contractReport(input: ContractInput): ContractReport {
   const assertions = [
     semantics(input),
     dedupWindow(input),
+    keyStability(input),
+    noSideEffectDup(input),
     latency(input),
     queueing(input),
     deadline(input),
@@ -167,6 +186,31 @@ function dedupWindow({ contract, terms }: ContractInput): Assertion {
   const numbers = `${msText(dedupWindowMs)} >= max(${msText(terms.worstMs)}, ${msText(reorderingSpanMs)})`;
   if (dedupWindowMs === null) return unknown("dedup-window", formula, numbers, "no dedupWindowMs is set");
   return judged("dedup-window", formula, numbers, dedupWindowMs >= Math.max(terms.worstMs, reorderingSpanMs ?? 0));
+}
+
+const NO_REPEAT = "no repeat was counted in the last ten minutes";
+
+/** Document 001: idempotency.key_stability. */
+function keyStability({ facts }: ContractInput): Assertion {
+  const formula = "all attempts of an event have one key";
+  const { repeats, otherKeys } = facts?.repeated ?? NO_REPEATS;
+  if (repeats === 0) return unknown("key-stability", formula, "? = 0", NO_REPEAT);
+  return judged("key-stability", formula, `other keys in ${otherKeys} of ${repeats} repeats = 0`, otherKeys === 0);
+}
+
+/** Document 001: semantics.no_side_effect_dup. With at-least-once a second effect is agreed. */
+function noSideEffectDup({ contract, facts }: ContractInput): Assertion | null {
+  const { semantics: wanted, dedupWindowMs } = contract;
+  if (wanted !== "at-most-once" && wanted !== "effectively-once") return null;
+  const formula =
+    wanted === "at-most-once"
+      ? "nothing that may have arrived is sent again"
+      : "what may have arrived is sent again within the dedup window, under its key";
+  const { repeats, otherKeys, againMs } = facts?.repeated ?? NO_REPEATS;
+  const withinMs = wanted === "at-most-once" ? 0 : (dedupWindowMs ?? 0);
+  const numbers = `sent again after ${againMs === null ? "none" : msText(againMs)} <= ${msText(withinMs)}, other keys ${otherKeys}`;
+  if (repeats === 0) return unknown("no-side-effect-dup", formula, numbers, NO_REPEAT);
+  return judged("no-side-effect-dup", formula, numbers, againMs === null || (againMs <= withinMs && otherKeys === 0));
 }
 
 function latency({ contract, facts }: ContractInput): Assertion {

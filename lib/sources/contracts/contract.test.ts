@@ -28,6 +28,7 @@ const FACTS: ContractFacts = {
   latencyP99Ms: 800,
   permits: 20,
   sentPerSecond: 28,
+  repeated: { repeats: 12, otherKeys: 0, againMs: 3_400 },
 };
 const FULL: Contract = {
   ...CONTRACT_DEFAULTS,
@@ -63,6 +64,8 @@ describe("a contract", () => {
     expect(report.assertions.map(({ id }) => id)).toEqual([
       "semantics",
       "dedup-window",
+      "key-stability",
+      "no-side-effect-dup",
       "latency",
       "queueing",
       "deadline",
@@ -81,6 +84,11 @@ describe("a contract", () => {
     ["semantics", { dedupWindowMs: null }, {}, {}],
     ["dedup-window", { dedupWindowMs: 3_399 }, {}, {}],
     ["dedup-window", { reorderingSpanMs: 3_401 }, {}, {}],
+    ["key-stability", {}, {}, { repeated: { repeats: 12, otherKeys: 1, againMs: null } }],
+    ["no-side-effect-dup", {}, {}, { repeated: { repeats: 12, otherKeys: 1, againMs: 10 } }],
+    ["no-side-effect-dup", {}, {}, { repeated: { repeats: 12, otherKeys: 0, againMs: 3_401 } }],
+    ["no-side-effect-dup", { dedupWindowMs: null }, {}, {}],
+    ["no-side-effect-dup", { semantics: "at-most-once" }, {}, {}],
     ["latency", {}, {}, { latencyP99Ms: 801 }],
     ["queueing", {}, {}, { waitP99Ms: 201 }],
     ["deadline", { callerDeadlineMs: 4_000 }, {}, {}],
@@ -99,6 +107,8 @@ describe("a contract", () => {
   it.each<[string, Partial<Contract>, Partial<ContractFacts> | null, string]>([
     ["semantics", { semantics: null }, {}, "no semantics is set"],
     ["dedup-window", { dedupWindowMs: null }, {}, "no dedupWindowMs is set"],
+    ["key-stability", {}, null, "no repeat was counted in the last ten minutes"],
+    ["no-side-effect-dup", {}, null, "no repeat was counted in the last ten minutes"],
     ["latency", { promisedLatencyMs: null }, {}, "no promisedLatencyMs is set"],
     ["latency", {}, null, "no latency was measured"],
     ["queueing", { callerDeadlineMs: null }, {}, "no callerDeadlineMs is set"],
@@ -111,6 +121,14 @@ describe("a contract", () => {
     ["load", {}, null, "no expectedPerSecond is set, and no sends were counted"],
   ])("%s is unknown with %j, %j: %s", (id, contract, facts, reason) => {
     expect(judge(id, contract, {}, facts)).toMatchObject({ result: "unknown", reason });
+  });
+
+  it("allows a second effect where at-least-once is agreed, and none of what never arrived is one", () => {
+    expect(judge("no-side-effect-dup", { semantics: "at-least-once" })).toBeUndefined();
+    const repeated = { repeats: 12, otherKeys: 0, againMs: null };
+    expect(judge("no-side-effect-dup", { semantics: "at-most-once" }, {}, { repeated })).toMatchObject({
+      result: "holds",
+    });
   });
 
   it("knows the load by the rate limit alone, and by neither not at all", () => {

@@ -19,7 +19,7 @@ export async function addTarget(
 ): Promise<void> {
   assertMay(viewer, "change-source", [sourceName]);
   assertMay(viewer, "change-target");
-  const { name, retryable = true, reason } = request;
+  const { name, retryable = false, reason } = request;
   const atMs = deps.clock.wallMs();
   await takingName("source or target", name, () =>
     deps.lowRate.write(async ({ prisma, audit }) => {

@@ -42,7 +42,7 @@ export const targetRequestSchema = named(
   z.strictObject({
     name: targetName,
     destination,
-    /** Whether its endpoint may be called again. Absent = true, for clients from before the field: say it. */
+    /** Whether its endpoint may be called again. Absent = false: only a send that found no target is repeated. */
     retryable: z.optional(z.boolean("must be true or false")),
     reason: reasonSchema,
   }),

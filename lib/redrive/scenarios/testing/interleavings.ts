@@ -126,6 +126,7 @@ const commands = [
   of("merge", place, (model, group) => model.merge(group)),
   of("split", place, (model, group) => model.split(group)),
   of("confirm", place, (model, event) => model.confirm(event)),
+  of("quiet", fc.boolean(), (model, removedBefore) => model.quiet(removedBefore)),
   of("blacklist", place, (model, event) => model.blacklist(event)),
   of("lift", fc.constant(null), (model) => model.lift()),
   of("stop", fc.boolean(), (model, all) => model.stop(all)),

@@ -83,6 +83,7 @@ const commands = fc.oneof(
   of("ignore", place, (model, event) => model.ignore(event)),
   of("release", place, (model, event) => model.release(event)),
   of("confirm", place, (model, event) => model.confirm(event)),
+  of("quiet", fc.boolean(), (model, removedBefore) => model.quiet(removedBefore)),
   of(
     "control",
     fc.tuple(
