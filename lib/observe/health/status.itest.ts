@@ -35,6 +35,7 @@ test("names the targets whose breaker is open and the sources that fail", async 
     failingSources: [],
     archive: null,
     alerts: null,
+    channelsOff: 0,
   });
   const sourceId = await addSource(db, "orders");
   await addSource(db, "billing");
@@ -56,6 +57,7 @@ test("names the targets whose breaker is open and the sources that fail", async 
     failingSources: ["orders"],
     archive: null,
     alerts: null,
+    channelsOff: 0,
   });
 });
 
