@@ -132,7 +132,7 @@ test.describe("one event", () => {
     await page.getByRole("tab", { name: /^Error/ }).click();
     await expect(page.getByText("at com.acme.Stock.take(Stock.java:7)")).toBeVisible();
     await page.getByRole("tab", { name: /^Aggregate/ }).click();
-    const members = page.getByRole("tabpanel");
+    const members = page.getByRole("tabpanel", { name: /^Aggregate/ });
     await expect(members).toContainText("head");
     await page.getByRole("tab", { name: /^History/ }).click();
     await expect(page.getByRole("list", { name: "History" }).getByRole("listitem")).toHaveCount(1);
