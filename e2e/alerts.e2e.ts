@@ -1,3 +1,5 @@
+import type { GroupList } from "../lib/events/events.shapes.ts";
+import type { AlertList } from "../lib/observe/alerts/alerts.shapes.ts";
 import type { AlertRuleList } from "../lib/observe/alerts/rules/alert-rules.shapes.ts";
 import {
   type HookReceiver,
@@ -102,6 +104,36 @@ test("a failing consumer makes a group, its alert comes by webhook and mail, and
   await expect(about).toContainText("resolved, acknowledged by");
   expect(fired()).toHaveLength(1);
   await expect.poll(() => mailbox.mails.length, TOLD).toBe(2);
+});
+
+const letters = (count: number, alphabet: string) =>
+  Array.from({ length: count }, () => alphabet[Math.floor(Math.random() * alphabet.length)]).join("");
+
+test("1,000 events of one outage are one group and one alert, and one press redrives them", async ({
+  page,
+  parkade,
+  request,
+}) => {
+  const source = await parkade.source("outage", { ratePerSecond: 1_000 });
+  await source.park(
+    numbered("o", 1_000).map((event) => {
+      const pod = `orders-7d${letters(8, "bcdf456789")}-${letters(4, "bcdfghjk2456789")}7`;
+      const reference = `Q${letters(4, "ABCDEFGHJK23456789")}7`;
+      const message = `no answer from ${pod}:8080 for ${reference}, /products/${letters(5, "aeioutr")}-${letters(6, "mnopqrstu")}`;
+      return { ...event, errorCode: "TIMEOUT", error: { message } };
+    }),
+  );
+  const groups = async () =>
+    ((await (await request.get(`/api/v1/groups?source=${source.name}`)).json()) as GroupList).items;
+  const alerts = async () =>
+    ((await (await request.get(`/api/v1/alerts?source=${source.name}`)).json()) as AlertList).items;
+  expect(await groups()).toMatchObject([{ counts: { PENDING: 1_000 } }]);
+  await expect.poll(async () => (await alerts()).length, TOLD).toBe(1);
+
+  await page.goto(`/groups/${(await groups())[0]!.fingerprint}`);
+  await page.getByRole("button", { name: "Redrive 1,000", exact: true }).click();
+  await expect.poll(async () => (await groups())[0]?.counts.REDRIVEN).toBe(1_000);
+  expect(await alerts()).toHaveLength(1);
 });
 
 test("a rule is tried against the past while it is typed, added, switched off and deleted", async ({
