@@ -52,12 +52,15 @@ function notAnswered(cause: unknown, write: boolean, timeoutMs: number): unknown
   return new ApiError("offline", detail, { cause });
 }
 
+/** A message in the corner has the role of a dialog, too, but says that it is not modal. */
+const OPEN_DIALOG = ":is([role='dialog'], [role='alertdialog']):not([aria-modal='false'])";
+
 /**
  * The session has ended: the person signs in, and comes back to where it was. An open dialog may hold what was typed, and is not left: its
  * own request shows the problem, and the person signs in in another tab or closes it.
  */
 function goToSignIn(): void {
-  if (document.querySelector("[role='dialog'], [role='alertdialog']") !== null) return;
+  if (document.querySelector(OPEN_DIALOG) !== null) return;
   const { pathname, search } = window.location;
   if (!pathname.startsWith("/sign-in")) window.location.assign(`/sign-in?to=${encodeURIComponent(pathname + search)}`);
 }
