@@ -1,15 +1,15 @@
 #!/bin/bash
-# Installs from Debian's packages what the tests need and the machine lacks: Redis, RabbitMQ, Chromium, pip, which fetches Celery,
-# the API fuzzer and, where there is none, Go, and what scripts/test-servers needs: Java, Maven, debootstrap. openssl makes the certificates of tests;
-# zsh reads the completion of the command line; promtool of Prometheus checks the metrics and the rules of docs/monitoring, and
-# Alertmanager takes alerts.
+# Installs from Debian's packages what the tests need and the machine lacks: Redis, RabbitMQ, Chromium without windows, pip, which
+# fetches Celery, the API fuzzer and, where there is none, Go, and what scripts/test-servers needs: Java, Maven, debootstrap. openssl
+# makes the certificates of tests; zsh reads the completion of the command line; promtool of Prometheus checks the metrics and the
+# rules of docs/monitoring, and Alertmanager takes alerts.
 # Needs root and apt-get; prints one line and ends with 0 when it may do nothing, with 1 when an install failed.
 set -euo pipefail
 
 missing=()
 command -v redis-server >/dev/null || missing+=(redis-server)
 command -v rabbitmq-server >/dev/null || [ -x /usr/sbin/rabbitmq-server ] || missing+=(rabbitmq-server)
-command -v "${PLAYWRIGHT_CHROMIUM:-chromium}" >/dev/null || missing+=(chromium)
+command -v "${PLAYWRIGHT_CHROMIUM:-chromium-headless-shell}" >/dev/null || missing+=(chromium-headless-shell)
 python3 -m pip --version >/dev/null 2>&1 || missing+=(python3-pip)
 command -v java >/dev/null || missing+=(default-jre-headless)
 command -v mvn >/dev/null || missing+=(maven)

@@ -44,6 +44,7 @@ export function requireAll(notes: string[]): Outcome[] {
 /** Journeys without a browser are journeys that nobody made: that is a failure, and the fix is named. */
 export function journeys(options: Parameters<typeof playwrightStage>[0] = {}): Stage {
   if (chromiumPath() !== null) return playwrightStage(options);
-  const note = "NOT RUN: no Chromium; install the package `chromium`, or name one in PLAYWRIGHT_CHROMIUM";
+  const note =
+    "NOT RUN: no Chromium; install the package `chromium-headless-shell`, or name one in PLAYWRIGHT_CHROMIUM";
   return { name: "journeys", run: async () => ({ ...NONE, failed: 1, note }) };
 }
