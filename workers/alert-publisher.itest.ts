@@ -9,6 +9,7 @@ import { listDeliveries, readChannel } from "@/lib/observe/channels/channels.rea
 import { channelRequestSchema } from "@/lib/observe/channels/channels.shapes";
 import { addressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import { parseNetworks } from "@/lib/platform/networks";
+import { freePort } from "@/lib/testing/free-port";
 import { type HookReceiver, type Received, startHookReceiver, startMailReceiver } from "@/lib/testing/receivers";
 import { TEST_PACES, worldOfEachTest } from "@/lib/testing/redrive-world";
 import { startAlertPublisher } from "./alert-publisher";
@@ -138,6 +139,24 @@ describe("a receiver", () => {
       .toEqual(expect.arrayContaining(["/hangs", "/well"]));
     await send("well");
     await expect.poll(() => receiver.got.filter(({ url }) => url === "/well").length, { timeout: 20_000 }).toBe(2);
+  });
+
+  test("that is away keeps no turn from another, however many messages wait for it, and is named in its own log alone", async () => {
+    const away = `http://127.0.0.1:${await freePort()}`;
+    await channel("away", { kind: "webhook", url: away });
+    await channel("also-away", { kind: "webhook", url: receiver.url });
+    receiver.answer = ({ url }) => (url === "/well" ? 200 : 503);
+    await channel("well", { kind: "webhook", url: `${receiver.url}/well` });
+    // More than one claim holds.
+    for (let count = 0; count < 60; count++) await send("away");
+    await send("also-away");
+    start();
+    const errorOf = async (name: string) =>
+      (await deliveries(name)).find(({ lastError }) => lastError)?.lastError ?? "";
+    await expect.poll(() => errorOf("away"), { timeout: 10_000 }).toContain("fetch failed");
+    await expect.poll(() => errorOf("also-away"), { timeout: 10_000 }).toContain("answered 503");
+    await send("well");
+    await expect.poll(async () => (await deliveries("well"))[0]!.state, { timeout: 10_000 }).toBe("sent");
   });
 
   test("of mail that is not there is named, tried again, and holds up no other", async () => {

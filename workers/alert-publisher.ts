@@ -3,7 +3,7 @@ import { signatureHeaders } from "@/lib/brokers/http/request-signature";
 import type { SecretVariables } from "@/lib/brokers/kinds/secret-references.pure";
 import type { Message, MessageResult } from "@/lib/kit/outbox/message";
 import { createOutboxPublisher, type OutboxPublisher } from "@/lib/kit/outbox/publisher";
-import { failureOf, fromPublisher } from "@/lib/kit/outbox/transports/send-each";
+import { failureOf, toReceivers } from "@/lib/kit/outbox/transports/send-each";
 import { readChannelConfig } from "@/lib/observe/channels/channels.read";
 import { channelUrlFault } from "@/lib/observe/channels/channels.shapes";
 import { type Carriers, ChannelRefusal, sendAlert, UnresolvedSecret } from "@/lib/observe/channels/send-alert";
@@ -57,7 +57,7 @@ export function startAlertPublisher({
     // Deleted after the message was claimed.
     if (channel !== null) await sendAlert(carriers, channel.config, message, signal);
   };
-  const transport = fromPublisher(publish, (error) => judge(error, clock.wallMs()));
+  const transport = toReceivers(publish, (error) => judge(error, clock.wallMs()));
   const observer = {
     failed: ({ event, error, final }: { event: Message; error: unknown; final: boolean }) => {
       const facts = { messageId: event.id, channel: event.destination, err: error };
