@@ -1,7 +1,5 @@
-import { useQuery } from "@tanstack/react-query";
-import type { ApiError } from "@/lib/platform/api/api-error.shapes";
-import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { keys } from "@/lib/platform/browser/keys.browser";
+import { resourceOf, useRead } from "@/lib/platform/browser/resource.browser";
 import type {
   RedriveRuleChange,
   RedriveRuleList,
@@ -10,27 +8,24 @@ import type {
   RedriveRuleTrial,
   RedriveRuleTry,
 } from "@/lib/rules/redrive-rules.shapes";
-import { ruleHooks } from "@/lib/rules/rules.browser";
 
 const RULES = "/api/v1/redrive-rules";
+const POLL_MS = 5_000;
 
 /** What the form leaves out has the defaults of the server. */
 export type RuleFields = Pick<RedriveRuleRequest, "name" | "reason" | "filter" | "delayMs"> &
   Partial<Omit<RedriveRuleRequest, "name" | "reason" | "filter" | "delayMs">>;
 
-export const redriveRules = ruleHooks<RedriveRuleList, RuleFields, RedriveRuleChange, RedriveRuleOut>(RULES, {
-  list: keys.redriveRules.list,
-  changed: "redriveRules",
-});
+export const redriveRules = resourceOf<RedriveRuleOut, RuleFields, RedriveRuleChange>(RULES, "redriveRules");
+
+export const useRedriveRules = () =>
+  useRead<RedriveRuleList>(keys.redriveRules.list, RULES, { refetchInterval: POLL_MS });
 
 /** What a rule would have done in the past. It is asked once: each answer is stored, for the rule to be switched on with. */
-export function useRedriveRuleTrial(request: RedriveRuleTry) {
-  return useQuery<RedriveRuleTrial, ApiError>({
-    queryKey: keys.redriveRules.trial(request),
-    queryFn: ({ signal }) =>
-      fetchJson<RedriveRuleTrial>(`${RULES}/try`, { method: "POST", reads: true, body: request, signal }),
+export const useRedriveRuleTrial = (request: RedriveRuleTry) =>
+  useRead<RedriveRuleTrial>(keys.redriveRules.trial(request), `${RULES}/try`, {
+    asks: request,
     retry: false,
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
   });
-}

@@ -56,7 +56,7 @@ function LiveTrial({ draft, id }: { draft: RuleDraft; id: string | null }) {
 
 /** Switches a rule on, after it shows what the rule would do, or off. */
 export function SwitchDialog({ rule, onClose }: Props & { rule: RuleOut }) {
-  const change = admissionRules.useSwitch(rule.id);
+  const change = admissionRules.usePatch(rule.id);
   const { id, source, version, enabled, when, do: effect } = rule;
   return (
     <SwitchRuleDialog

@@ -1,13 +1,12 @@
 "use client";
 
-import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Choice, TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { SelectField } from "@/components/ui/select";
 import { failureToast, showToast } from "@/components/ui/toast";
 import { underWayWords } from "@/components/ui/under-way-words";
-import { liftControl, useImposeControl } from "@/lib/order/controls/controls.browser";
+import { useImposeControl, useLiftControl } from "@/lib/order/controls/controls.browser";
 import type { ControlOut, ControlRequest } from "@/lib/order/controls/controls.shapes";
 import { formatDuration } from "@/lib/platform/plain/format.pure";
 import { type ControlDraft, controlRequest, draftScope, startingDraft, UNTIL_MINUTES } from "./control-draft";
@@ -29,19 +28,15 @@ const KINDS = ["blacklist", "cooldown", "whitelist"] as const;
 
 const UNTIL = UNTIL_MINUTES.map((minutes) => ({ value: String(minutes), label: formatDuration(minutes * 60_000) }));
 
-async function liftAgain(client: QueryClient, { id, kind }: ControlOut): Promise<void> {
-  try {
-    await liftControl(client, { id, reason: "undone" });
-    void showToast({ title: `The ${kind} is lifted again`, tone: "success" });
-  } catch (error) {
-    failureToast("It could not be undone", error);
-  }
-}
-
 export function ControlDialog({ kind, scope, selected, onClose, onDone }: ControlDialogProps) {
   const [draft, setDraft] = useState<ControlDraft>(() => startingDraft(kind, scope));
-  const client = useQueryClient();
   const impose = useImposeControl();
+  const lift = useLiftControl();
+  const liftAgain = ({ id, kind }: ControlOut) =>
+    void lift
+      .mutateAsync({ id, reason: "undone" })
+      .then(() => showToast({ title: `The ${kind} is lifted again`, tone: "success" }))
+      .catch((error: unknown) => failureToast("It could not be undone", error));
   const set = (part: Partial<ControlDraft>) => setDraft({ ...draft, ...part });
 
   return (
@@ -63,7 +58,7 @@ export function ControlDialog({ kind, scope, selected, onClose, onDone }: Contro
           title: `${KIND_DONE[draft.kind]} ${draft.scopeValue.trim()}`,
           detail: underWayWords(imposed.underWay),
           tone: "success",
-          action: { label: "Undo", onSelect: () => void liftAgain(client, imposed) },
+          action: { label: "Undo", onSelect: () => liftAgain(imposed) },
         };
       }}
     >

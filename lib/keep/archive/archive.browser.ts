@@ -1,11 +1,11 @@
-import { type QueryClient, useQuery } from "@tanstack/react-query";
+import type { QueryClient } from "@tanstack/react-query";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { RESTORED_MAX } from "@/lib/keep/archive/archive.pure";
 import type { ArchivedEvent, ArchivedList, RestoreAnswer } from "@/lib/keep/archive/archive.shapes";
-import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
 import { firstPageEvery, usePages } from "@/lib/platform/browser/pages.browser";
+import { useRead } from "@/lib/platform/browser/resource.browser";
 import { UUID } from "@/lib/platform/plain/uuid.pure";
 
 const POLL_MS = 10_000;
@@ -62,26 +62,20 @@ export function archiveFiltersFor(filter: EventFilter): ArchiveFilter[] {
 }
 
 /** How many archived events match. `more`: there are more than were counted. */
-export function useArchivedCount(filter: ArchiveFilter) {
-  return useQuery<ArchivedList, ApiError, { count: number; more: boolean }>({
-    queryKey: [...keys.archive.list(filter), "count"],
-    queryFn: ({ signal }) => fetchJson<ArchivedList>(listPath(filter, COUNTED_MAX), { signal }),
-    select: ({ items, nextCursor }) => ({ count: items.length, more: nextCursor !== null }),
-    retry: false,
-  });
-}
+export const useArchivedCount = (filter: ArchiveFilter) =>
+  useRead<ArchivedList, { count: number; more: boolean }>(
+    [...keys.archive.list(filter), "count"],
+    listPath(filter, COUNTED_MAX),
+    { select: ({ items, nextCursor }) => ({ count: items.length, more: nextCursor !== null }), retry: false },
+  );
 
 /** The event as it lies in the archive, by the id that it had in the store; null = it does not. */
-export function useArchivedEvent(id: string) {
-  return useQuery<ArchivedList, ApiError, { event: ArchivedEvent | null; place: string | null }>({
-    queryKey: keys.archive.detail(id),
-    queryFn: ({ signal }) =>
-      fetchJson<ArchivedList>(`/api/v1/archive?limit=1&id=${encodeURIComponent(id)}`, { signal }),
-    select: ({ items: [event], place }) => ({ event: event ?? null, place }),
-    enabled: UUID.test(id),
-    retry: false,
-  });
-}
+export const useArchivedEvent = (id: string) =>
+  useRead<ArchivedList, { event: ArchivedEvent | null; place: string | null }>(
+    keys.archive.detail(id),
+    UUID.test(id) ? `/api/v1/archive?limit=1&id=${encodeURIComponent(id)}` : null,
+    { select: ({ items: [event], place }) => ({ event: event ?? null, place }), retry: false },
+  );
 
 /** Puts archived events back into the store, in as many requests as they need. */
 export async function restoreArchived(client: QueryClient, ids: readonly string[]): Promise<RestoreAnswer> {

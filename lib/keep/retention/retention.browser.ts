@@ -1,4 +1,4 @@
-import { skipToken, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type {
   RetentionChange,
   RetentionOut,
@@ -8,41 +8,19 @@ import type {
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { keys } from "@/lib/platform/browser/keys.browser";
+import { useRead } from "@/lib/platform/browser/resource.browser";
 
 const POLL_MS = 30_000;
 
-export function useRetention() {
-  return useQuery<RetentionOut, ApiError>({
-    queryKey: keys.retention.periods,
-    queryFn: ({ signal }) => fetchJson<RetentionOut>("/api/v1/retention", { signal }),
-    refetchInterval: POLL_MS,
-  });
-}
+export const useRetention = () =>
+  useRead<RetentionOut>(keys.retention.periods, "/api/v1/retention", { refetchInterval: POLL_MS });
 
-export function useRetentionPreview() {
-  return useQuery<RetentionPreview, ApiError>({
-    queryKey: keys.retention.preview,
-    queryFn: ({ signal }) => fetchJson<RetentionPreview>("/api/v1/retention/preview", { signal }),
-    refetchInterval: POLL_MS,
-  });
-}
+export const useRetentionPreview = () =>
+  useRead<RetentionPreview>(keys.retention.preview, "/api/v1/retention/preview", { refetchInterval: POLL_MS });
 
-/** What would expire with these periods; null = no request. The previous answer stays while other periods are counted. */
-export function useRetentionOf(periods: RetentionPeriods | null) {
-  return useQuery<RetentionPreview, ApiError>({
-    queryKey: [...keys.retention.preview, periods],
-    queryFn:
-      periods === null
-        ? skipToken
-        : ({ signal }) =>
-            fetchJson<RetentionPreview>("/api/v1/retention/preview", {
-              method: "POST",
-              body: periods,
-              signal,
-              reads: true,
-            }),
-  });
-}
+/** What would expire with these periods; null = no request. */
+export const useRetentionOf = (periods: RetentionPeriods | null) =>
+  useRead<RetentionPreview>([...keys.retention.preview, periods], "/api/v1/retention/preview", { asks: periods });
 
 export function useChangeRetention() {
   const client = useQueryClient();

@@ -6,7 +6,7 @@ import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { SelectField } from "@/components/ui/select";
 import { useSettled } from "@/components/ui/use-settled";
 import { KIND_WORDS } from "@/lib/observe/alerts/alert-words.pure";
-import { useSaveAlertRule } from "@/lib/observe/alerts/alerts.browser";
+import { alertRules } from "@/lib/observe/alerts/alerts.browser";
 import {
   ALERT_KINDS,
   type AlertKind,
@@ -35,7 +35,7 @@ const WINDOW_OPTIONS = WINDOWS_MS.map((ms) => ({ value: String(ms), label: forma
 
 export function RuleDialog({ rule, onClose }: { rule: AlertRuleOut | null; onClose: () => void }) {
   const [draft, setDraft] = useState<RuleDraft>(() => (rule === null ? NEW_RULE : draftOf(rule)));
-  const save = useSaveAlertRule(rule?.id ?? null);
+  const save = alertRules.useSave(rule);
   const result = ruleRequest({ ...draft, name: draft.name.trim() || "tried" });
   const settled = useSettled(result.ok ? JSON.stringify(result.request.watch) : "");
   return (
@@ -50,8 +50,7 @@ export function RuleDialog({ rule, onClose }: { rule: AlertRuleOut | null; onClo
       onSubmit={async (reason) => {
         const made = ruleRequest(draft);
         if (!made.ok) return "stay";
-        const version = rule === null ? {} : { version: rule.version };
-        const saved = await save.mutateAsync({ ...made.request, ...version, ...(reason ? { reason } : {}) });
+        const saved = await save.mutateAsync({ ...made.request, ...(reason ? { reason } : {}) });
         return { title: rule === null ? `Added ${saved.name}` : `Changed ${saved.name}`, tone: "success" };
       }}
     >
