@@ -1,3 +1,4 @@
+import type { Asked } from "@/components/ui/draft-dialog";
 import type { AlertKind, Severity, SourceFault } from "@/lib/observe/alerts/rules/alert-rule.pure";
 import type { AlertRuleOut, AlertRuleRequest, AlertWatch } from "@/lib/observe/alerts/rules/alert-rules.shapes";
 
@@ -26,7 +27,7 @@ export type RuleDraft = {
 };
 
 export type RuleField = keyof RuleDraft;
-export type DraftErrors = Partial<Record<RuleField, string>>;
+type DraftErrors = Partial<Record<RuleField, string>>;
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -56,8 +57,6 @@ export const FIELDS_OF: Record<AlertKind, readonly RuleField[]> = {
   "redrive-still": ["sources"],
 };
 
-type DraftResult = { ok: true; request: AlertRuleRequest } | { ok: false; errors: DraftErrors };
-
 const TIMES: readonly RuleField[] = ["forMinutes", "clearMinutes", "repeatMinutes"];
 const NUMBERS: readonly RuleField[] = [
   ...(["above", "factor", "atLeast", "usualAtLeast", "aboveHours", "quietHours", "belowPercent"] as const),
@@ -65,7 +64,7 @@ const NUMBERS: readonly RuleField[] = [
 ];
 
 /** The request that a draft makes, or what cannot be one, by field. Its bounds are the server's, and the trial says them. */
-export function ruleRequest(draft: RuleDraft): DraftResult {
+export function ruleRequest(draft: RuleDraft): Asked<AlertRuleRequest> {
   const errors: DraftErrors = {};
   if (draft.name.trim() === "") errors.name = "must not be empty";
   for (const field of [...FIELDS_OF[draft.kind], ...TIMES]) {
