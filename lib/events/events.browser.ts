@@ -75,7 +75,7 @@ export function useFreshPage(
 }
 
 export const useEventCounts = (filter: EventFilter | null) =>
-  useRead<EventCounts>(keys.events.count(filter ?? {}), filter && `/api/v1/events/count?${toSearchParams(filter)}`, {
+  useRead<EventCounts>("events", filter && `/api/v1/events/count?${toSearchParams(filter)}`, {
     refetchInterval: COUNT_POLL_MS,
     // The count of the previous filter is wrong, but an empty line would move the whole list.
     placeholderData: keepPreviousData,
@@ -86,14 +86,14 @@ export const useEventCounts = (filter: EventFilter | null) =>
 export type InitialDetail = { event: EventDetail; readAtMs: number } | null;
 
 export const useEventDetail = (id: string, initial: InitialDetail = null) =>
-  useRead<EventDetail>(keys.events.detail(id), `/api/v1/events/${encodeURIComponent(id)}`, {
+  useRead<EventDetail>("events", `/api/v1/events/${encodeURIComponent(id)}`, {
     refetchInterval: (query) => (query.state.error?.code === "unknown-event" ? false : DETAIL_POLL_MS),
     ...(initial?.event.id === id ? { initialData: initial.event, initialDataUpdatedAt: initial.readAtMs } : {}),
   });
 
 export const useNeighbours = (id: string, filter: EventFilter | null, sort: EventSort | null) =>
   useRead<Neighbours>(
-    keys.events.neighbours(id, filter ?? {}, sort),
+    "events",
     filter && `/api/v1/events/${encodeURIComponent(id)}/neighbours?${listQuery(filter, sort)}`,
     { retry: false },
   );

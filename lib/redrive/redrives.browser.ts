@@ -9,7 +9,7 @@ import {
 import { useEffect } from "react";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { followedIds } from "@/lib/platform/browser/followed.browser";
-import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
+import { invalidateAfter, keys, readKey } from "@/lib/platform/browser/keys.browser";
 import { usePages } from "@/lib/platform/browser/pages.browser";
 import { useRead } from "@/lib/platform/browser/resource.browser";
 import type { RedriveCauses, RedriveItemList } from "@/lib/redrive/list/redrive-items.shapes";
@@ -55,24 +55,24 @@ export function useLastLook(id: string, state: RedriveState | undefined): void {
   const ended = state !== undefined && isFinal(state);
   useEffect(() => {
     if (!ended) return;
-    void client.invalidateQueries({ queryKey: keys.redrives.rate(id) });
-    void client.invalidateQueries({ queryKey: keys.redrives.causes(id) });
+    void client.invalidateQueries({ queryKey: readKey("redrives", `${redrivePath(id)}/rate`) });
+    void client.invalidateQueries({ queryKey: readKey("redrives", `${redrivePath(id)}/causes`) });
     void client.invalidateQueries({ queryKey: ["redrives", "items", id] });
   }, [client, id, ended]);
 }
 
 /** @param live poll while the redrive runs; `useLastLook` reads it once more at its end */
 export const useRedriveRate = (id: string, live: boolean) =>
-  useRead<RedriveRate>(keys.redrives.rate(id), `${redrivePath(id)}/rate`, {
+  useRead<RedriveRate>("redrives", `${redrivePath(id)}/rate`, {
     refetchInterval: live ? 2 * LIVE_MS : false,
   });
 
 /** The dry run of what a redrive has frozen, made once: it asks the target and its owner. */
 export const useFrozenSample = (id: string) =>
-  useRead<SampleOut>(keys.redrives.check(id), `${redrivePath(id)}/check`, { staleTime: Number.POSITIVE_INFINITY });
+  useRead<SampleOut>("redrives", `${redrivePath(id)}/check`, { staleTime: Number.POSITIVE_INFINITY });
 
 export const useRedriveCauses = (id: string, live: boolean) =>
-  useRead<RedriveCauses>(keys.redrives.causes(id), `${redrivePath(id)}/causes`, {
+  useRead<RedriveCauses>("redrives", `${redrivePath(id)}/causes`, {
     refetchInterval: live ? 3 * LIVE_MS : false,
   });
 
@@ -118,14 +118,14 @@ export function useRedrives({ state, waitsFor }: { state: RedriveState | "all" |
   const params = new URLSearchParams({ limit: String(PAGE) });
   if (state !== "all") params.set("state", state);
   if (waitsFor !== null) params.set("waitsFor", waitsFor);
-  return usePages<RedriveList>(keys.redrives.list({ state, waitsFor }), `/api/v1/redrives?${params}`, (pages) =>
+  return usePages<RedriveList>("redrives", `/api/v1/redrives?${params}`, (pages) =>
     pages.some(({ items }) => items.some((redrive) => !isFinal(redrive.state))) ? LIST_LIVE_MS : LIST_IDLE_MS,
   );
 }
 
 /** The redrives in every state that is not final, for the overview. */
 export const useRunningRedrives = (limit = 5, enabled = true) =>
-  useRead<RedriveList>(keys.redrives.list({ running: limit }), `/api/v1/redrives?state=live&limit=${limit}`, {
+  useRead<RedriveList>("redrives", `/api/v1/redrives?state=live&limit=${limit}`, {
     enabled,
     refetchInterval: (query) => (query.state.data?.items.length ? LIST_LIVE_MS : LIST_IDLE_MS),
   });

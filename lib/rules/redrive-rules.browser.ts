@@ -1,4 +1,3 @@
-import { keys } from "@/lib/platform/browser/keys.browser";
 import { resourceOf, useRead } from "@/lib/platform/browser/resource.browser";
 import type {
   RedriveRuleChange,
@@ -18,12 +17,11 @@ export type RuleFields = Pick<RedriveRuleRequest, "name" | "reason" | "filter" |
 
 export const redriveRules = resourceOf<RedriveRuleOut, RuleFields, RedriveRuleChange>(RULES, "redriveRules");
 
-export const useRedriveRules = () =>
-  useRead<RedriveRuleList>(keys.redriveRules.list, RULES, { refetchInterval: POLL_MS });
+export const useRedriveRules = () => useRead<RedriveRuleList>("redrive-rules", RULES, { refetchInterval: POLL_MS });
 
 /** What a rule would have done in the past. It is asked once: each answer is stored, for the rule to be switched on with. */
 export const useRedriveRuleTrial = (request: RedriveRuleTry) =>
-  useRead<RedriveRuleTrial>(keys.redriveRules.trial(request), `${RULES}/try`, {
+  useRead<RedriveRuleTrial>("redrive-rules", `${RULES}/try`, {
     asks: request,
     retry: false,
     staleTime: Number.POSITIVE_INFINITY,

@@ -1,7 +1,6 @@
 import { keepPreviousData, useMutation } from "@tanstack/react-query";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { keys } from "@/lib/platform/browser/keys.browser";
 import { resourceOf, useRead } from "@/lib/platform/browser/resource.browser";
 import type { SourceContractReportOut } from "@/lib/sources/contracts/contracts.shapes";
 import type { KindList } from "@/lib/sources/kinds.shapes";
@@ -19,23 +18,23 @@ import type {
 const POLL_MS = 5_000;
 
 export const useSources = () =>
-  useRead<SourceList>(keys.sources, "/api/v1/sources?limit=200", { refetchInterval: POLL_MS, retry: false });
+  useRead<SourceList>("sources", "/api/v1/sources?limit=200", { refetchInterval: POLL_MS, retry: false });
 
 /** Polled as often as workers report. */
 const ONE_POLL_MS = 2_000;
 const path = (name: string) => `/api/v1/sources/${encodeURIComponent(name)}`;
 
 export const useSource = (name: string) =>
-  useRead<SourceOut>(keys.source(name), path(name), { refetchInterval: ONE_POLL_MS, retry: false });
+  useRead<SourceOut>("sources", path(name), { refetchInterval: ONE_POLL_MS, retry: false });
 
 /** The kinds of source: they change with the version of the server alone. */
-export const useKinds = () => useRead<KindList>(keys.kinds, "/api/v1/kinds", { staleTime: Number.POSITIVE_INFINITY });
+export const useKinds = () => useRead<KindList>("kinds", "/api/v1/kinds", { staleTime: Number.POSITIVE_INFINITY });
 
 const CONTRACT_POLL_MS = 10_000;
 
 /** The report of its contract; `promised` = it has one. It is as old as the workers' heartbeats. */
 export const useSourceContractReport = (name: string, promised: boolean) =>
-  useRead<SourceContractReportOut>([...keys.source(name), "contract"], `${path(name)}/contract`, {
+  useRead<SourceContractReportOut>("sources", `${path(name)}/contract`, {
     refetchInterval: CONTRACT_POLL_MS,
     enabled: promised,
     retry: false,
@@ -73,8 +72,9 @@ export function useMappingPreview(
   sampledAt: number,
 ) {
   const sent = samples.map(({ message, customary }) => ({ message, customary }));
-  return useRead<MappingPreview>(keys.mappingPreview(sampledAt, mapping), "/api/v1/sources/preview-mapping", {
+  return useRead<MappingPreview>("mapping-preview", "/api/v1/sources/preview-mapping", {
     asks: samples.length > 0 ? { mapping, samples: sent } : null,
+    by: { sampledAt, mapping },
     placeholderData: keepPreviousData,
     staleTime: Number.POSITIVE_INFINITY,
     retry: false,

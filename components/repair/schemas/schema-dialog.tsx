@@ -19,7 +19,7 @@ export function SchemaDialog(props: {
   onClose: () => void;
 }) {
   const { source, stored, onClose } = props;
-  const read = useSchema(source, stored?.id ?? null);
+  const read = useSchema(stored?.id ?? null);
   const [typed, setTyped] = useState<string | null>(null);
   const [type, setType] = useState(stored?.eventType ?? "");
   const [inferred, setInferred] = useState<{ text: string; eventsRead: number } | null>(null);

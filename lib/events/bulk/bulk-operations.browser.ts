@@ -11,7 +11,7 @@ import type { Selection } from "@/lib/events/selection/selection.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { followedIds } from "@/lib/platform/browser/followed.browser";
-import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
+import { invalidateAfter, readKey } from "@/lib/platform/browser/keys.browser";
 import { usePages } from "@/lib/platform/browser/pages.browser";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { useRead } from "@/lib/platform/browser/resource.browser";
@@ -67,24 +67,24 @@ export const followedOperations = followedIds("parkade.followed-operations");
 
 export function useBulkOperations(state: BulkState | "all") {
   const path = `/api/v1/operations?limit=${PAGE}${state === "all" ? "" : `&state=${state}`}`;
-  return usePages<BulkOperationList>(keys.operations.list({ state }), path, (pages) =>
+  return usePages<BulkOperationList>("operations", path, (pages) =>
     pages.some(({ items }) => items.some(runs)) ? LIST_LIVE_MS : LIST_IDLE_MS,
   );
 }
 
 /** The running operations. Polled only while `some` run. */
 export const useRunningOperations = (some: boolean) =>
-  useRead<BulkOperationList>(
-    keys.operations.list({ running: true }),
-    `/api/v1/operations?state=${BULK_BEGINS}&limit=5`,
-    { enabled: some, refetchInterval: LIVE_MS, retry: false },
-  );
+  useRead<BulkOperationList>("operations", `/api/v1/operations?state=${BULK_BEGINS}&limit=5`, {
+    enabled: some,
+    refetchInterval: LIVE_MS,
+    retry: false,
+  });
 
 const pathOf = (id: string) => `/api/v1/operations/${encodeURIComponent(id)}`;
 
 /** `inBackground`: also while the person looks at another tab. */
 export const useBulkOperation = (id: string | null, { inBackground = false } = {}) =>
-  useRead<BulkOperationOut>(keys.operations.detail(id ?? ""), id === null ? null : pathOf(id), {
+  useRead<BulkOperationOut>("operations", id === null ? null : pathOf(id), {
     refetchInterval: ({ state: { data } }) => (data && !runs(data) && !data.undo?.running ? false : LIVE_MS),
     refetchIntervalInBackground: inBackground,
   });
@@ -94,7 +94,7 @@ export function useChangeBulkOperation(id: string) {
   return useMutation<BulkOperationOut, ApiError, BulkOperationChange>({
     mutationFn: (body) => fetchJson<BulkOperationOut>(pathOf(id), { method: "PATCH", body }),
     onSuccess: (operation) => {
-      client.setQueryData(keys.operations.detail(id), operation);
+      client.setQueryData(readKey("operations", pathOf(id)), operation);
       void invalidateAfter(client, "events");
     },
   });

@@ -10,7 +10,6 @@ import type {
 } from "@/lib/events/groups/groups.shapes";
 import type { GroupMuteRequest, GroupMutesBegun } from "@/lib/observe/mutes/group-mutes.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { keys } from "@/lib/platform/browser/keys.browser";
 import { firstPageEvery, usePages } from "@/lib/platform/browser/pages.browser";
 import { resourceOf, useChange, useRead } from "@/lib/platform/browser/resource.browser";
 
@@ -23,13 +22,13 @@ export function useGroups(filter: EventFilter, asked: { sort: GroupSort; verdict
   const { sort, verdict } = asked;
   const own = new URLSearchParams({ limit: String(PAGE), sort, ...(verdict === null ? {} : { verdict }) });
   const query = `${own}&${toSearchParams(filter)}`;
-  return usePages<GroupList>(keys.groups({ query }), `/api/v1/groups?${query}`, firstPageEvery(POLL_MS));
+  return usePages<GroupList>("groups", `/api/v1/groups?${query}`, firstPageEvery(POLL_MS));
 }
 
 /** One group, within a source and a window where these are asked for. */
 export function useGroup(fingerprint: string, within: GroupWithin) {
   const query = toSearchParams(within).toString();
-  return useRead<GroupDetail>(keys.groups({ fingerprint, query }), `${pathOf(fingerprint)}?${query}`, {
+  return useRead<GroupDetail>("groups", `${pathOf(fingerprint)}?${query}`, {
     refetchInterval: DETAIL_POLL_MS,
   });
 }

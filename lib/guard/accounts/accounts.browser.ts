@@ -12,7 +12,6 @@ import type {
 import type { TokenOut, TokenRequest } from "@/lib/guard/tokens/tokens.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { keys } from "@/lib/platform/browser/keys.browser";
 import { useRead } from "@/lib/platform/browser/resource.browser";
 
 const BASE = "/api/v1";
@@ -24,7 +23,7 @@ function useAccountChange<Answer, Input>(send: (input: Input) => Promise<Answer>
   return useMutation<Answer, ApiError, Input>({
     mutationFn: send,
     onSettled: () =>
-      Promise.all([keys.accounts, keys.ownAccount].map((queryKey) => client.invalidateQueries({ queryKey }))),
+      Promise.all(["accounts", "own-account"].map((noun) => client.invalidateQueries({ queryKey: [noun] }))),
   });
 }
 
@@ -43,7 +42,7 @@ export const takeLink = (use: LinkUse) => post<{ signedIn: boolean }>("account-l
 /** @param name a part of the names; empty = all accounts */
 export function useAccounts(name: string) {
   const query = name === "" ? "" : `?${new URLSearchParams({ name })}`;
-  return useRead<AccountList>([...keys.accounts, "list", name], `${BASE}/accounts${query}`, {
+  return useRead<AccountList>("accounts", `${BASE}/accounts${query}`, {
     placeholderData: keepPreviousData,
   });
 }
@@ -71,10 +70,9 @@ type OwnAccount = {
   totp: { since: string | null; recoveryCodesLeft: number; demanded: boolean };
 };
 
-export const useOwnAccount = () => useRead<OwnAccount>([...keys.ownAccount, "account"], `${BASE}/account`);
+export const useOwnAccount = () => useRead<OwnAccount>("own-account", `${BASE}/account`);
 
-export const useOwnSessions = () =>
-  useRead<{ items: SessionOut[] }>([...keys.ownAccount, "sessions"], `${BASE}/account/sessions`);
+export const useOwnSessions = () => useRead<{ items: SessionOut[] }>("own-account", `${BASE}/account/sessions`);
 
 export const useChangePassword = () =>
   useAccountChange((change: PasswordChange) => post<void>("account/password", change));
@@ -92,7 +90,7 @@ const tokensOf = (account: string | null) =>
   account === null ? "tokens" : `accounts/${encodeURIComponent(account)}/tokens`;
 
 export const useTokens = (account: string | null) =>
-  useRead<{ items: TokenOut[] }>([...keys.accounts, "tokens", account], `${BASE}/${tokensOf(account)}`);
+  useRead<{ items: TokenOut[] }>("accounts", `${BASE}/${tokensOf(account)}`);
 
 export const useMakeToken = (account: string | null) =>
   useAccountChange((wanted: TokenRequest) => post<{ token: TokenOut; secret: string }>(tokensOf(account), wanted));

@@ -1,6 +1,5 @@
 import type { AuditEventList, AuditList } from "@/lib/guard/audit/audit.shapes";
 import type { AuditSubject } from "@/lib/guard/audit/audit-entry.pure";
-import { keys } from "@/lib/platform/browser/keys.browser";
 import { firstPageEvery, usePages } from "@/lib/platform/browser/pages.browser";
 import { useRead } from "@/lib/platform/browser/resource.browser";
 
@@ -33,7 +32,7 @@ export function auditParams(filter: AuditFilter): URLSearchParams {
 export function useAudit(filter: AuditFilter) {
   const query = auditParams(filter).toString();
   const path = `/api/v1/audit?limit=${PAGE}&${query}`;
-  return usePages<AuditList>(keys.audit({ query }), path, firstPageEvery(POLL_MS));
+  return usePages<AuditList>("audit", path, firstPageEvery(POLL_MS));
 }
 
 /** The largest number of ids that the filter of the events list takes. */
@@ -42,6 +41,6 @@ export const AUDIT_EVENTS_SHOWN = 100;
 /** The first events that an entry covers. */
 export const useAuditEvents = (entryId: string) =>
   useRead<AuditEventList>(
-    keys.auditEvents(entryId),
+    "audit-events",
     `/api/v1/audit/${encodeURIComponent(entryId)}/events?limit=${AUDIT_EVENTS_SHOWN}`,
   );

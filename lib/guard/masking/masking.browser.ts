@@ -2,7 +2,6 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { keepInTab, keptInTab } from "@/lib/guard/sign-in/kept-in-tab.browser";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { keys } from "@/lib/platform/browser/keys.browser";
 import { useRead } from "@/lib/platform/browser/resource.browser";
 import type {
   MaskRuleChange,
@@ -17,7 +16,7 @@ import type { RevealedEvent } from "./reveal.shapes";
 
 const PATH = "/api/v1/mask-rules";
 
-export const useMaskRules = () => useRead<MaskRuleList>(keys.maskRules, PATH);
+export const useMaskRules = () => useRead<MaskRuleList>("mask-rules", PATH);
 
 export type MaskRuleEdit =
   | { add: MaskRuleRequest }
@@ -36,8 +35,8 @@ export function useEditMaskRule() {
     },
     onSuccess: () =>
       Promise.all(
-        [keys.maskRules, ["events"], ["revision"], ["groups"], ["audit"]].map((queryKey) =>
-          client.invalidateQueries({ queryKey }),
+        ["mask-rules", "events", "revision", "groups", "audit"].map((noun) =>
+          client.invalidateQueries({ queryKey: [noun] }),
         ),
       ),
   });

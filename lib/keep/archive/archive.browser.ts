@@ -3,7 +3,7 @@ import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { RESTORED_MAX } from "@/lib/keep/archive/archive.pure";
 import type { ArchivedEvent, ArchivedList, RestoreAnswer } from "@/lib/keep/archive/archive.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
+import { invalidateAfter } from "@/lib/platform/browser/keys.browser";
 import { firstPageEvery, usePages } from "@/lib/platform/browser/pages.browser";
 import { useRead } from "@/lib/platform/browser/resource.browser";
 import { UUID } from "@/lib/platform/plain/uuid.pure";
@@ -41,7 +41,7 @@ export function archiveHref(filter: ArchiveFilter): string {
 const listPath = (filter: ArchiveFilter, limit: number) => `/api/v1/archive?limit=${limit}&${paramsOf(filter)}`;
 
 export function useArchive(filter: ArchiveFilter) {
-  return usePages<ArchivedList>(keys.archive.list(filter), listPath(filter, PAGE), firstPageEvery(POLL_MS));
+  return usePages<ArchivedList>("archive", listPath(filter, PAGE), firstPageEvery(POLL_MS));
 }
 
 /**
@@ -63,16 +63,15 @@ export function archiveFiltersFor(filter: EventFilter): ArchiveFilter[] {
 
 /** How many archived events match. `more`: there are more than were counted. */
 export const useArchivedCount = (filter: ArchiveFilter) =>
-  useRead<ArchivedList, { count: number; more: boolean }>(
-    [...keys.archive.list(filter), "count"],
-    listPath(filter, COUNTED_MAX),
-    { select: ({ items, nextCursor }) => ({ count: items.length, more: nextCursor !== null }), retry: false },
-  );
+  useRead<ArchivedList, { count: number; more: boolean }>("archive", listPath(filter, COUNTED_MAX), {
+    select: ({ items, nextCursor }) => ({ count: items.length, more: nextCursor !== null }),
+    retry: false,
+  });
 
 /** The event as it lies in the archive, by the id that it had in the store; null = it does not. */
 export const useArchivedEvent = (id: string) =>
   useRead<ArchivedList, { event: ArchivedEvent | null; place: string | null }>(
-    keys.archive.detail(id),
+    "archive",
     UUID.test(id) ? `/api/v1/archive?limit=1&id=${encodeURIComponent(id)}` : null,
     { select: ({ items: [event], place }) => ({ event: event ?? null, place }), retry: false },
   );

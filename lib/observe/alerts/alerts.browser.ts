@@ -8,7 +8,6 @@ import type {
   AlertWatch,
 } from "@/lib/observe/alerts/rules/alert-rules.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { keys } from "@/lib/platform/browser/keys.browser";
 import { firstPageEvery, usePages } from "@/lib/platform/browser/pages.browser";
 import { resourceOf, useChange, useRead } from "@/lib/platform/browser/resource.browser";
 
@@ -17,11 +16,11 @@ const PAGE = 50;
 
 export function useAlerts(state: "firing" | "resolved" | "pending", params: { source?: string; rule?: string } = {}) {
   const query = new URLSearchParams({ state, limit: String(PAGE), ...params });
-  return usePages<AlertList>(keys.alerts({ state, ...params }), `/api/v1/alerts?${query}`, firstPageEvery(POLL_MS));
+  return usePages<AlertList>("alerts", `/api/v1/alerts?${query}`, firstPageEvery(POLL_MS));
 }
 
 export const useAlert = (id: string) =>
-  useRead<AlertOut>(keys.alerts({ id }), `/api/v1/alerts/${encodeURIComponent(id)}`, { refetchInterval: POLL_MS });
+  useRead<AlertOut>("alerts", `/api/v1/alerts/${encodeURIComponent(id)}`, { refetchInterval: POLL_MS });
 
 type Acknowledged = { changed: number; unchanged: number };
 
@@ -31,14 +30,14 @@ export const useAcknowledge = () =>
   );
 
 export function useAlertRules() {
-  return usePages<AlertRuleList>(keys.alertRules.list, "/api/v1/alert-rules?limit=200", firstPageEvery(3 * POLL_MS));
+  return usePages<AlertRuleList>("alert-rules", "/api/v1/alert-rules?limit=200", firstPageEvery(3 * POLL_MS));
 }
 
 export const alertRules = resourceOf<AlertRuleOut, AlertRuleRequest, AlertRuleChange>("/api/v1/alert-rules", "alerts");
 
 /** What a rule would have done; null = what is typed is no rule yet. */
 export const useAlertTrial = (watch: AlertWatch | null) =>
-  useRead<AlertTrialOut>(keys.alertRules.trial(watch), "/api/v1/alert-rules/try", {
+  useRead<AlertTrialOut>("alert-rules", "/api/v1/alert-rules/try", {
     asks: watch && { watch },
     retry: false,
     staleTime: 60_000,

@@ -11,15 +11,13 @@ import type {
   MaintenanceRequest,
 } from "@/lib/observe/maintenance/maintenances.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { keys } from "@/lib/platform/browser/keys.browser";
 import { firstPageEvery, usePages } from "@/lib/platform/browser/pages.browser";
 import { resourceOf, useChange, useRead } from "@/lib/platform/browser/resource.browser";
 
 const POLL_MS = 5_000;
 const pathOf = (name: string) => `/api/v1/channels/${encodeURIComponent(name)}`;
 
-export const useChannels = () =>
-  useRead<ChannelList>(keys.channels({}), "/api/v1/channels", { refetchInterval: POLL_MS });
+export const useChannels = () => useRead<ChannelList>("channels", "/api/v1/channels", { refetchInterval: POLL_MS });
 
 export const {
   useCreate: useAddChannel,
@@ -33,19 +31,11 @@ export const useTestChannel = (name: string) =>
 const DELIVERIES_POLL_MS = 2_000;
 
 export function useDeliveries(name: string) {
-  return usePages<DeliveryList>(
-    keys.channels({ name }),
-    `${pathOf(name)}/deliveries?limit=20`,
-    firstPageEvery(DELIVERIES_POLL_MS),
-  );
+  return usePages<DeliveryList>("channels", `${pathOf(name)}/deliveries?limit=20`, firstPageEvery(DELIVERIES_POLL_MS));
 }
 
 export function useMaintenances() {
-  return usePages<MaintenanceList>(
-    keys.maintenances,
-    "/api/v1/maintenances?state=live&limit=50",
-    firstPageEvery(POLL_MS),
-  );
+  return usePages<MaintenanceList>("maintenances", "/api/v1/maintenances?state=live&limit=50", firstPageEvery(POLL_MS));
 }
 
 export const { useCreate: useBeginMaintenance, useRemove: useEndMaintenance } = resourceOf<

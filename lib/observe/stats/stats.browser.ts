@@ -12,7 +12,6 @@ import type {
   TopErrors,
 } from "@/lib/observe/stats/stats.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
-import { keys } from "@/lib/platform/browser/keys.browser";
 import { useRead } from "@/lib/platform/browser/resource.browser";
 
 const POLL_MS = 10_000;
@@ -32,7 +31,7 @@ type StatsByName = {
 export function useDifferences(against: Against, source: string | null): UseQueryResult<Differences, ApiError> {
   const params = new URLSearchParams({ against, ...(source === null ? {} : { source }) });
   const query = params.toString();
-  return useRead<Differences>(keys.stats("differences", { query }), `/api/v1/stats/differences?${query}`, {
+  return useRead<Differences>("stats", `/api/v1/stats/differences?${query}`, {
     refetchInterval: DIFFERENCES_POLL_MS,
     placeholderData: keepPreviousData,
     retry: false,
@@ -61,7 +60,7 @@ export function useStats<Name extends keyof StatsByName>(
   const params = toSearchParams(filter);
   if (bucket !== undefined) params.set("bucket", bucket);
   const query = params.toString();
-  return useRead<StatsByName[Name]>(keys.stats(name, { query }), `/api/v1/stats/${name}?${query}`, {
+  return useRead<StatsByName[Name]>("stats", `/api/v1/stats/${name}?${query}`, {
     refetchInterval: POLL_MS,
     placeholderData: keepPreviousData,
     // The next poll is the retry.

@@ -9,7 +9,6 @@ import type {
   LiftFilter,
 } from "@/lib/order/controls/controls.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { keys } from "@/lib/platform/browser/keys.browser";
 import { usePages } from "@/lib/platform/browser/pages.browser";
 import { resourceOf, useChange, useRead } from "@/lib/platform/browser/resource.browser";
 
@@ -18,13 +17,13 @@ const PAGE = 50;
 
 /** @param state `live`: in force now; `ended`: lifted or expired, newest first */
 export const useControls = (state: "live" | "ended") =>
-  usePages<ControlList>(keys.controls({ state }), `/api/v1/controls?state=${state}&limit=${PAGE}`, () =>
+  usePages<ControlList>("controls", `/api/v1/controls?state=${state}&limit=${PAGE}`, () =>
     state === "live" ? POLL_MS : false,
   );
 
 /** The number of parked events that match a filter. `enabled`: false without a filter. */
 export const useCaught = (filter: EventFilter, enabled: boolean) =>
-  useRead<EventCounts>(keys.events.count(filter), `/api/v1/events/count?${toSearchParams(filter)}`, {
+  useRead<EventCounts>("events", `/api/v1/events/count?${toSearchParams(filter)}`, {
     enabled,
     staleTime: POLL_MS,
   });
@@ -41,7 +40,7 @@ const LIFT = "/api/v1/controls/lift";
 
 /** The number of controls in force that a lift of this filter would end. */
 export const useLiftable = (filter: LiftFilter) =>
-  useRead<LiftedMany>(keys.controls({ liftable: filter }), LIFT, { asks: { filter, dryRun: true, reason: "count" } });
+  useRead<LiftedMany>("controls", LIFT, { asks: { filter, dryRun: true, reason: "count" } });
 
 /** Lifts all controls of a filter, or undoes such a lift. */
 export const useLiftMany = () =>

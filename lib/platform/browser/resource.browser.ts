@@ -1,23 +1,25 @@
-import { type QueryKey, type UseQueryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type UseQueryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "./fetch-json.browser";
-import { type Change, invalidateAfter } from "./keys.browser";
+import { type Change, invalidateAfter, type Noun, readKey } from "./keys.browser";
 
 type ReadOptions<Answer, Shown> = Omit<UseQueryOptions<Answer, ApiError, Shown>, "queryKey" | "queryFn"> & {
   /** The body of a POST that changes nothing, as of a preview; null reads nothing. */
   asks?: object | null;
+  /** What tells this read from others of its noun and address, where it is not what it asks. */
+  by?: unknown;
 };
 
 /** What an address answers; `path` null reads nothing. */
 export function useRead<Answer, Shown = Answer>(
-  queryKey: QueryKey,
+  noun: Noun,
   path: string | null,
-  { asks, enabled = true, ...options }: ReadOptions<Answer, Shown> = {},
+  { asks, by = asks, enabled = true, ...options }: ReadOptions<Answer, Shown> = {},
 ) {
   const request = asks ? ({ method: "POST", body: asks, reads: true } as const) : {};
   return useQuery<Answer, ApiError, Shown>({
     ...options,
-    queryKey,
+    queryKey: readKey(noun, path, by),
     queryFn: ({ signal }) => fetchJson<Answer>(path!, { ...request, signal }),
     enabled: path !== null && asks !== null && enabled,
   });

@@ -125,11 +125,11 @@ export async function startMend(client: QueryClient, body: MendRequest, idempote
   return answer;
 }
 
-export const useRecipes = () => useRead<RecipeList>(keys.recipes, "/api/v1/recipes");
+export const useRecipes = () => useRead<RecipeList>("recipes", "/api/v1/recipes");
 
 export function useChangeRecipes() {
   const client = useQueryClient();
-  const read = () => client.invalidateQueries({ queryKey: keys.recipes });
+  const read = () => client.invalidateQueries({ queryKey: ["recipes"] });
   return {
     save: async (body: SaveRecipeRequest) => {
       const saved = await fetchJson<SavedRecipe>("/api/v1/recipes", { method: "POST", body, once: true });

@@ -1,6 +1,6 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
+import { invalidateAfter } from "@/lib/platform/browser/keys.browser";
 import { useRead } from "@/lib/platform/browser/resource.browser";
 import type {
   EditedAnswer,
@@ -16,11 +16,11 @@ const pathOf = (id: string) => `/api/v1/events/${encodeURIComponent(id)}/revisio
 
 /** All revisions of the event, newest first. `current` reads them again when another one becomes current. */
 export const useRevisions = (id: string, current: number) =>
-  useRead<RevisionList>(keys.events.revisions(id, current), pathOf(id));
+  useRead<RevisionList>("events", pathOf(id), { by: current });
 
 /** One revision with its bytes, which never change. */
 export const useRevision = (id: string, revision: number | null) =>
-  useRead<RevisionDetail>(keys.revision(id, revision), revision === null ? null : `${pathOf(id)}/${revision}`, {
+  useRead<RevisionDetail>("revision", revision === null ? null : `${pathOf(id)}/${revision}`, {
     staleTime: Number.POSITIVE_INFINITY,
   });
 

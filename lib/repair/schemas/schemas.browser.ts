@@ -1,7 +1,7 @@
 import { type QueryClient, useMutation } from "@tanstack/react-query";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
+import { invalidateAfter } from "@/lib/platform/browser/keys.browser";
 import { useChange, useRead } from "@/lib/platform/browser/resource.browser";
 import type {
   InferredSchema,
@@ -17,12 +17,11 @@ const ofSource = (source: string) => `/api/v1/sources/${encodeURIComponent(sourc
 const ofId = (id: string) => `/api/v1/schemas/${encodeURIComponent(id)}`;
 
 /** The schemas of a source by event type. */
-export const useSchemas = (source: string) =>
-  useRead<SchemaList>(keys.schemas(source), ofSource(source), { retry: false });
+export const useSchemas = (source: string) => useRead<SchemaList>("sources", ofSource(source), { retry: false });
 
 /** One version with its text, and all versions of its event type. null = none is asked for. */
-export const useSchema = (source: string, id: string | null) =>
-  useRead<SchemaVersionDetail>(keys.schema(source, id), id && ofId(id), { retry: false });
+export const useSchema = (id: string | null) =>
+  useRead<SchemaVersionDetail>("sources", id && ofId(id), { retry: false });
 
 export const useStoreSchema = (source: string) =>
   useChange("sources", (body: SchemaRequest) =>

@@ -1,5 +1,4 @@
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { keys } from "@/lib/platform/browser/keys.browser";
 import { resourceOf, useChange, useRead } from "@/lib/platform/browser/resource.browser";
 import type { ContractReportOut } from "@/lib/sources/contracts/contracts.shapes";
 import type { TargetList, TargetOut } from "@/lib/sources/sources.shapes";
@@ -10,7 +9,7 @@ const CONTRACTS_MS = 10_000;
 
 /** Every target with the last reports of the workers. They fit one page. */
 export const useTargets = () =>
-  useRead<TargetList>(keys.targets, "/api/v1/targets", { refetchInterval: LIVE_MS, retry: false });
+  useRead<TargetList>("targets", "/api/v1/targets", { refetchInterval: LIVE_MS, retry: false });
 
 export const { usePatch: useChangeTarget, useRemove: useRemoveTarget } = resourceOf<TargetOut, never, TargetChange>(
   "/api/v1/targets",
@@ -22,20 +21,18 @@ export const useAddTarget = (source: string) =>
     fetchJson<TargetOut>(`/api/v1/sources/${encodeURIComponent(source)}/targets`, { method: "POST", body }),
   );
 
-const policies = [...keys.targets, "policies"] as const;
-
-export const usePolicies = () => useRead<{ items: PolicyOut[] }>(policies, "/api/v1/policies");
+export const usePolicies = () => useRead<{ items: PolicyOut[] }>("targets", "/api/v1/policies");
 
 /** Reports of the targets that have a contract. They are as old as the workers' heartbeats. */
 export const useContractReports = () =>
-  useRead<{ items: ContractReportOut[] }>([...keys.targets, "contracts"], "/api/v1/contracts", {
+  useRead<{ items: ContractReportOut[] }>("targets", "/api/v1/contracts", {
     refetchInterval: CONTRACTS_MS,
     retry: false,
   });
 
 /** All versions of one policy, newest first. */
 export const usePolicyVersions = (name: string, enabled: boolean) =>
-  useRead<{ items: PolicyOut[] }>([...policies, name], `/api/v1/policies/${encodeURIComponent(name)}`, { enabled });
+  useRead<{ items: PolicyOut[] }>("targets", `/api/v1/policies/${encodeURIComponent(name)}`, { enabled });
 
 export const useSavePolicy = () =>
   useChange("targets", ({ name, ...body }: PolicyRequest & { name: string }) =>
