@@ -1,7 +1,7 @@
 "use client";
 
 import { DraftDialog, type Form } from "@/components/ui/draft-dialog";
-import { CodeTextarea, Field, TextField } from "@/components/ui/input";
+import { CodeField, TextField } from "@/components/ui/input";
 import { SelectField } from "@/components/ui/select";
 import { useSaveSource } from "@/lib/sources/sources.browser";
 import type { SourceOut, TargetOut } from "@/lib/sources/sources.shapes";
@@ -96,20 +96,12 @@ export function SourceContractDialog({ source, onClose }: { source: SourceOut; o
             hint="critical: it must have callers, and end before each of them"
             options={CRITICALITY}
           />
-          <Field
+          <CodeField
+            {...form.text("callers")}
             label="Callers, one a line"
             hint="sources and targets whose work waits for this source"
-            error={form.errors.callers}
-          >
-            {(control) => (
-              <CodeTextarea
-                {...control}
-                rows={3}
-                value={form.draft.callers}
-                onChange={(event) => form.set({ callers: event.target.value })}
-              />
-            )}
-          </Field>
+            rows={3}
+          />
         </div>
       )}
     </DraftDialog>

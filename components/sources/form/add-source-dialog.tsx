@@ -11,6 +11,7 @@ import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
 import { Choice, TextField } from "@/components/ui/input";
 import { Skeleton } from "@/components/ui/skeleton";
 import { showToast } from "@/components/ui/toast";
+import { submits } from "@/components/ui/use-submit";
 import type { KindField, KindOut } from "@/lib/sources/kinds.shapes";
 import { useCreateSource, useKinds } from "@/lib/sources/sources.browser";
 import { ConfigForm } from "./config-form";
@@ -100,14 +101,7 @@ export function AddSourceDialog({ onClose }: { onClose: () => void }) {
         )
       }
     >
-      <form
-        id="add-source"
-        className="grid grid-cols-[minmax(0,1fr)] gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          next();
-        }}
-      >
+      <form id="add-source" className="grid grid-cols-[minmax(0,1fr)] gap-4" onSubmit={submits(next)}>
         <Progress at={STEPS.indexOf(step)} />
         {failure ? <ErrorPanel error={failure} inline title="This was not done" /> : null}
         {step === "Kind" ? <KindStep kinds={kinds} form={form} onChosen={() => go("Connection")} /> : null}

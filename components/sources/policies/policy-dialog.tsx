@@ -2,7 +2,7 @@
 
 import { useDeferredValue, useState } from "react";
 import { AssertionList, countText, ResultWord } from "@/components/sources/contracts/assertion-list";
-import { CodeTextarea, Field, TextField } from "@/components/ui/input";
+import { CodeField, TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { SelectField } from "@/components/ui/select";
 import { Tabs } from "@/components/ui/tabs";
@@ -127,16 +127,13 @@ export function PolicyDialog(props: { from: PolicyOut; isNew: boolean; taken: st
                   id: "json",
                   label: "As JSON",
                   content: (
-                    <Field label="Policy, JSON; times in milliseconds" error={parsed.ok ? undefined : parsed.detail}>
-                      {(control) => (
-                        <CodeTextarea
-                          {...control}
-                          rows={24}
-                          value={text}
-                          onChange={(event) => setText(event.target.value)}
-                        />
-                      )}
-                    </Field>
+                    <CodeField
+                      label="Policy, JSON; times in milliseconds"
+                      error={parsed.ok ? undefined : parsed.detail}
+                      rows={24}
+                      value={text}
+                      onValue={setText}
+                    />
                   ),
                 },
               ]}
