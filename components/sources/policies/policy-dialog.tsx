@@ -2,6 +2,7 @@
 
 import { useDeferredValue, useState } from "react";
 import { AssertionList, countText, ResultWord } from "@/components/sources/contracts/assertion-list";
+import type { Config } from "@/components/sources/form/source-draft";
 import { CodeField, TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { SelectField } from "@/components/ui/select";
@@ -17,7 +18,7 @@ import {
 import type { TargetOut } from "@/lib/sources/sources.shapes";
 import { usePolicyVersions, useSavePolicy, useTargets } from "@/lib/sources/targets/targets.browser";
 import type { PolicyOut } from "@/lib/sources/targets/targets.shapes";
-import { type Body, PRESET_NAMES, PRESET_WORDS, type PresetName } from "./policy-fields";
+import { PRESET_NAMES, PRESET_WORDS, type PresetName } from "./policy-fields";
 import { PolicyForm } from "./policy-form";
 import { PolicySummary } from "./policy-summary";
 import { parseBody, policyView } from "./policy-view";
@@ -152,7 +153,7 @@ export function PolicyDialog(props: { from: PolicyOut; isNew: boolean; taken: st
   );
 }
 
-function problemsOf(body: Body) {
+function problemsOf(body: Config) {
   const view = policyView(body);
   return view.ok ? [] : view.problems;
 }
