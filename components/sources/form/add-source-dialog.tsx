@@ -215,18 +215,17 @@ type Start = {
 
 function NameStep(props: Part & Start) {
   const { kind, start, onStart, retryable, onRetryable } = props;
-  const { draft, errors, set, pressed } = props.form;
+  const { draft, errors, text, pressed } = props.form;
   const unnamed = pressed && draft.name.trim() === "";
   return (
     <>
       <TextField
+        {...text("name")}
         label="Name"
         hint="Cannot be changed later: it is part of every Idempotency-Key."
         error={unnamed ? "Name it as its consumers do." : errors.name}
         inputClassName="font-mono"
         placeholder="orders"
-        value={draft.name}
-        onValue={(name) => set({ name })}
       />
       {kind.capabilities.reads ? <Choice label="Start" options={STARTS} value={start} onChange={onStart} /> : null}
       <RepeatQuestion answer={retryable} missing={pressed && retryable === null} onAnswer={onRetryable} />
