@@ -1,4 +1,4 @@
-import { resourceOf, useRead } from "@/lib/platform/browser/resource.browser";
+import { useRead } from "@/lib/platform/browser/resource.browser";
 import type {
   RedriveRuleChange,
   RedriveRuleList,
@@ -7,17 +7,18 @@ import type {
   RedriveRuleTrial,
   RedriveRuleTry,
 } from "@/lib/rules/redrive-rules.shapes";
+import { ruleHooks } from "@/lib/rules/rules.browser";
 
 const RULES = "/api/v1/redrive-rules";
-const POLL_MS = 5_000;
 
 /** What the form leaves out has the defaults of the server. */
 export type RuleFields = Pick<RedriveRuleRequest, "name" | "reason" | "filter" | "delayMs"> &
   Partial<Omit<RedriveRuleRequest, "name" | "reason" | "filter" | "delayMs">>;
 
-export const redriveRules = resourceOf<RedriveRuleOut, RuleFields, RedriveRuleChange>(RULES, "redriveRules");
-
-export const useRedriveRules = () => useRead<RedriveRuleList>("redrive-rules", RULES, { refetchInterval: POLL_MS });
+export const redriveRules = ruleHooks<RedriveRuleList, RuleFields, RedriveRuleChange, RedriveRuleOut>(RULES, {
+  list: ["redrive-rules", "list"],
+  changed: "redriveRules",
+});
 
 /** What a rule would have done in the past. It is asked once: each answer is stored, for the rule to be switched on with. */
 export const useRedriveRuleTrial = (request: RedriveRuleTry) =>

@@ -6,7 +6,7 @@ import { RulesPage } from "@/components/rules/rules-page";
 import { LinkButton } from "@/components/ui/button";
 import { lazily } from "@/components/ui/lazily";
 import { eventsHref } from "@/lib/events/filter/filter-read.browser";
-import { useAdmissionRules } from "@/lib/intake/admission/admission.browser";
+import { admissionRules } from "@/lib/intake/admission/admission.browser";
 import { ADMISSION_MARKS } from "@/lib/intake/admission/admission.pure";
 import type { RuleList, RuleOut } from "@/lib/intake/admission/admission.shapes";
 import { AdmissionRuleCard } from "./rule-card";
@@ -16,7 +16,7 @@ const RuleDialog = lazily(() => import("./rule-dialog"), "AdmissionRuleDialog");
 
 /** The rules that are applied to each message before it is stored, in their order. */
 export function AdmissionPage() {
-  const rules = useAdmissionRules();
+  const rules = admissionRules.useRules();
   const address = useSearchParams();
   const only = address.get("rule");
   const source = only === null ? address.get("source") : null;

@@ -1,8 +1,9 @@
 "use client";
 
+import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { failureToast, showToast } from "@/components/ui/toast";
-import { useImposeControl, useLiftControl } from "@/lib/order/controls/controls.browser";
+import { imposeControl, useLiftControl } from "@/lib/order/controls/controls.browser";
 import type { ControlOut, ControlRequest } from "@/lib/order/controls/controls.shapes";
 import { plural } from "@/lib/platform/plain/format.pure";
 import { isOfEverySource, SCOPE_LABEL, scopeLimits, scopeOf } from "./scope-words";
@@ -13,15 +14,19 @@ const LIFTED: Record<ControlOut["kind"], string> = {
   whitelist: "What it let through waits for its cooldown again.",
 };
 
+/** Undoes a lift: imposes a new control of the same kind, scope, reason and end, by the person who undoes. */
+async function imposeAgain(client: QueryClient, { kind, scope, reason, expiresAt }: ControlOut): Promise<void> {
+  try {
+    await imposeControl(client, { kind, scope: scope as ControlRequest["scope"], reason, expiresAt });
+    void showToast({ title: `The ${kind} is in force again`, tone: "success" });
+  } catch (error) {
+    failureToast("The lift could not be undone", error);
+  }
+}
+
 export function LiftDialog({ control, onClose }: { control: ControlOut; onClose: () => void }) {
+  const client = useQueryClient();
   const lift = useLiftControl();
-  const impose = useImposeControl();
-  /** Imposes a new control of the same kind, scope, reason and end, by the person who undoes. */
-  const undo = ({ kind, scope, reason, expiresAt }: ControlOut) =>
-    void impose
-      .mutateAsync({ kind, scope: scope as ControlRequest["scope"], reason, expiresAt })
-      .then(() => showToast({ title: `The ${kind} is in force again`, tone: "success" }))
-      .catch((error: unknown) => failureToast("The lift could not be undone", error));
   const scope = scopeOf(control.scope);
   return (
     <ReasonDialog
@@ -38,7 +43,7 @@ export function LiftDialog({ control, onClose }: { control: ControlOut; onClose:
         return {
           title: `Lifted the ${control.kind}`,
           tone: "success",
-          action: { label: "Undo", onSelect: () => undo(control) },
+          action: { label: "Undo", onSelect: () => void imposeAgain(client, control) },
         };
       }}
     >

@@ -3,7 +3,7 @@
 import { RulesPage } from "@/components/rules/rules-page";
 import { lazily } from "@/components/ui/lazily";
 import { REDRIVE_RULE_NEEDS } from "@/lib/rules/redrive-rule.pure";
-import { useRedriveRules } from "@/lib/rules/redrive-rules.browser";
+import { redriveRules } from "@/lib/rules/redrive-rules.browser";
 import { RedriveRuleCard } from "./rule-card";
 
 const RuleDialog = lazily(() => import("./rule-dialog"), "RedriveRuleDialog");
@@ -15,7 +15,7 @@ export function RedriveRulesPage() {
       needs={REDRIVE_RULE_NEEDS}
       title="Redrive rules"
       noun="redrive rule"
-      rules={useRedriveRules()}
+      rules={redriveRules.useRules()}
       shows={null}
       intro="A rule redrives parked events by itself, some time after they were parked: for failures that pass, such as timeouts. It is off until it was tried against the past, and switches itself off when its events fail again."
       order="An event belongs to the first rule that is on and matches it."

@@ -11,7 +11,7 @@ import type { Selection } from "@/lib/events/selection/selection.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { followedIds } from "@/lib/platform/browser/followed.browser";
-import { invalidateAfter, readKey } from "@/lib/platform/browser/keys.browser";
+import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
 import { usePages } from "@/lib/platform/browser/pages.browser";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { useRead } from "@/lib/platform/browser/resource.browser";
@@ -94,7 +94,7 @@ export function useChangeBulkOperation(id: string) {
   return useMutation<BulkOperationOut, ApiError, BulkOperationChange>({
     mutationFn: (body) => fetchJson<BulkOperationOut>(pathOf(id), { method: "PATCH", body }),
     onSuccess: (operation) => {
-      client.setQueryData(readKey("operations", pathOf(id)), operation);
+      client.setQueryData(keys.operations.detail(id), operation);
       void invalidateAfter(client, "events");
     },
   });

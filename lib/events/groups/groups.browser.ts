@@ -11,7 +11,7 @@ import type {
 import type { GroupMuteRequest, GroupMutesBegun } from "@/lib/observe/mutes/group-mutes.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { firstPageEvery, usePages } from "@/lib/platform/browser/pages.browser";
-import { resourceOf, useChange, useRead } from "@/lib/platform/browser/resource.browser";
+import { useChange, useRead } from "@/lib/platform/browser/resource.browser";
 
 const POLL_MS = 15_000;
 const DETAIL_POLL_MS = 10_000;
@@ -45,8 +45,12 @@ export const useMergeGroup = () =>
 export const useSplitGroup = () =>
   useChange("events", (fingerprint: string) => fetchJson<void>(`${pathOf(fingerprint)}/merge`, { method: "DELETE" }));
 
-/** Mutes groups until later, and ends a mute before its time. */
-export const { useCreate: useMuteGroups, useRemove: useLiftMute } = resourceOf<GroupMutesBegun, GroupMuteRequest>(
-  "/api/v1/group-mutes",
-  "alerts",
-);
+/** Mutes groups until later. */
+export const useMuteGroups = () =>
+  useChange("alerts", (body: GroupMuteRequest) =>
+    fetchJson<GroupMutesBegun>("/api/v1/group-mutes", { method: "POST", body, once: true }),
+  );
+
+/** Ends a mute before its time. */
+export const useLiftMute = () =>
+  useChange("alerts", (id: string) => fetchJson<void>(`/api/v1/group-mutes/${id}`, { method: "DELETE" }));

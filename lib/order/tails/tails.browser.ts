@@ -1,15 +1,20 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { TailOut } from "@/lib/order/tails/tails.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { invalidateAfter } from "@/lib/platform/browser/keys.browser";
-import { useRead } from "@/lib/platform/browser/resource.browser";
+import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
 
 const POLL_MS = 5_000;
 const pathOf = (id: string, part: "tail" | "skip") => `/api/v1/events/${encodeURIComponent(id)}/${part}`;
 
 /** The head of the aggregate of an event, and the events that it holds. */
-export const useTail = (id: string) => useRead<TailOut>("events", pathOf(id, "tail"), { refetchInterval: POLL_MS });
+export function useTail(id: string) {
+  return useQuery<TailOut, ApiError>({
+    queryKey: keys.events.tail(id),
+    queryFn: ({ signal }) => fetchJson<TailOut>(pathOf(id, "tail"), { signal }),
+    refetchInterval: POLL_MS,
+  });
+}
 
 /** Skips a head (`skip`), or lets it hold again. */
 export function useSkip() {

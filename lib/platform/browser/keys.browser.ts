@@ -48,6 +48,8 @@ export const keys = {
   events: {
     list: (filter: EventFilter, sort: string | null = null) => ["events", "list", filter, sort] as const,
     newer: (filter: EventFilter, sort: string | null = null) => ["events", "newer", filter, sort] as const,
+    count: (filter: EventFilter) => ["events", "count", filter] as const,
+    tail: (id: string) => ["events", "tail", id] as const,
     meanings: (text: string) => ["events", "meanings", text] as const,
   },
   redrives: {
@@ -55,6 +57,13 @@ export const keys = {
     items: (id: string, params: object = {}) => ["redrives", "items", id, params] as const,
     preview: (params: object) => ["redrives", "preview", params] as const,
   },
+  controls: (params: object) => ["controls", params] as const,
+  admission: {
+    list: ["admission", "list"] as const,
+    detail: (id: string) => ["admission", "detail", id] as const,
+    trial: (request: object | null) => ["admission", "trial", request] as const,
+  },
+  operations: { detail: (id: string) => readKey("operations", `/api/v1/operations/${encodeURIComponent(id)}`) },
   mend: { preview: (params: object) => ["mend", params] as const },
 };
 

@@ -222,13 +222,10 @@ function Muted({ mute, sources }: { mute: NonNullable<GroupOut["mute"]>; sources
         size="sm"
         busy={lift.isPending}
         onClick={() =>
-          lift.mutate(
-            { id: mute.id },
-            {
-              onSuccess: () => void showToast({ title: "Its alerts are told again", tone: "success" }),
-              onError: (error) => failureToast("It was not lifted", error),
-            },
-          )
+          lift.mutate(mute.id, {
+            onSuccess: () => void showToast({ title: "Its alerts are told again", tone: "success" }),
+            onError: (error) => failureToast("It was not lifted", error),
+          })
         }
       >
         Lift
