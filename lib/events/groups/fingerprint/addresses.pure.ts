@@ -94,6 +94,11 @@ function foldColons(chunk: string): string {
   let folded = "";
   for (const [at, piece] of pieces.entries()) {
     if (at > 0 && /^[0-9]{1,5}$/.test(piece) && /<(?:host|addr|id)>$/.test(folded)) continue;
+    // Azure Service Bus: the namespace, before the queue.
+    if (at === 1 && pieces[0] === "SystemTracker") {
+      folded += ":<id>";
+      continue;
+    }
     if (at === pieces.length - 1 && OF_PERSON.test(pieces[at - 1] ?? "") && piece !== "") {
       folded += ":<id>";
       continue;
@@ -128,7 +133,8 @@ function foldUrl(url: string): string {
   const slash = rest.indexOf("/");
   const path = slash < 0 ? "" : rest.slice(slash).split(/[?#]/, 1)[0]!;
   const host = slash < 0 ? rest : rest.slice(0, slash);
-  const folded = OBJECT_SCHEME.test(scheme) || OBJECT_HOST.test(host) ? foldKey(path) : foldRoute(path);
+  const stored = OBJECT_SCHEME.test(scheme) || OBJECT_HOST.test(host);
+  const folded = stored ? foldKey(path) : ACTORS.test(scheme) ? foldPointer(path) : foldRoute(path);
   return `${scheme.toLowerCase()}://<host>${path === "" || path === "/" ? "" : folded}`;
 }
 
@@ -136,6 +142,16 @@ function foldUrl(url: string): string {
 const OBJECT_SCHEME = /^(?:s3[an]?|gs|oss|cos|wasbs?|abfss?)$/i;
 const OBJECT_HOST =
   /(?:^|\.)(?:s3[.-](?:[\w-]+\.)?amazonaws\.com|storage\.googleapis\.com|blob\.core\.windows\.net|r2\.cloudflarestorage\.com)$/i;
+
+/** Of Akka and Pekko. */
+const ACTORS = /^(?:akka|pekko)(?:\.tcp|\.ssl\.tcp)?$/;
+
+/** A JSON pointer or the path of an actor: the steps are names. */
+export const foldPointer = (path: string) =>
+  path
+    .split("/")
+    .map((step) => (step.startsWith("$") || isValue(step) ? "<id>" : step))
+    .join("/");
 
 /** The first folder of a key, which begins with a slash, and its ending. */
 export function foldKey(key: string): string {

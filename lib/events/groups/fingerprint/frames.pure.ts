@@ -21,6 +21,8 @@ export function frameAt(lines: readonly string[], index: number): Frame | null {
     return /^[0-9]+: from /.test(text) ? rubyFrame(text) : rustOrSwiftFrame(text, lines, index);
   // glog, the C++ logger.
   if (first === 64 && /^@ +0x/.test(text)) return nativeFrame(text.slice(1).trimStart());
+  const valgrind = first === 61 ? VALGRIND.exec(text)?.[1] : undefined;
+  if (valgrind !== undefined) return nativeFrame(valgrind.replace(/ \((?:in )?([^\s()]+)\)$/, " at $1"));
   if (text.startsWith("package:") || text.startsWith("dart:")) return dartFrame(text);
   return (
     rubyFrame(text) ??
@@ -31,6 +33,8 @@ export function frameAt(lines: readonly string[], index: number): Frame | null {
     placedFrame(text)
   );
 }
+
+const VALGRIND = /^==[0-9]+==\s+(?:at|by) 0x[0-9A-F]+: (.+)$/;
 
 /** A frame of a function in a file. */
 const named = (name: string | null, path: string): Frame => ({ name, path, library: isLibraryPath(path) });

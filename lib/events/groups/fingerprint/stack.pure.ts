@@ -147,6 +147,8 @@ function innerException(lines: readonly string[]): Chain {
     if (arrow >= 0 && !(found >= 0 && lines[index]!.includes("(Inner Exception #"))) {
       found = index;
       header = lines[index]!.slice(arrow + 6);
+      // `... can be invoked with the available services:`: the sentence continues on the next line.
+      if (header.endsWith(":")) header += ` ${lineAt(lines, index + 1)}`;
     } else if (found >= 0 && frameAt(lines, index) !== null) break;
   }
   if (found < 0) return { cause: null, parts: whole(lines) };
