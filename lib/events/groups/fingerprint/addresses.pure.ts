@@ -24,9 +24,10 @@ const NO_HOST = /^(?:asp|vb|ado)\.net$|^(?:socket|engine|web)\.io$|^[\w-]+\.pl$/
 const PACKAGE = /^(?:com|org|net|io|de|fr|uk|nl|dev|eu|me|java|javax|jakarta|kotlin|scala|akka|app|ch|br)\./;
 
 function isHost(token: string): boolean {
+  const last = token.slice(token.lastIndexOf(".") + 1);
+  if (last.length > 12 || !TOP_LEVEL.has(last.toLowerCase()) || NO_HOST.test(token)) return false;
   const labels = token.split(".");
-  const last = labels.at(-1)!;
-  if (labels.length < 2 || !TOP_LEVEL.has(last.toLowerCase()) || NO_HOST.test(token)) return false;
+  if (labels.length < 2) return false;
   if (labels.length < 3 && ALSO_WORDS.has(last)) return false;
   return (
     !(PACKAGE.test(token) && labels.length > 2 && /[A-Z]/.test(token)) &&
@@ -65,8 +66,8 @@ export function foldChunk(chunk: string): string {
 function isSealed(chunk: string): boolean {
   if (chunk.startsWith("eyJ")) return true;
   if (chunk.length < 24 || chunk.startsWith("/")) return false;
-  const bare = /^[A-Za-z0-9+/_=-]+$/.test(chunk);
-  if (!bare || !/[0-9]/.test(chunk) || !/[a-z]/.test(chunk) || !/[A-Z]/.test(chunk)) return false;
+  if (!/[0-9]/.test(chunk) || !/^[A-Za-z0-9+/_=-]+$/.test(chunk)) return false;
+  if (!/[a-z]/.test(chunk) || !/[A-Z]/.test(chunk)) return false;
   return chunk.length >= 40 || chunk.includes("+") || !chunk.includes("/");
 }
 

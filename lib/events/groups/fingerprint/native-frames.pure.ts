@@ -72,6 +72,7 @@ export function rustOrSwiftFrame(text: string, lines: readonly string[], index: 
  * `main.(*Stock).Reserve(0xc000)`.
  */
 export function goFrame(text: string, lines: readonly string[], index: number): Frame | null {
+  if (!text.endsWith(")") && text.includes(" ")) return null;
   const next = lines[index + 1] ?? "";
   const place =
     next.includes(".go:") || next.includes(".s:")
