@@ -23,6 +23,9 @@ export function frameAt(lines: readonly string[], index: number): Frame | null {
   if (first === 64 && /^@ +0x/.test(text)) return nativeFrame(text.slice(1).trimStart());
   const valgrind = first === 61 ? VALGRIND.exec(text)?.[1] : undefined;
   if (valgrind !== undefined) return nativeFrame(valgrind.replace(/ \((?:in )?([^\s()]+)\)$/, " at $1"));
+  // `backtrace_symbols` of C++.
+  const symbol = text.endsWith("]") ? /^(\S+)\((\w+)\+0x[0-9a-f]+\) \[0x[0-9a-f]+\]$/.exec(text) : null;
+  if (symbol !== null) return nativeFrame(`${symbol[2]} from ${symbol[1]}`);
   if (text.startsWith("package:") || text.startsWith("dart:")) return dartFrame(text);
   return (
     rubyFrame(text) ??
@@ -134,7 +137,7 @@ function jvmName(name: string): string {
 
 const RETURNED = /^(?:async |static |void |Task(?:<[^>]{0,80}>)? |ValueTask(?:<[^>]{0,80}>)? )+/;
 
-/** `Acme.Shop.Handler.<Handle>d__5.MoveNext()`: the compiler's class of an async method bears the name of the method. */
+/** `Acme.Shop.Handler.<Handle>d__5.MoveNext()`: the compiler's class of an async method bears the name of the method, as `reserve@20-1` of F# does. */
 function dotnetFrame(text: string): Frame {
   const signature = "asvTV".includes(text.charAt(0)) ? text.replace(RETURNED, "") : text;
   const open = signature.indexOf("(");
@@ -145,6 +148,7 @@ function dotnetFrame(text: string): Frame {
       /<<?(\w{1,120})>[a-z]__(\w{0,60}?)\|?[0-9_]{0,12}(?:>d)?(?:__?[0-9]{1,6})?(?:`[0-9]{1,3})?(?:\[[^\]]{0,80}\])?(?:\.MoveNext)?$/,
       (_, method, local) => (local && !/^[0-9_]*$/.test(local) ? `${method}.${local}` : method),
     )
+    .replace(/@[0-9]{1,6}(?:-[0-9]{1,6})?(?:\.(?:Invoke|MoveNext|GenerateNext)$)?/, "")
     .replaceAll("+", ".")
     .replace(/[0-9a-f]{16,}/g, "");
   return { name, path: null, library: isLibraryName(name, "dotnet") };

@@ -23,7 +23,9 @@ type Chain = { cause: Thrown | null; parts: Part[] };
 
 export function readStack(stack: string): StackRead {
   const read = stack.slice(0, STACK_CHARS);
-  const text = read.includes("\r") ? read.replaceAll("\r\n", "\n") : read;
+  const unix = read.includes("\r") ? read.replaceAll("\r\n", "\n") : read;
+  // Erlang prints all frames of a term on one line.
+  const text = unix.includes("[{") ? unix.replaceAll("}]},{", "}]},\n{") : unix;
   const lines = text.split("\n");
   const { cause, parts } = chainOf(text, lines);
   return { cause, frame: firstOwnFrame(lines, parts) ?? panicPlace(lines) };
