@@ -85,12 +85,19 @@ const foldIdentity = (text: string) => (/^[0-9a-f]{4,16}$/.test(text) ? "<id>" :
 
 const ANNOUNCES_CODE = /^(?:error|err|code|errno|status|exit|sqlstate|statuscode|http|signal)$/i;
 
+/** `redis-0.redis:6379`: a pod of Kubernetes and its service. */
+const OF_STATEFUL_SET = /^[a-z][a-z0-9-]*-[0-9]{1,3}(?:\.[a-z][a-z0-9-]*)+:[0-9]{2,5}$/;
+/** The id that BullMQ gives a repeated job. */
+const REPEATED_JOB = /^repeat:[0-9a-f]{8,}:[0-9]+$/;
+
 /** Parts of a cache key before the name of one person: `session:user:zoe`. */
 const OF_PERSON = /^(?:users?|customers?|session|id|username|email|host|tenant)$/i;
 
 function foldColons(chunk: string): string {
   if (IPV6.test(chunk)) return "<addr>";
   if (/^(?:arn|urn):/i.test(chunk)) return "<arn>";
+  if (OF_STATEFUL_SET.test(chunk)) return "<host>";
+  if (REPEATED_JOB.test(chunk)) return "<id>";
   const pieces = chunk.split(":");
   let folded = "";
   for (const [at, piece] of pieces.entries()) {

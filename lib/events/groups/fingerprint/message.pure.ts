@@ -22,13 +22,10 @@ const NESTED_MAX = 3;
 /** The words of a message: ids, numbers, names of persons and hosts, times and data are replaced by `<n>`, `<id>`, ... */
 export function messagePattern(message: string): string {
   const start = message.slice(0, MESSAGE_CHARS);
-  const dump = start.includes("\n") || start.includes(", inst: ") ? start.search(DUMP) : -1;
+  const dump = start.includes("\n") || start.startsWith("Timeout ") ? start.search(DUMP) : -1;
   const read = dump < 0 ? start : start.slice(0, dump);
   const whole = read[5] === " " ? read.replace(/^[IWEF][0-9]{4} (?=[0-9]{2}:)/, "") : read;
-  const text =
-    whole.includes(" [Source: ") || whole.includes("of class") || whole.includes("of loader")
-      ? withoutInput(whole)
-      : whole;
+  const text = whole.endsWith(")") || whole.includes("[") ? withoutInput(whole) : whole;
   // The whole text was escaped; after an unescaped quote, only the quoted text was.
   const escaped = text.indexOf('\\"');
   return wordsOf(escaped >= 0 && escaped < text.indexOf('"') ? text.replaceAll('\\"', '"') : text, 0);
@@ -38,11 +35,11 @@ export function messagePattern(message: string): string {
 const DUMP =
   /\nJSON input: |\n\nThe following arguments were given to |(?<=\(at character [0-9]{1,9}\))\n|(?<=^FormatException: [^\n]{1,80})\n|(?:, next: [^,]{1,120})?, inst: [0-9]/;
 /** The excerpt of Jackson, the class loaders of a cast, and what no case of Scala matches: `Parcel(17,Ulm) (of class Parcel)`. */
-const withoutInput = (text: string) =>
-  text
-    .replace(/(?<= \[Source: )[\s\S]*?(?=; line: |$)/, "<data>")
-    .replace(/ \([^()]{1,400} of loader [^()]{1,200}\)/, "")
-    .replace(/^[\s\S]{1,800}(?= \(of class [\w.$]{1,200}\)$)/, "<data>");
+function withoutInput(text: string): string {
+  if (text.includes("of loader ")) return text.replace(/ \([^()]{1,400} of loader [^()]{1,200}\)/, "");
+  if (text.includes("(of class ")) return text.replace(/^[\s\S]{1,800}(?= \(of class [\w.$]{1,200}\)$)/, "<data>");
+  return text.includes(" [Source: ") ? text.replace(/(?<= \[Source: )[\s\S]*?(?=; line: |$)/, "<data>") : text;
+}
 
 /**
  * What two patterns must have in common to be of one error: the kind of a value does not count (a short commit may hold

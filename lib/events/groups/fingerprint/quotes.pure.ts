@@ -78,7 +78,8 @@ export function foldQuoted(
   if (PATH.test(inner) || (inner.includes(".") && FILE.test(inner))) return fold(inner.replace(/[^\x21-\x7e]+/g, "_"));
   if (/\s/.test(inner)) return whole || isPassage(inner, before) ? fold(inner) : "<text>";
   if (isObjectKey(before, inner)) return foldKey(`/${inner}`).slice(1);
-  // MySQL names the database as well.
+  // MySQL names the database as well: `fails (`shop`.`orders`, ...`, `Table 'shop.orders' ...`.
+  if (after.startsWith(".`") && before.endsWith(" fails (")) return "<id>";
   if (namesThing(before, inner, after)) return before.endsWith("Table ") ? inner.replace(/^[\w-]+\./, "<id>.") : inner;
   if (announcesValue(before) || saysOfValue(after) || isComparedInSql(out)) return "<text>";
   if (inner.length > 80 || /[^\x20-\x7e]/.test(inner) || SIGN.test(inner)) return "<text>";
