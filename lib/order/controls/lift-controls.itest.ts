@@ -5,9 +5,12 @@ import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { blacklistAggregates } from "@/lib/order/blacklist-aggregate.write";
 import { listControls } from "@/lib/order/controls/control-list.read";
 import { imposeControl } from "@/lib/order/controls/impose-control";
-import { liftControls, undoLift } from "@/lib/order/controls/lift-controls";
+import { liftControl, liftControls, undoLift } from "@/lib/order/controls/lift-controls";
+import { imposeLifted } from "@/lib/order/controls/lifts.write";
+import { removeOldControls } from "@/lib/order/controls/old-controls.write";
 import { deleteSource } from "@/lib/sources/delete-source";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { waitForLocks } from "@/lib/testing/waiting-for-locks";
 
 let world: World;
 const ada = localViewer("ada");
@@ -156,4 +159,43 @@ test("is refused to who does not see every source that it names", async () => {
   expect(await liftControls(world.deps, { filter: { source: "billing" }, reason: "mine" }, clerk)).toMatchObject({
     controls: 1,
   });
+});
+
+const values = async () =>
+  (await world.db.query<{ value: string }>("select value from controls order by 1")).map(({ value }) => value);
+
+test("is removed 90 days after it ended, and its audit stays for the users of its source", async () => {
+  const controls = await world.db.query<{ id: string; value: string }>("select id, value from controls");
+  const id = controls.find(({ value }) => value === "o-1")!.id;
+  await liftControl(world.deps, { id, reason: "fixed" }, ada);
+  await world.db.run("update controls set lifted_at = now() - interval '91 days' where value = 'o-1'");
+  await world.db.run("update controls set lifted_at = now() - interval '89 days' where value = 'o-2'");
+  await world.db.run(
+    "update controls set expires_at = now() - interval '91 days', lifted_at = now() where value = 'o-4'",
+  );
+  await removeOldControls(world.db);
+  expect(await values()).toEqual(["POISON", "b-1", "o-2", "o-3"]);
+
+  const query = auditQuery.read(new URLSearchParams({ subjectKind: "control", subjectId: id }), Date.now());
+  for (const [source, actions] of [
+    ["orders", ["control.lifted", "control.imposed"]],
+    ["billing", []],
+  ] as const) {
+    const { items } = await listAudit(world.db, { ...localViewer("clerk"), sources: [source] }, query);
+    expect(items.map(({ action }) => action)).toEqual(actions);
+  }
+});
+
+test("stays when Undo puts it in force while it is being removed", async () => {
+  const { id } = await liftControls(world.deps, { filter: { redrive: BAD }, reason: "fixed" }, ada);
+  await world.db.run("update controls set lifted_at = now() - interval '91 days' where lift_id = $1", [id]);
+  const before = await values();
+  let removal: Promise<void> | undefined;
+  await world.db.transaction(async (tx) => {
+    await imposeLifted(tx, id!);
+    removal = removeOldControls(world.db);
+    await waitForLocks(world.db, 1);
+  });
+  await removal;
+  expect(await values()).toEqual(before);
 });
