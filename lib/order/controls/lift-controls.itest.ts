@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { listAudit } from "@/lib/guard/audit/audit-list.read";
 import { auditQuery } from "@/lib/guard/audit/audit-query.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { countAggregateFailures } from "@/lib/order/aggregate-failures.write";
 import { blacklistAggregates } from "@/lib/order/blacklist-aggregate.write";
 import { listControls } from "@/lib/order/controls/control-list.read";
 import { imposeControl } from "@/lib/order/controls/impose-control";
@@ -136,6 +137,29 @@ test("forgets the failures that led to it, and leaves alone what is blacklisted 
     "select redrive_id as redrive from controls where value = 'o-2' and lifted_at is null",
   );
   expect(inForce).toEqual([{ redrive: OTHER }]);
+});
+
+test("of an aggregate whose row was removed is taken back beside a new blacklist of it", async () => {
+  const { id } = await liftControls(world.deps, { filter: { redrive: BAD }, reason: "fixed" }, ada);
+  const [{ sourceId }] = (await world.db.query<{ sourceId: string }>(
+    `delete from aggregates where aggregate_id = 'o-2' returning source_id as "sourceId"`,
+  )) as [{ sourceId: string }];
+  const aggregate = { sourceId, aggregateType: "order", aggregateId: "o-2" };
+  const blacklisted = Promise.withResolvers<void>();
+  const bounced = world.db.transaction(async (tx) => {
+    const [failing] = await countAggregateFailures(tx, [{ ...aggregate, redriveIds: [OTHER], unknown: 2 }], 3);
+    await blacklistAggregates(tx, [{ ...failing!, redriveId: OTHER }], { limit: 3, nowMs: Date.now() });
+    blacklisted.resolve();
+    await waitForLocks(world.db, 1);
+  });
+  await blacklisted.promise;
+  const undone = await undoLift(world.deps, { undo: id!, reason: "too early" }, ada);
+  await bounced;
+  expect(undone.controls).toBe(2);
+  const left = await world.db.query(
+    "select redrive_id as redrive from controls where value = 'o-2' and lifted_at is null",
+  );
+  expect(left).toEqual([{ redrive: OTHER }]);
 });
 
 test("ends with its source: a later one of this name has other aggregates", async () => {
