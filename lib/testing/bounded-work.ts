@@ -148,7 +148,8 @@ const WORK: [what: string, rows: number, pages: number, run: (store: Store) => P
   ["the operations", 100, 100, get(operations.GET)],
   ["the sources", 100, 100, get(sources.GET)],
   ["a source", 100, 100, get(source.GET, { params: { name: "orders" } })],
-  ["the targets", 100, 100, get(targets.GET)],
+  // Attempts of the last seconds: the index of their times names ranges of pages, and those are read whole.
+  ["the targets", 2_000, 100, get(targets.GET)],
   ["the contracts", 20_000, 60_000, get(contracts.GET)],
   ["the audit", 100, 100, get(audit.GET)],
   ["the stops", 100, 100, get(stops.GET)],
