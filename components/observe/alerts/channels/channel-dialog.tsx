@@ -32,7 +32,7 @@ export function ChannelDialog({ channel, onClose }: { channel: ChannelOut | null
       needs="change-alert"
       everySource={draft.sources.trim() === ""}
       title={channel === null ? "Add a channel" : `Change ${channel.name}`}
-      description="It hears of alerts that fire, go on and end. A secret is never stored: name the variable that holds it."
+      description="It gets a message when an alert fires, continues or resolves. Secrets are never stored: name the variable that holds each."
       verb={channel === null ? "Add the channel" : "Save"}
       reason="optional"
       onClose={onClose}
@@ -75,6 +75,21 @@ type FieldsProps = {
 
 function Fields({ draft, isNew, errors, set }: FieldsProps) {
   const { kind, severities, settings } = draft;
+  const isOAuth = (setting: string) => setting.startsWith("oauth.");
+  const fields = (shown: (setting: string) => boolean) =>
+    Object.entries(SETTINGS_OF[kind])
+      .filter(([setting]) => shown(setting))
+      .map(([setting, look]) => (
+        <TextField
+          key={setting}
+          {...look}
+          inputClassName="font-mono"
+          error={errors[setting as Setting]}
+          value={settings[setting as Setting] ?? ""}
+          onValue={(value) => set({ settings: { ...settings, [setting]: value } })}
+        />
+      ));
+  const oauth = fields(isOAuth);
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
       <div className="flex flex-wrap items-start gap-2">
@@ -95,18 +110,15 @@ function Fields({ draft, isNew, errors, set }: FieldsProps) {
           onValue={(value) => set({ kind: value as ChannelKind, settings: {} })}
         />
       </div>
-      {Object.entries(SETTINGS_OF[kind]).map(([setting, look]) => (
-        <TextField
-          key={setting}
-          {...look}
-          inputClassName="font-mono"
-          error={errors[setting as Setting]}
-          value={settings[setting as Setting] ?? ""}
-          onValue={(value) => set({ settings: { ...settings, [setting]: value } })}
-        />
-      ))}
+      {fields((setting) => !isOAuth(setting))}
+      {oauth.length > 0 ? (
+        <details open={[...Object.keys(settings), ...Object.keys(errors)].some(isOAuth)}>
+          <summary className="text-sm font-medium text-muted">OAuth 2.0 client credentials · optional</summary>
+          <div className="mt-2 grid gap-3">{oauth}</div>
+        </details>
+      ) : null}
       <fieldset className="grid gap-1">
-        <legend className="text-sm font-medium text-muted">hears of</legend>
+        <legend className="text-sm font-medium text-muted">alerts of severity</legend>
         <div className="flex flex-wrap gap-x-4">
           {SEVERITIES.map((severity) => (
             <Tick

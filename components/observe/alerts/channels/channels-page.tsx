@@ -115,7 +115,7 @@ function Channel({ channel, onEdit }: { channel: ChannelOut; onEdit: () => void 
           </div>
         </div>
         <p className="wrap-anywhere">
-          hears of {severities.join(", ")} of {sources === null ? "every source" : sources.join(", ")}
+          gets {severities.join(", ")} alerts of {sources === null ? "every source" : sources.join(", ")}
         </p>
         <p className="text-sm text-muted">
           {lastSentAt === null ? (
