@@ -4,6 +4,8 @@ import { rollupOf } from "@/lib/observe/rollups/rollup.write";
 import { NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
 import type { FailedAggregate } from "@/lib/order/aggregate-failures.write";
 import type { AggregateResult } from "@/lib/order/aggregate-result.pure";
+import { inLine } from "@/lib/order/line.sql";
+import { followLines } from "@/lib/order/lines.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 import { INT4_MAX, storableJsonText, storableText } from "@/lib/platform/plain/storable.pure";
@@ -200,6 +202,7 @@ export async function moveFinishedEvents(
     ],
     { name: "move-finished-events" },
   );
+  await followLines(tx, ids);
   await recordErrors(tx, finished, new Set(moved.map(({ id }) => id)));
   return moved;
 }
@@ -297,9 +300,8 @@ export function lastRedrives(all: string): string {
 
 /** SQL: the redrive $1 leases the aggregate `a` and works no further item of it. */
 const LEASE_IS_OVER = `(a.lease_redrive = $1 and not exists (
-  select 1 from redrive_items i
-   where i.aggregate_id = a.aggregate_id and i.source_id = a.source_id and i.aggregate_type = a.aggregate_type
-     and i.state = ${ITEM.open} and ${checked("i.redrive_id", "$1::uuid")} and i.claimed_until >= now()))`;
+  select 1 from aggregate_lines l join redrive_items i on i.id = l.id and i.redrive_id = l.redrive_id
+   where ${inLine("l", "a", "open")} and l.redrive_id = $1 and i.state = ${ITEM.open} and i.claimed_until >= now()))`;
 
 /**
  * Applies each aggregate's result to its consecutive failures, of which a redrive adds one at the most, and releases
