@@ -2,6 +2,7 @@ import { type AggregateName, aggregateKey, NO_AGGREGATE_TYPE } from "@/lib/order
 import { ABOVE_PROCESSED, inLine, LAST_PLACE } from "@/lib/order/line.sql";
 import { type Earlier, HEADS_MAX, type Head } from "@/lib/order/order-gate.pure";
 import type { Queryable } from "@/lib/platform/database/db";
+import { idSpan } from "@/lib/platform/database/id-span";
 import { EVENT, ITEM } from "@/lib/redrive/states/state.sql";
 
 /** The order of an aggregate in SQL. A whole aggregate is `(source_id, aggregate_type, aggregate_id)` of the alias given. */
@@ -29,16 +30,6 @@ export function versionProcessed(name: string): string {
        select e.version from dlq_events e where ${sameAggregate("e", "known")} and ${PROCESSED} order by e.version desc limit 1) e
       where known.aggregate_id = ${name}.aggregate_id and known.source_id = ${name}.source_id
         and known.aggregate_type = ${name}.aggregate_type))`;
-}
-
-/**
- * Whether a parked event `e` holds its aggregate in this redrive, `i` being its item there. An event that a verify run
- * has passed does not hold. In a redrive with `pass` only an event that failed or came back in this redrive holds.
- */
-function counts(earlier: Earlier): string {
-  return earlier === "pass"
-    ? `i.state in (${ITEM.failed}, ${ITEM.delivered})`
-    : `i.state is distinct from ${ITEM.passed}`;
 }
 
 /** Aggregates of one batch whose confirmed events are looked up, a look-up in each day's partition. */
@@ -109,19 +100,18 @@ export const headsOut = (heads: readonly StoredHead[] | null): Head[] =>
 export const HEADS_JSON = `jsonb_agg(jsonb_build_object('id', h.id, 'eventId', h.event_id, 'version', h.version::text, 'status', h.status)
                    order by h.version, h.id)`;
 
-/** SQL: the rows `h` that cool down, as JSON. */
-const COOLING_JSON =
-  "jsonb_agg(jsonb_build_object('id', h.id, 'eventId', h.event_id, 'version', h.version::text) order by h.id)";
-
+type Row = { id: string; version: string | null };
 type OrderRow = {
   sourceId: string;
   aggregateType: string;
   aggregateId: string;
   processed: string | null;
-  heads: StoredHead[] | null;
-  cooling: { id: string; eventId: string; version: string | null }[] | null;
-  queued: { id: string; version: string | null } | null;
+  heads: Row[] | null;
+  cooling: Row | null;
+  queued: Row | null;
 };
+
+const ROW = `jsonb_build_object('id', l.id, 'version', nullif(l.place, ${LAST_PLACE})::text)`;
 
 /** SQL: the newest processed version of the aggregate `name` as `d.processed`, and the first place above it as `d.first`. */
 export const processedOf = (name: string) =>
@@ -133,35 +123,37 @@ export const processedOf = (name: string) =>
  * redrive: what it sends itself is no other's, and what it has done with an event decides whether that counts. `$5`, `$6`: the last
  * place that is asked about, of a batch those of its last event.
  */
-const ORDER = (earlier: Earlier) => {
-  const item = "left join redrive_items i on i.id = l.id and i.redrive_id = $4";
-  return `
+const ORDER = (item: string) => `
 select w.source_id as "sourceId", w.aggregate_type as "aggregateType", w.aggregate_id as "aggregateId",
-       d.processed::text, o.heads, c.cooling, q.queued
+       d.processed::text, h.heads, c.cooling, q.queued
   from (select distinct on (aggregate_id, source_id, aggregate_type) *
           from unnest($1::uuid[], $2::text[], $3::text[], $5::bigint[], $6::uuid[]) as w(source_id, aggregate_type, aggregate_id, place, id)
          order by aggregate_id, source_id, aggregate_type, place desc, id desc) w
   ${processedOf("w")}
   left join lateral (
-    select ${HEADS_JSON} as heads from (
-      select l.id, e.event_id, l.place as version, e.status
-        from (select l.id, l.place from aggregate_lines l ${item}
-               where ${inLine("l", "w", "parked")} and l.place >= d.first and l.place < ${LAST_PLACE} and ${counts(earlier)}
-               order by l.place, l.id limit ${HEADS_MAX}) l
-        join dlq_events e on e.id = l.id) h) o on true
+    select jsonb_agg(${ROW} order by l.place, l.id) as heads from (
+      select l.place, l.id from aggregate_lines l
+       where ${inLine("l", "w", "parked")} and l.place >= d.first and l.place < ${LAST_PLACE} and ${item}
+       order by l.place, l.id limit ${HEADS_MAX}) l) h on true
   left join lateral (
-    select ${COOLING_JSON} as cooling from (
-      select e.id, e.event_id, e.version
-        from (select l.id from aggregate_lines l ${item}
-               where ${inLine("l", "w", "parked")} and l.place >= d.first and (l.place, l.id) <= (w.place, w.id)
-                 and l.cooldown_until > now() and ${counts(earlier)}
-               order by l.place, l.id limit 1) l
-        join dlq_events e on e.id = l.id) h) c on true
+    select ${ROW} as cooling from aggregate_lines l
+     where ${inLine("l", "w", "parked")} and l.place >= d.first and (l.place, l.id) <= (w.place, w.id)
+       and l.cooldown_until > now() and ${item}
+     order by l.place, l.id limit 1) c on true
   left join lateral (
-    select jsonb_build_object('id', l.id, 'version', nullif(l.place, ${LAST_PLACE})::text) as queued from aggregate_lines l
-     where ${inLine("l", "w", "open")} and (l.place, l.id) <= (w.place, w.id) and l.redrive_id is distinct from $4
+    select ${ROW} as queued from aggregate_lines l
+     where ${inLine("l", "w", "open")} and (l.place, l.id) <= (w.place, w.id) and l.redrive_id is distinct from $4::uuid
      order by l.place, l.id limit 1) q on true`;
-};
+
+/** SQL: the item of the row `l` in the redrive is in one of these states. */
+const itemIn = (states: string) =>
+  `exists (select from redrive_items i where i.id = l.id and i.redrive_id = $4 and i.state in (${states}))`;
+
+const ANY_REDRIVE = { name: "order", text: ORDER("true") };
+/** An event that a dry run has passed does not hold what comes behind it in the same run. */
+const HOLDING = { name: "order-hold", text: ORDER(`not ${itemIn(ITEM.passed)}`) };
+/** Only an event holds that failed or came back in this redrive. */
+const PASSING = { name: "order-pass", text: ORDER(itemIn(`${ITEM.failed}, ${ITEM.delivered}`)) };
 
 type OrderOf = { id: string; earlier: Earlier } | null;
 
@@ -180,10 +172,9 @@ export async function readAggregateOrder(
   redrive: OrderOf,
 ): Promise<Map<string, AggregateOrder>> {
   if (aggregates.length === 0) return new Map();
-  // Taking earlier versions along changes what is selected, not what holds.
-  const earlier = redrive?.earlier === "pass" ? "pass" : "hold";
+  const { name, text } = redrive === null ? ANY_REDRIVE : redrive.earlier === "pass" ? PASSING : HOLDING;
   const rows = await db.query<OrderRow>(
-    ORDER(earlier),
+    text,
     [
       aggregates.map((aggregate) => aggregate.sourceId),
       aggregates.map((aggregate) => aggregate.aggregateType ?? NO_AGGREGATE_TYPE),
@@ -192,20 +183,40 @@ export async function readAggregateOrder(
       aggregates.map(({ version }) => (version ?? LAST_PLACE).toString()),
       aggregates.map(({ id = LAST_ID }) => id),
     ],
-    { name: `aggregate-order-${earlier}` },
+    { name },
   );
-  return new Map(rows.map((row) => [aggregateKey(row), orderOf(row)]));
+  const ids = rows.flatMap(({ heads, cooling }) =>
+    [...(heads ?? []), ...(cooling ? [cooling] : [])].map(({ id }) => id),
+  );
+  const events = await readHolders(db, ids);
+  const versioned = ({ id, version }: Row) => ({ id, version: version === null ? null : BigInt(version) });
+  // One that has left meanwhile holds nothing.
+  const named = (row: Row) => {
+    const event = events.get(row.id);
+    return event ? [{ ...event, ...versioned(row) }] : [];
+  };
+  return new Map(
+    rows.map((row) => [
+      aggregateKey(row),
+      {
+        versionProcessed: row.processed === null ? null : BigInt(row.processed),
+        heads: (row.heads ?? []).flatMap(named) as Head[],
+        cooling: row.cooling ? named(row.cooling) : [],
+        queued: row.queued && versioned(row.queued),
+      },
+    ]),
+  );
 }
 
-function orderOf({ processed, heads, cooling, queued }: OrderRow): AggregateOrder {
-  const versionProcessed = processed === null ? null : BigInt(processed);
-  return {
-    queued: queued && { ...queued, version: queued.version === null ? null : BigInt(queued.version) },
-    versionProcessed,
-    heads: headsOut(heads),
-    cooling: (cooling ?? []).map((event) => ({
-      ...event,
-      version: event.version === null ? null : BigInt(event.version),
-    })),
-  };
+type Holder = Pick<Head, "id" | "eventId" | "status">;
+
+/** A statement of its own: it looks into the days of the holders, and into none where nothing holds. */
+async function readHolders(db: Queryable, ids: readonly string[]): Promise<Map<string, Holder>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db.query<Holder>(
+    `select id, event_id as "eventId", status from dlq_events where id = any($1::uuid[]) and id between $2 and $3`,
+    [ids, ...idSpan(ids)],
+    { name: "holders" },
+  );
+  return new Map(rows.map((row) => [row.id, row]));
 }

@@ -11,15 +11,11 @@ import { lockEvents } from "@/lib/redrive/run/store/fence.write";
 export async function followLines(tx: Tx, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await tx.run(
-    `with events as materialized (
-       select id, source_id, aggregate_type, aggregate_id, version from dlq_events
-        where id = any($1::uuid[]) and id between $2 and $3 and aggregate_id is not null
-     ), gone as (
+    `with events as materialized (${linesOf("e.id = any($1::uuid[]) and e.id between $2 and $3")}), gone as (
        delete from aggregate_lines where ctid = any(${rowsOf("events")}) returning 1
      )
      insert into aggregate_lines (${LINE_COLUMNS})
-     select ${LINE_COLUMNS} from (${linesOf("e.id = any($1::uuid[]) and e.id between $2 and $3")}) e
-      where part is not null and (select count(*) from gone) is not null`,
+     select ${LINE_COLUMNS} from events where part is not null and (select count(*) from gone) is not null`,
     [ids, ...idSpan(ids)],
     { name: "follow-lines" },
   );
