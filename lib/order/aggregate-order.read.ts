@@ -21,7 +21,7 @@ export const PROCESSED = `e.status = ${EVENT.REDRIVEN} and e.confirmed_at is not
  * differ from the caller's `name`: with the same alias it would compare the aggregate with itself and take the versions
  * of all others. Days are looked into only for an aggregate that has a row, as each with a confirmed event has: see `keepAggregatesOf`.
  */
-export function versionProcessed(name: string): string {
+function versionProcessed(name: string): string {
   return `greatest(
     (select max(word.version) from processed_events word
       where word.aggregate_id = ${name}.aggregate_id and word.source_id = ${name}.source_id
