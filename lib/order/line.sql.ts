@@ -50,7 +50,9 @@ export function linesOf(which: string): string {
        coalesce(e.version, ${LAST_PLACE}) as place, e.id, e.version,
        case when p.part = ${PART.parked} and e.status = ${EVENT.PENDING} then e.cooldown_until end as cooldown_until, o.redrive_id
   from dlq_events e
-  left join redrive_items o on o.id = e.id and o.state = ${ITEM.open} and o.revision >= 0 and e.status = ${EVENT.QUEUED}
+  left join lateral (
+    select i.redrive_id from redrive_items i
+     where i.id = e.id and i.state = ${ITEM.open} and i.revision >= 0 and e.status = ${EVENT.QUEUED} offset 0) o on true
  cross join lateral (select case when e.status in ${HOLDING} then case when ${SKIPPED} then ${PART.skipped} else ${PART.parked} end
                                  when o.redrive_id is not null then ${PART.open} end as part) p
  where e.aggregate_id is not null and ${which}`;
