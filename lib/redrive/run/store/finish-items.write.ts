@@ -298,10 +298,15 @@ export function lastRedrives(all: string): string {
   return `(${all})[greatest(1, cardinality(${all}) - ${COUNTED_REDRIVES_MAX - 1}):]`;
 }
 
-/** SQL: the redrive $1 leases the aggregate `a` and works no further item of it. */
+/**
+ * SQL: the redrive $1 leases the aggregate `a` and works no further item of it. Its few open events first, by the line, whatever the
+ * planner knows of the tables: it would read all open items of the redrive for each aggregate.
+ */
 const LEASE_IS_OVER = `(a.lease_redrive = $1 and not exists (
-  select 1 from aggregate_lines l join redrive_items i on i.id = l.id and i.redrive_id = l.redrive_id
-   where ${inLine("l", "a", "open")} and l.redrive_id = $1 and i.state = ${ITEM.open} and i.claimed_until >= now()))`;
+  select 1 from aggregate_lines l cross join lateral (
+    select 1 from redrive_items i
+     where i.id = l.id and ${checked("i.redrive_id", "$1::uuid")} and i.state = ${ITEM.open} and i.claimed_until >= now() offset 0) i
+   where ${inLine("l", "a", "open")} and l.redrive_id = $1))`;
 
 /**
  * Applies each aggregate's result to its consecutive failures, of which a redrive adds one at the most, and releases
