@@ -49,12 +49,12 @@ test("there is a line for each invariant, with its guard and its test", () => {
   expect(LINES.filter((line) => partsOf(line).tests === "")).toEqual([]);
 });
 
-test("each guard is there, with its symbols", () => {
+test("each guard is in one file, with its symbols", () => {
   const missing = LINES.flatMap((line) =>
     [...partsOf(line).guards.matchAll(/`([\w./[\]-]+\.(?:tsx?|mjs))(?:: ([^`]*))?`/g)].flatMap(
       ([, file, symbols = ""]) => {
         const files = named(file!);
-        if (files.length === 0) return [`${file} of: ${line}`];
+        if (files.length !== 1) return [`${file}, which ${files.length} files are: ${line}`];
         const text = textOf(files);
         return symbols
           .split(", ")

@@ -9,12 +9,20 @@ import { listDeliveries, readChannel } from "@/lib/observe/channels/channels.rea
 import { channelRequestSchema } from "@/lib/observe/channels/channels.shapes";
 import { addressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import { parseNetworks } from "@/lib/platform/networks";
-import { type HookReceiver, type Received, startHookReceiver, startMailReceiver } from "@/lib/testing/receivers";
+import { freePort } from "@/lib/testing/free-port";
+import {
+  type HookReceiver,
+  type Received,
+  startHookReceiver,
+  startMailReceiver,
+  startTokenServer,
+} from "@/lib/testing/receivers";
 import { TEST_PACES, worldOfEachTest } from "@/lib/testing/redrive-world";
 import { startAlertPublisher } from "./alert-publisher";
 
 const world = worldOfEachTest();
 const ADA = localViewer("ada");
+const OAUTH = { url: "https://login.example/token", clientId: "parkade", clientSecret: "env:PARKADE_SECRET_A" };
 const SECRET = `whsec_${Buffer.from("a secret of thirty-two bytes....").toString("base64")}`;
 
 /** What a receiver is sent, as it reads it. */
@@ -140,6 +148,24 @@ describe("a receiver", () => {
     await expect.poll(() => receiver.got.filter(({ url }) => url === "/well").length, { timeout: 20_000 }).toBe(2);
   });
 
+  test("that is away keeps no turn from another, however many messages wait for it, and is named in its own log alone", async () => {
+    const away = `http://127.0.0.1:${await freePort()}`;
+    await channel("away", { kind: "webhook", url: away });
+    await channel("also-away", { kind: "webhook", url: receiver.url });
+    receiver.answer = ({ url }) => (url === "/well" ? 200 : 503);
+    await channel("well", { kind: "webhook", url: `${receiver.url}/well` });
+    // More than one claim holds.
+    for (let count = 0; count < 60; count++) await send("away");
+    await send("also-away");
+    start();
+    const errorOf = async (name: string) =>
+      (await deliveries(name)).find(({ lastError }) => lastError)?.lastError ?? "";
+    await expect.poll(() => errorOf("away"), { timeout: 10_000 }).toContain("fetch failed");
+    await expect.poll(() => errorOf("also-away"), { timeout: 10_000 }).toContain("answered 503");
+    await send("well");
+    await expect.poll(async () => (await deliveries("well"))[0]!.state, { timeout: 10_000 }).toBe("sent");
+  });
+
   test("of mail that is not there is named, tried again, and holds up no other", async () => {
     const gone = await startMailReceiver();
     await gone.stop();
@@ -219,6 +245,51 @@ describe("a receiver", () => {
     expect(receiver.got).toEqual([]);
   });
 
+  test("that takes a token has one with each message, and a refused one is replaced under the same id", async () => {
+    const tokens = await startTokenServer();
+    try {
+      variables.PARKADE_SECRET_CLIENT = "s3cret";
+      const oauth = { url: `${tokens.url}/token`, clientId: "parkade", clientSecret: "env:PARKADE_SECRET_CLIENT" };
+      const give = tokens.answer;
+      tokens.answer = () => 503;
+      await channel("ops", { kind: "webhook", url: receiver.url, oauth });
+      await channel("am", { kind: "alertmanager", url: `${receiver.url}/am`, oauth });
+      const id = await send("ops");
+      await send("am");
+      start();
+      const errorOf = async (name: string) => (await deliveries(name))[0]!.lastError;
+      await expect.poll(() => errorOf("ops"), { timeout: 10_000 }).toMatch(/^no access token: .* answered 503$/);
+      expect((await deliveries("ops"))[0]).toMatchObject({ state: "waiting", refusals: 0 });
+      tokens.answer = () => {
+        tokens.says = '{"error":"invalid_client"}';
+        return 401;
+      };
+      // It waits: settings that are corrected in time lose no message.
+      await expect.poll(() => errorOf("am"), { timeout: 10_000 }).toMatch(/oauth\.clientSecret/);
+      expect((await deliveries("am"))[0]!.state).toBe("waiting");
+      tokens.answer = give;
+      receiver.answer = ({ headers }) => (headers.authorization === "Bearer token-1" ? 401 : 200);
+      for (const name of ["ops", "am"])
+        await expect.poll(async () => (await deliveries(name))[0]!.state, { timeout: 20_000 }).toBe("sent");
+      const sent = receiver.got.filter(({ headers }) => headers["webhook-id"] === id);
+      expect(sent.at(-1)!.headers.authorization).toBe("Bearer token-2");
+      expect(receiver.got.map(({ headers }) => headers.authorization)).toContain("Bearer token-1");
+      // Both channels are one client.
+      expect(tokens.tokens).toEqual(["token-1", "token-2"]);
+
+      receiver.answer = ({ headers }) => {
+        receiver.says = `you sent ${headers.authorization}, that is ${headers.authorization!.slice(7)}`;
+        return 403;
+      };
+      await send("ops");
+      await expect.poll(async () => (await deliveries("ops"))[0]!.state, { timeout: 10_000 }).toBe("failed");
+      expect(await errorOf("ops")).toMatch(/answered 403: you sent/);
+      expect(await errorOf("ops")).not.toMatch(/token-\d/);
+    } finally {
+      await tokens.stop();
+    }
+  });
+
   test("of a deleted channel gets nothing of what waits", async () => {
     await channel("ops", { kind: "webhook", url: receiver.url });
     await send("ops");
@@ -238,6 +309,22 @@ describe("a channel", () => {
       [{ kind: "email", server: "mail.example.com", from: "a@b.c", to: ["a@b.c"] }, "config.server", /smtp:\/\//],
       [{ kind: "pagerduty", routingKey: "env:HOME" }, "config.routingKey", /./],
       [{ kind: "pagerduty", routingKey: "env:DATABASE_URL" }, "config.routingKey", /./],
+      [
+        { kind: "webhook", url: "http://ops", oauth: { ...OAUTH, clientSecret: "xyz" } },
+        "config.oauth.clientSecret",
+        /env:NAME/,
+      ],
+      [
+        { kind: "webhook", url: "http://ops", oauth: { ...OAUTH, url: "http://169.254.169.254/" } },
+        "config.oauth.url",
+        /PARKADE_/,
+      ],
+      [
+        { kind: "webhook", url: "http://ops", oauth: { ...OAUTH, url: "http://h/?token=xyz" } },
+        "config.oauth.url",
+        /env:/,
+      ],
+      [{ kind: "alertmanager", url: "http://am", username: "a", oauth: OAUTH }, "config.username", /remove one/],
       [{ kind: "webhook", url: "http://169.254.169.254/latest" }, "config.url", /./],
       [
         { kind: "email", server: "smtp://mail.example.com", username: "a", from: "a@b.c", to: ["a@b.c"] },

@@ -1,9 +1,11 @@
 import { checkedFetch } from "@/lib/brokers/checked-connector";
+import { AccessTokens } from "@/lib/brokers/http/access-token";
 import { signatureHeaders } from "@/lib/brokers/http/request-signature";
 import type { SecretVariables } from "@/lib/brokers/kinds/secret-references.pure";
+import { PublishError } from "@/lib/brokers/port";
 import type { Message, MessageResult } from "@/lib/kit/outbox/message";
 import { createOutboxPublisher, type OutboxPublisher } from "@/lib/kit/outbox/publisher";
-import { failureOf, fromPublisher } from "@/lib/kit/outbox/transports/send-each";
+import { failureOf, toReceivers } from "@/lib/kit/outbox/transports/send-each";
 import { readChannelConfig } from "@/lib/observe/channels/channels.read";
 import { channelUrlFault } from "@/lib/observe/channels/channels.shapes";
 import { type Carriers, ChannelRefusal, sendAlert, UnresolvedSecret } from "@/lib/observe/channels/send-alert";
@@ -45,19 +47,27 @@ export function startAlertPublisher({
   secrets,
   paces,
 }: PublisherDeps): OutboxPublisher {
+  /** By their settings. */
+  const clients = new Map<string, AccessTokens>();
   const carriers: Carriers = {
     fetch: checkedFetch(addresses, CONNECT_MS),
     sign: (secret, { id, body }) => signatureHeaders({ secret }, { id, atMs: clock.wallMs(), body }),
     mail: ({ from, to, ...server }, mail, signal) => sendMail(server, { from, to, ...mail }, { addresses, signal }),
     resolveAddress: (text) => resolveAddress(text, secrets, channelUrlFault),
     resolveSecret: (text, host) => resolveSecret(text, host, secrets),
+    tokens: (settings) => {
+      const key = JSON.stringify(settings);
+      const tokens = clients.get(key) ?? new AccessTokens(settings, { clock, addresses });
+      clients.set(key, tokens);
+      return tokens;
+    },
   };
   const publish = async (message: Message, signal: AbortSignal) => {
     const channel = await readChannelConfig(db, message.destination);
     // Deleted after the message was claimed.
     if (channel !== null) await sendAlert(carriers, channel.config, message, signal);
   };
-  const transport = fromPublisher(publish, (error) => judge(error, clock.wallMs()));
+  const transport = toReceivers(publish, (error) => judge(error, clock.wallMs()));
   const observer = {
     failed: ({ event, error, final }: { event: Message; error: unknown; final: boolean }) => {
       const facts = { messageId: event.id, channel: event.destination, err: error };
@@ -79,7 +89,9 @@ export function startAlertPublisher({
 function judge(error: unknown, wallMs: number): MessageResult {
   const refused = addressRefusal(error);
   if (refused !== null) return { ok: false, error: refused, permanent: true };
-  if (error instanceof UnresolvedSecret) return { ok: false, error };
+  // Settings that are corrected in time lose no message.
+  const refusedClient = error instanceof PublishError && error.code === "OAUTH_REFUSED";
+  if (error instanceof UnresolvedSecret || refusedClient) return { ok: false, error };
   const retryAfterMs = error instanceof ChannelRefusal ? parseRetryAfter(error.retryAfter ?? "", wallMs) : null;
   return { ...failureOf(error), ...(retryAfterMs === null ? {} : { retryAfterMs }) } as MessageResult;
 }

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { outbound } from "@/lib/brokers/broker.conformance";
 import { checkedFetch } from "@/lib/brokers/checked-connector";
+import { AccessTokens } from "@/lib/brokers/http/access-token";
 import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import { brokerRegistry } from "@/lib/brokers/registry";
 import { httpTransport } from "@/lib/kit/outbox/transports/http";
@@ -64,6 +65,13 @@ const WAYS: [what: string, send: (url: string) => Promise<unknown>][] = [
       }),
   ],
   [
+    "a request for a token",
+    (url) => {
+      const client = { url, clientId: "parkade", clientSecret: "s3cret", method: "client_secret_basic" } as const;
+      return new AccessTokens(client, { clock: systemClock, addresses }).authorization(never);
+    },
+  ],
+  [
     "a message about an alert",
     (url) => {
       const carriers = {
@@ -72,6 +80,7 @@ const WAYS: [what: string, send: (url: string) => Promise<unknown>][] = [
         mail: () => Promise.reject(new Error("no mail")),
         resolveAddress: (text: string) => text,
         resolveSecret: (text: string) => text,
+        tokens: () => Promise.reject(new Error("no token")) as never,
       };
       const message = { type: "alert.test", alerts: [], sentence: "a test", url: "https://parkade.example.com" };
       return sendAlert(
@@ -102,6 +111,12 @@ const WAYS: [what: string, send: (url: string) => Promise<unknown>][] = [
   ],
 ];
 
+/** What the receivers that are asked for something answer. */
+const ANSWERS: Record<string, object> = {
+  "a check call": { answers: [{ id: "a", take: true }] },
+  "a request for a token": { access_token: "t", token_type: "Bearer" },
+};
+
 type Publisher = ReturnType<ReturnType<typeof brokerRegistry>["publisher"]>;
 
 async function withPublisher<T>(config: object, work: (publisher: Publisher) => Promise<T>): Promise<T> {
@@ -117,8 +132,7 @@ async function withPublisher<T>(config: object, work: (publisher: Publisher) => 
 
 describe.each(WAYS)("%s", (what, send) => {
   test("reaches a receiver by its name", async () => {
-    if (what === "a check call")
-      answer = (_, response) => response.end(JSON.stringify({ answers: [{ id: "a", take: true }] }));
+    answer = (_, response) => response.end(JSON.stringify(ANSWERS[what] ?? {}));
     await send(`http://receiver.test:${port}/in`);
     expect(heard).toEqual([expect.stringMatching(/^(::ffff:)?127\.0\.0\.1 /)]);
   });
@@ -139,8 +153,7 @@ describe.each(WAYS)("%s", (what, send) => {
   });
 
   test("leaves out the refused one of several addresses, and fails when no other is left", async () => {
-    if (what === "a check call")
-      answer = (_, response) => response.end(JSON.stringify({ answers: [{ id: "a", take: true }] }));
+    answer = (_, response) => response.end(JSON.stringify(ANSWERS[what] ?? {}));
     addressOf = () => ["127.0.0.2", "127.0.0.1"];
     await send(`http://both.test:${port}/in`);
     addressOf = () => ["127.0.0.2", "127.0.0.2"];

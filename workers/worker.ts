@@ -23,6 +23,7 @@ import { removeHeartbeat, writeHeartbeat } from "@/lib/observe/health/heartbeat.
 import { removeOldMutes } from "@/lib/observe/mutes/end-mutes.write";
 import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import { removeExpired } from "@/lib/observe/rollups/upkeep.write";
+import { removeOldControls } from "@/lib/order/controls/old-controls.write";
 import { type AggregateCursor, removeIdleAggregates } from "@/lib/order/idle-aggregates.write";
 import { LINES_START, mendLines } from "@/lib/order/lines.write";
 import { atMost, type Clock, systemClock } from "@/lib/platform/clock";
@@ -339,6 +340,7 @@ function regularWorkOf(redriver: Redriver, lostWork: LostWork, upkeepDb: Db): Re
         await removeExpired(upkeepDb);
         await removeOldAlerts(upkeepDb);
         await removeOldMutes(upkeepDb);
+        await removeOldControls(upkeepDb);
         await removeOldTicks(upkeepDb, redriver.clock.wallMs());
         for (let page = 0; page < UPKEEP_PAGES && (page === 0 || lookedTo !== null); page++) {
           lookedTo = await removeIdleAggregates(upkeepDb, lookedTo);

@@ -206,6 +206,14 @@ beforeAll(async () => {
   await web.deps.db.run(approval, [other.redrive, JSON.stringify({ ...terms, ...rest }), DIGEST]);
   const entry = "select id from audit_entries where redrive_id = $1 order by id limit 1";
   other.spanningEntry = await idOf(entry, [other.spanning]);
+  // The newest event of the group that both have is the other's.
+  const letter = deadLetter({
+    eventId: "zzb-event-last",
+    errorCode: "SHARED",
+    error: { type: "Shared", message: "shared", stack: null },
+  });
+  await parkEvents(web.deps, [{ source: "zzb", letter }], ADMIN);
+  other.last = await idOf("select id from dlq_events where event_id = 'zzb-event-last'");
   hidden = Object.values(other);
 });
 afterAll(async () => {

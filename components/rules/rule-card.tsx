@@ -9,8 +9,8 @@ import { Shape } from "@/components/ui/shape";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { failureToast } from "@/components/ui/toast";
 import type { Action, Needs } from "@/lib/guard/viewer/viewer.pure";
+import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import type { StoredRuleOut } from "@/lib/rules/rule.shapes";
-import type { ruleHooks } from "@/lib/rules/rules.browser";
 
 const ReasonDialog = lazily(() => import("@/components/ui/reason-dialog"), "ReasonDialog");
 
@@ -22,6 +22,15 @@ const LOOKS = {
 } as const;
 
 export type RuleCardProps<Rule> = { rule: Rule; above: Rule | null; below: Rule | null; onEdit: () => void };
+
+/** Of the hooks of a kind: what moves and deletes a rule. */
+type RuleHooks = {
+  usePatch(id: string): {
+    isPending: boolean;
+    mutate(move: { position: number; reason: string }, on: { onError: (error: ApiError) => void }): void;
+  };
+  useRemove(): { mutateAsync(rule: { id: string; reason: string }): Promise<void> };
+};
 
 /** The card of a rule of either kind: its state, its name, its actions with their dialogs, and what the kind shows of it. */
 export function RuleCard(
@@ -37,7 +46,7 @@ export function RuleCard(
     locked?: string | undefined;
     /** What becomes of its effects when it is deleted. */
     afterDeletion: string;
-    hooks: Pick<ReturnType<typeof ruleHooks>, "useMove" | "useDelete">;
+    hooks: RuleHooks;
     switchDialog: (onClose: () => void) => ReactNode;
     children: ReactNode;
   },
@@ -48,8 +57,8 @@ export function RuleCard(
   const close = () => setOpen(null);
   const may = { needs, everySource, size: "sm" } as const;
   const { id, name } = rule;
-  const moving = hooks.useMove(id);
-  const remove = hooks.useDelete(id);
+  const moving = hooks.usePatch(id);
+  const remove = hooks.useRemove();
   const move = (to: StoredRuleOut | null, words: string) => {
     if (to === null || moving.isPending) return;
     const moved = { position: to.position, reason: `moved ${words} ${to.name}`.slice(0, 2_000) };
@@ -105,7 +114,7 @@ export function RuleCard(
           keep="Keep it"
           onClose={close}
           onSubmit={async (reason) => {
-            await remove.mutateAsync(reason);
+            await remove.mutateAsync({ id, reason });
             return { title: `Deleted ${name}`, tone: "success" };
           }}
         />

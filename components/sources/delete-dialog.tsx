@@ -24,7 +24,7 @@ export function DeleteDialog(props: { source: SourceOut; onClose: () => void; on
       ready={() => typed.trim() === source.name}
       onClose={onClose}
       onSubmit={async () => {
-        await remove.mutateAsync({ name: source.name });
+        await remove.mutateAsync({ id: source.name });
         onDeleted?.();
         return { title: `Deleted ${source.name}` };
       }}

@@ -18,7 +18,7 @@ export function RemoveTargetDialog({ target, onClose }: { target: TargetOut; onC
       keep="Keep it"
       onClose={onClose}
       onSubmit={async (reason) => {
-        await remove.mutateAsync({ name: target.name, reason });
+        await remove.mutateAsync({ id: target.name, reason });
         return { title: `Removed ${target.name}` };
       }}
     />

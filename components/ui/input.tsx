@@ -141,6 +141,23 @@ export function TextField(props: FieldWith<ComponentProps<"input">>) {
   );
 }
 
+/** A field of a `CodeTextarea`. */
+export function CodeField(props: FieldWith<ComponentProps<"textarea">>) {
+  const { label, hint, error, optional, className, inputClassName, onValue, ...area } = props;
+  return (
+    <Field {...{ label, hint, error, optional, className }}>
+      {(control) => (
+        <CodeTextarea
+          {...area}
+          {...control}
+          className={inputClassName}
+          onChange={(event) => onValue(event.target.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
 /**
  * A label with its control, its hint and its error, connected by ids. The child function renders the control and
  * spreads its argument on it.

@@ -8,7 +8,7 @@ import { Dialog } from "./dialog";
 import { ErrorPanel } from "./error-panel";
 import { ReasonField } from "./reason-field";
 import { useInvalidFocus } from "./use-invalid-focus";
-import { type Submitted, useSubmit } from "./use-submit";
+import { type Submitted, submits, useSubmit } from "./use-submit";
 
 /** A dialog for one action with a reason, which the audit keeps. Ctrl Enter in the reason field submits. */
 export function ReasonDialog({
@@ -78,15 +78,7 @@ export function ReasonDialog({
         </>
       }
     >
-      <form
-        id={form}
-        ref={ref}
-        className="grid grid-cols-[minmax(0,1fr)] gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          press();
-        }}
-      >
+      <form id={form} ref={ref} className="grid grid-cols-[minmax(0,1fr)] gap-4" onSubmit={submits(press)}>
         {error ? <ErrorPanel error={error} inline title="This was not done" /> : null}
         {typeof children === "function" ? children(presses > 0) : children}
         {wanted === "none" ? null : (

@@ -1,9 +1,15 @@
-import { useRef, useState } from "react";
+import { type FormEvent, useRef, useState } from "react";
 import { showToast, type Toast } from "./toast";
 
 /** The result of a submitted dialog: a toast to show, nothing, or "stay": the dialog stays open. */
 // biome-ignore lint/suspicious/noConfusingVoidType: an action that shows nothing ends without a return
 export type Submitted = Toast | "stay" | void;
+
+/** The `onSubmit` of a form that stays in its page. */
+export const submits = (work: () => unknown) => (event: FormEvent) => {
+  event.preventDefault();
+  work();
+};
 
 /**
  * Runs the action of a dialog or form, one call at a time. After success the dialog closes and the toast is shown; after

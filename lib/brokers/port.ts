@@ -118,8 +118,11 @@ export type ProbeSample = SampleFacts & {
   customary: SampleFacts;
 };
 
-/** How far a send has come: from `connected` on its bytes may have left; `answering` = the answer has begun. */
-export type PublishPhase = "connected" | "answering";
+/**
+ * How far a send has come: from `connected` on its bytes may have left; `answering` = the answer has begun. `authorizing`: it waits for
+ * a token, before its first byte or after a refusal of all of them; the later phases follow.
+ */
+export type PublishPhase = "authorizing" | "connected" | "answering";
 export type OnPhase = (phase: PublishPhase) => void;
 
 /** An event about which the owner of a target is asked; all but the payload goes out as JSON. */
@@ -157,8 +160,8 @@ export type ParkedHeaders = Pick<OutboundMessage, "headers" | "origin">;
 /** Sends messages to one target. Safe for concurrent use. */
 export interface Publisher {
   /**
-   * Rejects with PublishError, or with `signal.reason` when aborted. `onPhase` is called with each phase as it begins, once
-   * and in order: a policy may bound the time to connect and to the first byte of an answer.
+   * Rejects with PublishError, or with `signal.reason` when aborted. `onPhase` is called with each phase as it begins, in
+   * order, and once unless a refused token is replaced: a policy may bound the time to connect and to the first byte of an answer.
    */
   publish(message: OutboundMessage, signal: AbortSignal, onPhase?: OnPhase): Promise<PublishReceipt>;
   /** Cheap reachability check for the dry run. */

@@ -8,6 +8,7 @@ import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { keys } from "@/lib/platform/browser/keys.browser";
 import { PAGE_ROWS } from "@/lib/platform/browser/page-rows.browser";
+import { useRead } from "@/lib/platform/browser/resource.browser";
 
 /** The time between two reads of new events and of the visible rows. */
 const LIST_POLL_MS = 5_000;
@@ -73,40 +74,29 @@ export function useFreshPage(
   });
 }
 
-export function useEventCounts(filter: EventFilter | null) {
-  return useQuery<EventCounts, ApiError>({
-    queryKey: keys.events.count(filter ?? {}),
-    queryFn: ({ signal }) => fetchJson<EventCounts>(`/api/v1/events/count?${toSearchParams(filter ?? {})}`, { signal }),
-    enabled: filter !== null,
+export const useEventCounts = (filter: EventFilter | null) =>
+  useRead<EventCounts>("events", filter && `/api/v1/events/count?${toSearchParams(filter)}`, {
     refetchInterval: COUNT_POLL_MS,
     // The count of the previous filter is wrong, but an empty line would move the whole list.
     placeholderData: keepPreviousData,
     retry: false,
   });
-}
 
 /** The event as the server read it for the page. */
 export type InitialDetail = { event: EventDetail; readAtMs: number } | null;
 
-export function useEventDetail(id: string, initial: InitialDetail = null) {
-  return useQuery<EventDetail, ApiError>({
-    queryKey: keys.events.detail(id),
-    queryFn: ({ signal }) => fetchJson<EventDetail>(`/api/v1/events/${encodeURIComponent(id)}`, { signal }),
+export const useEventDetail = (id: string, initial: InitialDetail = null) =>
+  useRead<EventDetail>("events", `/api/v1/events/${encodeURIComponent(id)}`, {
     refetchInterval: (query) => (query.state.error?.code === "unknown-event" ? false : DETAIL_POLL_MS),
     ...(initial?.event.id === id ? { initialData: initial.event, initialDataUpdatedAt: initial.readAtMs } : {}),
   });
-}
 
-export function useNeighbours(id: string, filter: EventFilter | null, sort: EventSort | null) {
-  const query = listQuery(filter ?? {}, sort);
-  return useQuery<Neighbours, ApiError>({
-    queryKey: keys.events.neighbours(id, filter ?? {}, sort),
-    queryFn: ({ signal }) =>
-      fetchJson<Neighbours>(`/api/v1/events/${encodeURIComponent(id)}/neighbours?${query}`, { signal }),
-    enabled: filter !== null,
-    retry: false,
-  });
-}
+export const useNeighbours = (id: string, filter: EventFilter | null, sort: EventSort | null) =>
+  useRead<Neighbours>(
+    "events",
+    filter && `/api/v1/events/${encodeURIComponent(id)}/neighbours?${listQuery(filter, sort)}`,
+    { retry: false },
+  );
 
 /** The address of a file with all events of the filter. */
 export function exportHref(filter: EventFilter, format: "ndjson" | "csv", reason?: string): string {

@@ -171,11 +171,13 @@ describe("parking", () => {
     expect(await partitionDays(db)).toHaveLength(1);
   });
 
-  test("loses nothing of a batch that fails half-way", async () => {
+  test("rejects a batch whose commit fails, and keeps nothing of it", async () => {
     await one();
-    await db.run("alter table audit_entries rename to gone");
+    await db.run("create function refuse() returns trigger language plpgsql as 'begin raise exception ''full''; end'");
+    await db.run(`create constraint trigger refuse after insert on event_keys deferrable initially deferred
+      for each row execute function refuse()`);
     await expect(park(letters(3, (index) => ({ eventId: `later-${index}` })))).rejects.toThrow();
-    await db.run("alter table gone rename to audit_entries");
+    await db.run("drop trigger refuse on event_keys");
     expect(await db.query("select * from event_keys")).toHaveLength(1);
     expect(await park(letters(3, (index) => ({ eventId: `later-${index}` })))).toEqual(Array(3).fill("parked"));
   });

@@ -62,17 +62,19 @@ export async function partitionDays(db: Db | Tx, table: keyof typeof PARTITIONED
 }
 
 /**
- * Makes the missing days of [fromMs, toMs]. The table of a day is created alone and then attached, which does not block
- * readers or writers of the other days (`create table ... partition of` would). Each table is looked at: a process of an
- * earlier version makes no days of a table that is new. Returns the days that it made.
+ * Makes the missing days of [fromMs, toMs], and each table that a day of events lacks: an earlier version made no days of a table that is
+ * new, and dropped empty tables of days with events. The table of a day is created alone and then attached, which does not block
+ * readers or writers of the other days (`create table ... partition of` would). Returns the days that it made.
  */
 export async function ensurePartitions(db: Db, fromMs: number, toMs: number = fromMs): Promise<number[]> {
   return db.transaction(async (tx) => {
     await tx.run("select pg_advisory_xact_lock($1)", [MAKER_LOCK]);
     const made = new Set<number>();
+    const wanted = new Set(await partitionDays(tx));
+    for (let day = dayOf(fromMs); day <= toMs; day += DAY_MS) wanted.add(day);
     for (const table of Object.keys(PARTITIONED) as (keyof typeof PARTITIONED)[]) {
       const have = new Set(await partitionDays(tx, table));
-      for (let day = dayOf(fromMs); day <= toMs; day += DAY_MS) {
+      for (const day of wanted) {
         if (have.has(day)) continue;
         await attachDay(tx, table, PARTITIONED[table], day);
         made.add(day);
@@ -96,14 +98,17 @@ const DROP_WAIT_MS_MAX = 500;
 const UNDEFINED_TABLE = "42P01";
 
 /**
- * Drops the tables of days before `beforeMs` that are empty: each alone, since an event that comes back makes the ones that its day
- * lacks. A table in use ends it: whoever reads it, such as a backup, probably reads the others. Returns the number of tables.
+ * Drops the tables of days before `beforeMs` without an event: an event that stays may be revised, or bounce, for the first time. An event
+ * that is restored makes its day again. A table in use ends it: whoever reads it, such as a backup, probably reads the others. Returns the
+ * number of tables.
  */
 export async function dropEmptyDays(db: Db, beforeMs: number): Promise<number> {
   let dropped = 0;
+  // The table of the events is the first.
   for (const table of Object.keys(PARTITIONED) as (keyof typeof PARTITIONED)[]) {
+    const held = new Set(table === "dlq_events" ? [] : await partitionDays(db));
     for (const day of await partitionDays(db, table)) {
-      if (day + DAY_MS > beforeMs) continue;
+      if (day + DAY_MS > beforeMs || held.has(day)) continue;
       const outcome = await dropIfEmpty(db, table, day);
       if (outcome === "busy") return dropped;
       if (outcome === "dropped") dropped++;
@@ -113,7 +118,7 @@ export async function dropEmptyDays(db: Db, beforeMs: number): Promise<number> {
 }
 
 /** `kept`: it has rows, or another process has dropped it. */
-async function dropIfEmpty(db: Db, table: string, day: number): Promise<"dropped" | "kept" | "busy"> {
+async function dropIfEmpty(db: Db, table: keyof typeof PARTITIONED, day: number): Promise<"dropped" | "kept" | "busy"> {
   const name = `${table}_${dayName(day)}`;
   const isEmpty = async (store: Db | Tx) => (await store.query(`select 1 from ${name} limit 1`)).length === 0;
   try {
@@ -126,6 +131,8 @@ async function dropIfEmpty(db: Db, table: string, day: number): Promise<"dropped
       // The whole table first, as the drop of its part does: in another order it would wait for whoever waits for the part.
       await tx.run(`lock table ${table} in access exclusive mode`);
       if (!(await isEmpty(tx))) return "kept";
+      // A restore has made the day again meanwhile.
+      if (table !== "dlq_events" && (await partitionDays(tx)).includes(day)) return "kept";
       await tx.run(`drop table ${name}`);
       return "dropped";
     });

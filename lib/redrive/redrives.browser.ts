@@ -9,8 +9,9 @@ import {
 import { useEffect } from "react";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { followedIds } from "@/lib/platform/browser/followed.browser";
-import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
+import { invalidateAfter, keys, readKey } from "@/lib/platform/browser/keys.browser";
 import { usePages } from "@/lib/platform/browser/pages.browser";
+import { useRead } from "@/lib/platform/browser/resource.browser";
 import type { RedriveCauses, RedriveItemList } from "@/lib/redrive/list/redrive-items.shapes";
 import type { PreviewOut, PreviewRequest, SampleOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 import type { RedriveList, RedriveOut, RedriveRate } from "@/lib/redrive/redrives.shapes";
@@ -54,38 +55,26 @@ export function useLastLook(id: string, state: RedriveState | undefined): void {
   const ended = state !== undefined && isFinal(state);
   useEffect(() => {
     if (!ended) return;
-    void client.invalidateQueries({ queryKey: keys.redrives.rate(id) });
-    void client.invalidateQueries({ queryKey: keys.redrives.causes(id) });
+    void client.invalidateQueries({ queryKey: readKey("redrives", `${redrivePath(id)}/rate`) });
+    void client.invalidateQueries({ queryKey: readKey("redrives", `${redrivePath(id)}/causes`) });
     void client.invalidateQueries({ queryKey: ["redrives", "items", id] });
   }, [client, id, ended]);
 }
 
 /** @param live poll while the redrive runs; `useLastLook` reads it once more at its end */
-export function useRedriveRate(id: string, live: boolean) {
-  return useQuery({
-    queryKey: keys.redrives.rate(id),
-    queryFn: ({ signal }) => fetchJson<RedriveRate>(`/api/v1/redrives/${encodeURIComponent(id)}/rate`, { signal }),
+export const useRedriveRate = (id: string, live: boolean) =>
+  useRead<RedriveRate>("redrives", `${redrivePath(id)}/rate`, {
     refetchInterval: live ? 2 * LIVE_MS : false,
   });
-}
 
-/** Of a dry run that has ended: what it says against the one before it. */
 /** The dry run of what a redrive has frozen, made once: it asks the target and its owner. */
-export function useFrozenSample(id: string) {
-  return useQuery({
-    queryKey: keys.redrives.check(id),
-    queryFn: ({ signal }) => fetchJson<SampleOut>(`/api/v1/redrives/${encodeURIComponent(id)}/check`, { signal }),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
-}
+export const useFrozenSample = (id: string) =>
+  useRead<SampleOut>("redrives", `${redrivePath(id)}/check`, { staleTime: Number.POSITIVE_INFINITY });
 
-export function useRedriveCauses(id: string, live: boolean) {
-  return useQuery({
-    queryKey: keys.redrives.causes(id),
-    queryFn: ({ signal }) => fetchJson<RedriveCauses>(`/api/v1/redrives/${encodeURIComponent(id)}/causes`, { signal }),
+export const useRedriveCauses = (id: string, live: boolean) =>
+  useRead<RedriveCauses>("redrives", `${redrivePath(id)}/causes`, {
     refetchInterval: live ? 3 * LIVE_MS : false,
   });
-}
 
 type ItemQuery = {
   /** Absent = any. */
@@ -100,7 +89,7 @@ function itemsPath(id: string, query: ItemQuery): string {
   if (query.outcome) params.set("outcome", query.outcome.join(","));
   if (query.result) params.set("result", query.result);
   if (query.cursor) params.set("cursor", query.cursor);
-  return `/api/v1/redrives/${encodeURIComponent(id)}/items?${params}`;
+  return `${redrivePath(id)}/items?${params}`;
 }
 
 export function readItems(id: string, query: ItemQuery, signal?: AbortSignal): Promise<RedriveItemList> {
@@ -109,7 +98,7 @@ export function readItems(id: string, query: ItemQuery, signal?: AbortSignal): P
 
 /** The address of a file with all events of these outcomes. */
 export function itemsExportHref(id: string, outcome: readonly ItemOutcomeWord[]): string {
-  return `/api/v1/redrives/${encodeURIComponent(id)}/export?outcome=${outcome.join(",")}&format=csv&bom=true`;
+  return `${redrivePath(id)}/export?outcome=${outcome.join(",")}&format=csv&bom=true`;
 }
 
 export function useRedriveItems(id: string, outcome: readonly ItemOutcomeWord[], live: boolean) {
@@ -129,23 +118,17 @@ export function useRedrives({ state, waitsFor }: { state: RedriveState | "all" |
   const params = new URLSearchParams({ limit: String(PAGE) });
   if (state !== "all") params.set("state", state);
   if (waitsFor !== null) params.set("waitsFor", waitsFor);
-  return usePages<RedriveList>(keys.redrives.list({ state, waitsFor }), `/api/v1/redrives?${params}`, (pages) =>
+  return usePages<RedriveList>("redrives", `/api/v1/redrives?${params}`, (pages) =>
     pages.some(({ items }) => items.some((redrive) => !isFinal(redrive.state))) ? LIST_LIVE_MS : LIST_IDLE_MS,
   );
 }
 
 /** The redrives in every state that is not final, for the overview. */
-export function useRunningRedrives(limit = 5, enabled = true) {
-  return useQuery({
-    queryKey: keys.redrives.list({ running: limit }),
-    queryFn: ({ signal }) => {
-      const params = new URLSearchParams({ state: "live", limit: String(limit) });
-      return fetchJson<RedriveList>(`/api/v1/redrives?${params}`, { signal });
-    },
+export const useRunningRedrives = (limit = 5, enabled = true) =>
+  useRead<RedriveList>("redrives", `/api/v1/redrives?state=live&limit=${limit}`, {
     enabled,
     refetchInterval: (query) => (query.state.data?.items.length ? LIST_LIVE_MS : LIST_IDLE_MS),
   });
-}
 
 /** Throws ApiError. */
 export function previewRedrive(request: PreviewRequest, signal?: AbortSignal): Promise<PreviewOut> {

@@ -47,6 +47,7 @@ export class Attempt<T> implements AttemptContext {
   #wake: (() => void) | null = null;
   #timedOut = false;
   #phase: Phase = "connecting";
+  #authorizedMs = 0;
   #permit = 0;
   /** Counted as a send by the target's limit on overload, and not reported yet. */
   #admitted = false;
@@ -73,6 +74,7 @@ export class Attempt<T> implements AttemptContext {
   }
 
   reached(phase: Exclude<Phase, "connecting">): void {
+    if (this.#phase === "authorizing") this.#authorizedMs = this.#operation.clock.nowMs() - this.startedMs;
     this.#phase = phase;
     if (this.#wake !== null) this.#alarm.set(this.#limit().dueMs, this.#operation.clock.nowMs());
   }
@@ -256,7 +258,7 @@ export class Attempt<T> implements AttemptContext {
         : dynamicTimeoutMs(policy.dynamicTimeout, target.latency, policy.attemptTimeoutMs);
     if (this.#stop !== null) return Promise.resolve(this.#stopped("no"));
     return new Promise((resolve) => {
-      this.#wake = () => resolve(this.#stopped("maybe"));
+      this.#wake = () => resolve(this.#stopped(this.#phase === "authorizing" ? "no" : "maybe"));
       this.#alarm.set(this.#limit().dueMs, this.startedMs);
       const failed = (error: unknown) => {
         this.#wake = null;
@@ -276,7 +278,10 @@ export class Attempt<T> implements AttemptContext {
   /** The nearest limit now, as monotonic ms: of the phase, of the attempt, or of the operation. */
   #limit(): { dueMs: number; code: TimeoutCode } {
     const { deadlineMs, policy } = this.#operation;
-    const { ms, code } = phaseLimit(this.#phase, policy.phases, this.timeoutMs);
+    const { ms, code } = phaseLimit(this.#phase, policy.phases, {
+      wholeMs: this.timeoutMs,
+      authorizedMs: this.#authorizedMs,
+    });
     const dueMs = this.startedMs + ms;
     return dueMs <= deadlineMs ? { dueMs, code } : { dueMs: deadlineMs, code: "TIMEOUT_DEADLINE" };
   }

@@ -432,6 +432,23 @@ describe("phases", () => {
     expect(await done).toMatchObject({ code: "TIMEOUT_FIRST_BYTE", sent: "maybe", elapsedMs: 1_000 });
   });
 
+  it("know of a send that waits for a credential that nothing has been sent, and begin when it has one", async () => {
+    const on = bench({ maxAttempts: 1, phases });
+    const waits = on.start({ idempotencyKey: null });
+    await on.clock.advance(0);
+    on.sends[0]!.context.reached("authorizing");
+    await on.clock.advance(3_000);
+    expect(await waits).toMatchObject({ code: "TIMEOUT_CONNECT", sent: "no", away: true, elapsedMs: 3_000 });
+
+    const done = on.start();
+    await on.clock.advance(0);
+    on.sends[1]!.context.reached("authorizing");
+    await on.clock.advance(1_500);
+    on.sends[1]!.context.reached("connected");
+    await on.clock.advance(1_000);
+    expect(await done).toMatchObject({ code: "TIMEOUT_FIRST_BYTE", sent: "maybe", elapsedMs: 2_500 });
+  });
+
   it("leave the whole time to a send that answers", async () => {
     const on = bench({ maxAttempts: 1, phases });
     const done = on.start();

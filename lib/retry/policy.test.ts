@@ -375,7 +375,10 @@ describe("the presets", () => {
     const timeoutMs = dynamicTimeoutMs(dynamicTimeout, history, attemptTimeoutMs);
     expect(timeoutMs).toBe(2 * history.quantileMs(0.99)!);
     expect(timeoutMs).toBeLessThan(attemptTimeoutMs);
-    expect(phaseLimit("connecting", phases, attemptTimeoutMs)).toEqual({ ms: 1_000, code: "TIMEOUT_CONNECT" });
+    expect(phaseLimit("connecting", phases, { wholeMs: attemptTimeoutMs })).toEqual({
+      ms: 1_000,
+      code: "TIMEOUT_CONNECT",
+    });
     for (const preset of Object.values(POLICY_PRESETS)) {
       expect(preset.budget).toMatchObject({ kind: "ratio", ratio: 0.1, floorPerSecond: 3, deposit: "request" });
       expect(preset.breaker).toMatchObject({ openMs: 30_000, probes: 1, probeEveryMs: 1_000 });

@@ -1,7 +1,4 @@
-import { useQuery } from "@tanstack/react-query";
-import type { ApiError } from "@/lib/platform/api/api-error.shapes";
-import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { keys } from "@/lib/platform/browser/keys.browser";
+import { useRead } from "@/lib/platform/browser/resource.browser";
 import type {
   RedriveRuleChange,
   RedriveRuleList,
@@ -19,18 +16,15 @@ export type RuleFields = Pick<RedriveRuleRequest, "name" | "reason" | "filter" |
   Partial<Omit<RedriveRuleRequest, "name" | "reason" | "filter" | "delayMs">>;
 
 export const redriveRules = ruleHooks<RedriveRuleList, RuleFields, RedriveRuleChange, RedriveRuleOut>(RULES, {
-  list: keys.redriveRules.list,
+  list: ["redrive-rules", "list"],
   changed: "redriveRules",
 });
 
 /** What a rule would have done in the past. It is asked once: each answer is stored, for the rule to be switched on with. */
-export function useRedriveRuleTrial(request: RedriveRuleTry) {
-  return useQuery<RedriveRuleTrial, ApiError>({
-    queryKey: keys.redriveRules.trial(request),
-    queryFn: ({ signal }) =>
-      fetchJson<RedriveRuleTrial>(`${RULES}/try`, { method: "POST", reads: true, body: request, signal }),
+export const useRedriveRuleTrial = (request: RedriveRuleTry) =>
+  useRead<RedriveRuleTrial>("redrive-rules", `${RULES}/try`, {
+    asks: request,
     retry: false,
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
   });
-}

@@ -1,7 +1,7 @@
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { keepPreviousData, useMutation } from "@tanstack/react-query";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
+import { resourceOf, useRead } from "@/lib/platform/browser/resource.browser";
 import type { SourceContractReportOut } from "@/lib/sources/contracts/contracts.shapes";
 import type { KindList } from "@/lib/sources/kinds.shapes";
 import type {
@@ -17,75 +17,35 @@ import type {
 
 const POLL_MS = 5_000;
 
-export function useSources() {
-  return useQuery<SourceList, ApiError>({
-    queryKey: keys.sources,
-    queryFn: ({ signal }) => fetchJson<SourceList>("/api/v1/sources?limit=200", { signal }),
-    refetchInterval: POLL_MS,
-    retry: false,
-  });
-}
+export const useSources = () =>
+  useRead<SourceList>("sources", "/api/v1/sources?limit=200", { refetchInterval: POLL_MS, retry: false });
 
 /** Polled as often as workers report. */
 const ONE_POLL_MS = 2_000;
+const path = (name: string) => `/api/v1/sources/${encodeURIComponent(name)}`;
 
-export function useSource(name: string) {
-  return useQuery<SourceOut, ApiError>({
-    queryKey: keys.source(name),
-    queryFn: ({ signal }) => fetchJson<SourceOut>(path(name), { signal }),
-    refetchInterval: ONE_POLL_MS,
-    retry: false,
-  });
-}
+export const useSource = (name: string) =>
+  useRead<SourceOut>("sources", path(name), { refetchInterval: ONE_POLL_MS, retry: false });
 
 /** The kinds of source: they change with the version of the server alone. */
-export function useKinds() {
-  return useQuery<KindList, ApiError>({
-    queryKey: keys.kinds,
-    queryFn: ({ signal }) => fetchJson<KindList>("/api/v1/kinds", { signal }),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
-}
+export const useKinds = () => useRead<KindList>("kinds", "/api/v1/kinds", { staleTime: Number.POSITIVE_INFINITY });
 
 const CONTRACT_POLL_MS = 10_000;
 
 /** The report of its contract; `promised` = it has one. It is as old as the workers' heartbeats. */
-export function useSourceContractReport(name: string, promised: boolean) {
-  return useQuery<SourceContractReportOut, ApiError>({
-    queryKey: [...keys.source(name), "contract"],
-    queryFn: ({ signal }) => fetchJson<SourceContractReportOut>(`${path(name)}/contract`, { signal }),
+export const useSourceContractReport = (name: string, promised: boolean) =>
+  useRead<SourceContractReportOut>("sources", `${path(name)}/contract`, {
     refetchInterval: CONTRACT_POLL_MS,
     enabled: promised,
     retry: false,
   });
-}
-
-const path = (name: string) => `/api/v1/sources/${encodeURIComponent(name)}`;
-
-export function useCreateSource() {
-  const client = useQueryClient();
-  return useMutation<SourceOut, ApiError, SourceRequest>({
-    mutationFn: (body) => fetchJson<SourceOut>("/api/v1/sources", { method: "POST", body, once: true }),
-    onSuccess: () => void invalidateAfter(client, "sources"),
-  });
-}
 
 /** The name and the kind of a source never change. */
-export function useSaveSource(name: string) {
-  const client = useQueryClient();
-  return useMutation<SourceOut, ApiError, SourceChange>({
-    mutationFn: (body) => fetchJson<SourceOut>(path(name), { method: "PATCH", body }),
-    onSuccess: () => void invalidateAfter(client, "sources"),
-  });
-}
-
-export function useDeleteSource() {
-  const client = useQueryClient();
-  return useMutation<unknown, ApiError, { name: string }>({
-    mutationFn: ({ name }) => fetchJson(path(name), { method: "DELETE" }),
-    onSuccess: () => void invalidateAfter(client, "sources"),
-  });
-}
+export const {
+  useCreate: useCreateSource,
+  usePatch: useSaveSource,
+  useRemove: useDeleteSource,
+} = resourceOf<SourceOut, SourceRequest, SourceChange>("/api/v1/sources", "sources");
 
 export function useRetrySource(name: string) {
   return useMutation<unknown, ApiError, void>({
@@ -111,19 +71,10 @@ export function useMappingPreview(
   mapping: Record<string, unknown>,
   sampledAt: number,
 ) {
-  return useQuery<MappingPreview, ApiError>({
-    queryKey: keys.mappingPreview(sampledAt, mapping),
-    queryFn: ({ signal }) => {
-      const sent = samples.map(({ message, customary }) => ({ message, customary }));
-      const body = { mapping, samples: sent };
-      return fetchJson<MappingPreview>("/api/v1/sources/preview-mapping", {
-        method: "POST",
-        body,
-        signal,
-        reads: true,
-      });
-    },
-    enabled: samples.length > 0,
+  const sent = samples.map(({ message, customary }) => ({ message, customary }));
+  return useRead<MappingPreview>("mapping-preview", "/api/v1/sources/preview-mapping", {
+    asks: samples.length > 0 ? { mapping, samples: sent } : null,
+    by: { sampledAt, mapping },
     placeholderData: keepPreviousData,
     staleTime: Number.POSITIVE_INFINITY,
     retry: false,

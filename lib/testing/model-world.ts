@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { PublishError } from "@/lib/brokers/port";
 import { ignoreEvents, releaseEvents } from "@/lib/events/bulk/ignore-events";
@@ -10,17 +11,24 @@ import { imposeStop, resumeSends } from "@/lib/guard/stops/change-stop";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { parkEvents } from "@/lib/intake/park-events";
-import type { ArchiveDeps } from "@/lib/keep/archive/stores/archive-store";
+import { restoreArchived } from "@/lib/keep/archive/restore-archived";
+import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
+import { disarm } from "@/lib/keep/backup/restore-backup";
+import { runRetention } from "@/lib/keep/retention/expire-events";
+import type { ControlKind } from "@/lib/order/controls/control.pure";
+import type { ControlRequest } from "@/lib/order/controls/controls.shapes";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import { liftControl } from "@/lib/order/controls/lift-controls";
 import { removeIdleAggregates } from "@/lib/order/idle-aggregates.write";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import { skipHead, undoSkip } from "@/lib/order/skip-head";
 import type { Clock } from "@/lib/platform/clock";
+import { databaseClock } from "@/lib/platform/database/database-clock";
 import { createDb, type Db } from "@/lib/platform/database/db";
 import { createLowRateStore, type LowRateStore } from "@/lib/platform/database/prisma";
 import { createLog } from "@/lib/platform/log";
 import type { Deps } from "@/lib/platform/low-rate-deps";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
 import { confirmQuietEvents } from "@/lib/redrive/confirm/confirm-quiet-events";
@@ -39,8 +47,25 @@ import { requestMend, requestUndoMend } from "@/lib/repair/mends/request-mend";
 import { editEvent, restoreRevision } from "@/lib/repair/revisions/revise-event";
 import { createPayloadChecker } from "@/lib/repair/schemas/check-payload";
 import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
+import { redriveRuleRequestSchema } from "@/lib/rules/redrive-rules.shapes";
+import { runRedriveRules } from "@/lib/rules/run-redrive-rules";
+import { changeRedriveRule, createRedriveRule, deleteRedriveRule } from "@/lib/rules/store-redrive-rule";
+import { tryRedriveRule } from "@/lib/rules/try-redrive-rule";
 import { addSource, deadLetter } from "@/lib/testing/letters";
+import {
+  type EventFacts,
+  expiring,
+  type ImposedControl,
+  KEPT_DAYS,
+  REDRIVE_LIMIT,
+  RULE,
+  readFacts,
+  ruling,
+  takenByRule,
+} from "@/lib/testing/model-predictions";
 import { auditGaps, contradictions, rollupDrift } from "@/lib/testing/rollup-drift";
+import { type SavedStore, saveStore } from "@/lib/testing/saved-store";
+import { settableClock } from "@/lib/testing/settable-clock";
 import {
   type HeldQueue,
   heldQueue,
@@ -49,22 +74,70 @@ import {
   steppedWorker,
 } from "@/lib/testing/stepped-worker";
 
-/** The store of many runs: a run has a source of its own. */
-export type ModelStore = { url: string; db: Db; lowRate: LowRateStore; close(): Promise<void> };
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** How long ago old events were parked. */
+const OLD_MS = (KEPT_DAYS + 10) * DAY_MS;
 
-export async function openModelStore(url: string, { cooldownMs = 0 } = {}): Promise<ModelStore> {
+/** The store of many runs: a run has a source of its own. */
+export type ModelStore = {
+  url: string;
+  db: Db;
+  lowRate: LowRateStore;
+  /** Sets the store's clock this far ahead of the machine's. It is never right: a time of another clock is seen by that. */
+  setClock(aheadMs: number): Promise<void>;
+  /** How far ahead of the machine's clock a written time may be. */
+  aheads: Set<number>;
+  openedMs: number;
+  close(): Promise<void>;
+};
+
+/** The archive, in memory: what it does to a disk is proved elsewhere. */
+function memoryArchive(): ArchiveStore {
+  const objects = new Map<string, Uint8Array>();
+  return {
+    place: "memory",
+    put: async (key, bytes) => void objects.set(key, bytes),
+    get: async (key) => objects.get(key) ?? null,
+    list: async function* (prefix) {
+      for (const [key, { byteLength }] of objects) if (key.startsWith(prefix)) yield { key, bytes: byteLength };
+    },
+    remove: async (key) => void objects.delete(key),
+    close: async () => undefined,
+  };
+}
+
+export async function openModelStore(server: string, { cooldownMs = 0 } = {}): Promise<ModelStore> {
+  const clock = await settableClock(server);
+  const { url } = clock;
   const db = createDb(url, { max: 4 });
   const lowRate = createLowRateStore(url);
   // An event may go round and round: the limits against loops are within reach, and nothing cools down unless asked.
   await db.run(
     `insert into settings (key, value, updated_by)
-     values ('cooldownMs', '${cooldownMs}', 'model'), ('redriveLimit', '4', 'model')`,
+     values ('cooldownMs', '${cooldownMs}', 'model'), ('redriveLimit', '${REDRIVE_LIMIT}', 'model')`,
   );
+  await db.run("create schema saved");
+  // Its day stays, so that no run makes the tables of old events again.
+  await addSource(db, "keeper");
+  const [old, aheads] = [deadLetter({ eventId: "old" }), new Set<number>()];
+  await parkEvents({ db, clock: impatientClock() }, [{ source: "keeper", letter: old }], localViewer("producer"), {
+    atMs: Date.now() - OLD_MS,
+  });
+  let aheadMs = 0;
   return {
     url,
     db,
     lowRate,
+    aheads,
+    openedMs: Date.now(),
+    setClock: async (ms) => {
+      for (const one of [ms, ms - OLD_MS]) aheads.add(one);
+      if (ms !== aheadMs) await clock.set(ms);
+      aheadMs = ms;
+    },
     close: async () => {
+      await clock.end();
       await lowRate.end();
       await db.end();
     },
@@ -72,11 +145,11 @@ export async function openModelStore(url: string, { cooldownMs = 0 } = {}): Prom
 }
 
 /** Time of a request passes when it waits. */
-function impatientClock(): Clock {
+function impatientClock(wallMs = () => Date.now()): Clock {
   let passedMs = 0;
   return {
     nowMs: () => passedMs,
-    wallMs: () => Date.now(),
+    wallMs,
     sleep: async (ms) => {
       passedMs += ms;
     },
@@ -117,6 +190,8 @@ type Sent = {
   step: number;
   fate: Fate;
   pending: PendingSend;
+  /** By the clock of its worker, when its answer asked for a repeat after a delay, and nothing has cut that short. */
+  delayedMs: number | null;
 };
 
 /** What a command may do to events that exist. */
@@ -143,6 +218,8 @@ const MAY = {
   confirm: ["confirm"],
   revise: [],
   run: ["freeze", ...BY_WORK],
+  expire: [],
+  restore: [],
   nothing: [],
 } as const satisfies Record<string, readonly EventMove[]>;
 type Class = keyof typeof MAY;
@@ -182,6 +259,20 @@ export type RunChoice = {
 /** How many were compared, over all runs: redrives that came to their end. */
 export const compared = { previews: 0, redrives: 0 };
 
+/** The store and the model's knowledge of it at one moment. */
+type Backup = {
+  store: SavedStore;
+  seen: Seen;
+  known: (() => void)[];
+  flags: { markedTarget: boolean; stoppedTarget: boolean; rule: ModelRule | null };
+  sends: number;
+  open: Set<Sent>;
+};
+type ModelRule = { id: string; trial: string; enabled: boolean };
+
+/** Before the second attempt of a send: the first delay of the preset `slow-lane`, of which the workers of the model draw half. */
+const DELAY_MS = 500;
+
 /** Messages of events, each of a group. */
 const GROUPS = ["no stock", "no answer"];
 const RUN_ROUNDS_MAX = 12;
@@ -196,21 +287,42 @@ let runs = 0;
  */
 export async function openModel(store: ModelStore) {
   const source = `run-${++runs}`;
+  await store.setClock(HOUR_MS);
+  // A run before that has failed may have left them.
+  await store.db.run("update redrive_rules set enabled = false where enabled");
+  await store.db.run("update stops set lifted_at = now() where lifted_at is null");
   const sourceId = await addSource(store.db, source);
   await store.db.run("update targets set rate_per_second = null where source_id = $1", [sourceId]);
   const queue: HeldQueue = heldQueue();
   const log = createLog({ level: "silent", process: "model" });
-  const clock = impatientClock();
+  /** How far ahead the wall clocks of the machines are: of the web, of each worker. */
+  const machines = { web: 0, workers: Array.from({ length: WORKERS }, () => 0) };
+  const clock = databaseClock(
+    impatientClock(() => Date.now() + machines.web),
+    store.db,
+  );
+  await clock.sync();
   const schemas = createSchemaCheck(clock);
-  const deps: Deps & MendingDeps & ArchiveDeps & { lowRate: LowRateStore } = {
-    ...{ db: store.db, lowRate: store.lowRate, lane: queue, clock, log },
+  const archive = memoryArchive();
+  const deps: Deps & MendingDeps & { lowRate: LowRateStore; archive: ArchiveStore; upkeepDb: Db } = {
+    ...{ db: store.db, upkeepDb: store.db, lowRate: store.lowRate, lane: queue, clock, log, archive },
     checkPayloads: createPayloadChecker(schemas, clock),
-    archive: null,
   };
   const sent: Sent[] = [];
+  /** Sends that the restored store knows nothing about. */
+  const undone: Sent[] = [];
   const letters = new Map<string, DeadLetter>();
   const [mayStillSend, requestedAt] = [new Map<string, number>(), new Map<string, number>()];
   const parkedAt = new Map<string, number>();
+  /** Events that have expired, as they were. */
+  const archived = new Map<string, EventRow>();
+  const controls = new Map<string, ImposedControl & { expires: boolean }>();
+  let rule: ModelRule | null = null;
+  /** How many events, and which version of each aggregate, the producers have made. */
+  const produced = { events: 0, versions: new Map<string, number>() };
+  /** The bytes of each key, whatever store has sent it. */
+  const keyed = new Map<string, string>();
+  let backup: Backup | null = null;
   const [processed, skipped] = [new Set<string>(), new Set<string>()];
   /** Redrives that wait for a time or a breaker, and that nobody has started. */
   const later = new Set<string>();
@@ -218,22 +330,27 @@ export async function openModel(store: ModelStore) {
   /** By event and revision, and by redrive and event. */
   const [bytes, frozen] = [new Map<string, string>(), new Map<string, number>()];
   const broken: unknown[] = [];
-  const beganMs = Date.now() - 1;
+  const before = (await store.db.query<{ id: string }>("select id from bulk_operations")).map(({ id }) => id);
   let [step, made] = [0, 0];
   let seen: Seen = { events: new Map(), redrives: new Map() };
 
-  const newWorker = (): SteppedWorker =>
-    steppedWorker({
+  /** On the machine of that place; null = one whose clock is right. */
+  const newWorker = async (place: number | null): Promise<SteppedWorker> => {
+    const worker = steppedWorker({
       number: ++made,
       databaseUrl: store.url,
       queue,
+      wallMs: () => Date.now() + (place === null ? 0 : machines.workers[place]!),
       onSend: (pending) => void noteSend(pending),
       onEnd: (lane, job, outcome) => {
         if ("error" in outcome) broken.push({ rule: "a slice ends without an error", error: String(outcome.error) });
         else if (outcome.kind === "again") queue.held.push({ queue: lane, job });
       },
     });
-  const workers = Array.from({ length: WORKERS }, newWorker);
+    await worker.clock.sync();
+    return worker;
+  };
+  const workers = await Promise.all(machines.workers.map((_, place) => newWorker(place)));
   /** It works whole redrives, while the other workers stand still. */
   let runner: SteppedWorker | null = null;
 
@@ -241,9 +358,13 @@ export async function openModel(store: ModelStore) {
     const { eventId, redriveId, attempt, idempotencyKey: key, payload } = pending.message;
     const one: Sent = {
       ...{ eventId, redriveId, attempt, key, payload: Buffer.from(payload).toString() },
-      ...{ step, fate: "open", pending },
+      ...{ step, fate: "open", pending, delayedMs: null },
     };
     checkStop(one);
+    checkDelay(one);
+    const known = keyed.get(key);
+    if (known !== undefined && known !== one.payload) broken.push({ rule: "a key stands for the same bytes", key });
+    keyed.set(key, one.payload);
     checkOrder(one);
     if (seen.redrives.get(redriveId)?.awaits) broken.push({ rule: "nothing is sent before its approval", redriveId });
     if (later.has(redriveId)) broken.push({ rule: "nothing is sent before its time", redriveId });
@@ -266,6 +387,15 @@ export async function openModel(store: ModelStore) {
     }
   }
 
+  /** A repeat waits for its delay, whatever the wall clock says meanwhile. */
+  function checkDelay({ redriveId, eventId, pending }: Sent): void {
+    const last = sent.findLast((other) => other.redriveId === redriveId && other.eventId === eventId);
+    const worker = [...workers, runner].find((one) => one?.number === pending.worker);
+    if (!last || last.delayedMs === null || !worker || last.pending.worker !== worker.number) return;
+    const waitedMs = worker.clock.nowMs() - last.delayedMs;
+    if (waitedMs < DELAY_MS) broken.push({ rule: "a repeat waits for its delay", eventId, waitedMs });
+  }
+
   /** A later version never passes an earlier one that was parked when its redrive was requested, and was not sent yet. */
   function checkOrder({ eventId, redriveId }: Sent): void {
     const event = seen.events.get(eventId);
@@ -281,12 +411,13 @@ export async function openModel(store: ModelStore) {
     }
   }
 
-  function isProcessed({ aggregateId, version }: EventRow): boolean {
+  function isProcessed({ aggregateId, version }: Pick<EventFacts, "aggregateId"> & { version: unknown }): boolean {
     const isNewer = (eventId: string) => {
       const known = letters.get(eventId)!;
-      return known.aggregateId === aggregateId && known.version! >= BigInt(version!);
+      return known.aggregateId === aggregateId && known.version! >= BigInt(version as string);
     };
-    const quiet = [...seen.events.values()].filter(({ confirmed }) => confirmed);
+    if (aggregateId === null || version === null) return false;
+    const quiet = [...seen.events.values(), ...archived.values()].filter(({ confirmed }) => confirmed);
     return [...processed].some(isNewer) || quiet.some(({ eventId }) => isNewer(eventId));
   }
 
@@ -319,9 +450,15 @@ export async function openModel(store: ModelStore) {
     }
   }
 
+  /** Events that the command makes expire. */
+  let leaving = new Set<string>();
+
   /** Runs one command and compares the store with what it was. Refusals of the product are answers, not failures. */
   async function command(kind: Class, run: () => Promise<unknown>): Promise<void> {
     step++;
+    leaving = new Set();
+    // A pause, a stop or the end of a lease gives an item back, and its next claim sends it at once.
+    if (kind !== "work") for (const one of sent) one.delayedMs = null;
     try {
       await run();
     } catch (error) {
@@ -329,9 +466,13 @@ export async function openModel(store: ModelStore) {
     }
     await settle();
     const now = await look();
+    noteRequests(now);
     for (const [eventId, before] of seen.events) {
       const after = now.events.get(eventId);
-      if (!after) broken.push({ rule: "what was acknowledged stays", eventId });
+      if (leaving.has(eventId)) {
+        if (after) broken.push({ rule: "old events expire", eventId, status: before.status });
+        archived.set(eventId, before);
+      } else if (!after) broken.push({ rule: "what was acknowledged stays", eventId, status: before.status });
       else if (!reachable(before.status, kind).has(after.status)) {
         broken.push({ rule: "only legal moves", kind, eventId, from: before.status, to: after.status });
       }
@@ -347,6 +488,17 @@ export async function openModel(store: ModelStore) {
       if (after && (after.status === "QUEUED") !== (after.redriveId !== null)) {
         broken.push({ rule: "QUEUED is an open item", eventId, status: after.status, redriveId: after.redriveId });
       }
+    }
+    for (const [eventId, before] of archived) {
+      const after = now.events.get(eventId);
+      if (!after || seen.events.has(eventId)) continue;
+      archived.delete(eventId);
+      parkedAt.set(eventId, step);
+      const isSame = after.revision === before.revision && after.last === before.last;
+      if (
+        kind === "park" ? !reachable(before.status, kind).has(after.status) : after.status !== before.status || !isSame
+      )
+        broken.push({ rule: "what has expired comes back as it was", eventId, before, after });
     }
     for (const [id, before] of seen.redrives) {
       const after = now.redrives.get(id)!;
@@ -365,15 +517,15 @@ export async function openModel(store: ModelStore) {
   const sendsInHand = () => sent.filter(({ fate }) => fate === "open");
   const ada = localViewer("ada");
 
-  const park = async (letter: DeadLetter) => {
-    await parkEvents(deps, [{ source, letter }], localViewer("producer"));
+  const park = async (letter: DeadLetter, atMs = clock.wallMs()) => {
+    await parkEvents(deps, [{ source, letter }], localViewer("producer"), { atMs });
   };
 
   /**
    * Runs a redrive to its end, with a target that is away for the first sends; what waits for another redrive stays open.
    */
   async function runToItsEnd(id: string, facts: { away: number; confirms: boolean }): Promise<void> {
-    runner ??= newWorker();
+    runner ??= await newWorker(null);
     let { away } = facts;
     for (let round = 0; round < RUN_ROUNDS_MAX; round++) {
       for (const one of queue.held.filter(({ job }) => "redriveId" in job && job.redriveId === id)) {
@@ -409,12 +561,18 @@ export async function openModel(store: ModelStore) {
   async function request(select: Selection, mode: "deliver" | "verify", earlier: Earlier): Promise<string> {
     const asked = redriveRequestSchema.parse({ mode, earlier, lane: "main", reason: "the service is back", select });
     const { id } = await requestRedrive(deps, { request: asked, idempotency: null }, ada);
-    requestedAt.set(id, step);
-    const now = await look();
-    for (const { eventId, revision } of now.events.values()) frozen.set(`${id} ${eventId}`, revision);
     // Its first send may come before this command ends.
-    seen.redrives.set(id, now.redrives.get(id)!);
+    noteRequests(await look());
     return id;
+  }
+
+  function noteRequests(now: Seen): void {
+    for (const [id, redrive] of now.redrives) {
+      if (seen.redrives.has(id)) continue;
+      requestedAt.set(id, step);
+      for (const { eventId, revision } of now.events.values()) frozen.set(`${id} ${eventId}`, revision);
+      seen.redrives.set(id, redrive);
+    }
   }
 
   async function itemsOf(id: string): Promise<ItemRow[]> {
@@ -459,6 +617,7 @@ export async function openModel(store: ModelStore) {
     const { earlier } = choice;
     const asked = previewRequestSchema.parse({ select, earlier, lane: "main" });
     const preview = await previewRedrive({ ...deps, sample: SAMPLE_OF(deps) }, asked, ada);
+    const facts = new Map((await readFacts(store.db, sourceId)).map((event) => [event.eventId, event]));
     const verify = await request(select, "verify", earlier);
     await runToItsEnd(verify, { away: 0, confirms: false });
     const items = await itemsOf(verify);
@@ -467,6 +626,13 @@ export async function openModel(store: ModelStore) {
     const about = { choice, preview, items };
     for (const fault of differences(preview, items))
       broken.push({ rule: "the preview is the dry run", fault, ...about });
+    for (const { eventId, state, result } of items) {
+      const said = ruling(facts.get(eventId)!, controls.values());
+      const isRuled = said.blacklisted || said.cooling || said.exhausted;
+      const isSaid = result === "blacklisted" ? said.blacklisted : result === "cooling" ? said.cooling : true;
+      if ((state === "passed" && isRuled) || !isSaid)
+        broken.push({ rule: "controls in force decide", eventId, said, state, result });
+    }
     if (waiting.length > 0) await cancelRest(verify);
     if (choice.send === null || mayStillSend.has(EVERYTHING) || stoppedTarget) return;
     const deliver = await request(select, "deliver", earlier);
@@ -497,7 +663,7 @@ export async function openModel(store: ModelStore) {
         await editEvent(deps, { id: event.id, base: event.revision, text, reason: "in haste", headersMax: 100 }, ada);
       }),
 
-    control: (place: number, kind: "blacklist" | "whitelist" | "cooldown", by: "event" | "aggregate" | "code") =>
+    control: (place: number, kind: ControlKind, by: "event" | "aggregate" | "code", expires: boolean) =>
       command("nothing", async () => {
         const event = eventAt(place);
         if (!event) return;
@@ -508,16 +674,20 @@ export async function openModel(store: ModelStore) {
             : by === "code"
               ? { errorCode: letters.get(event.eventId)!.errorCode, source }
               : { eventId: event.eventId, source };
-        const expiresAt = kind === "cooldown" ? { expiresAt: new Date(Date.now() + 3_600_000).toISOString() } : {};
-        await imposeControl(deps, { kind, scope, reason: "to be sure", ...expiresAt }, ada);
+        await impose({ kind, scope, expires: expires || kind === "cooldown" });
       }),
 
-    park: (aggregate: number) =>
+    /** `old`: it was parked longer ago than events are kept. */
+    park: (aggregate: number, old = false) =>
       command("nothing", async () => {
-        const number = letters.size;
+        const number = produced.events++;
         const aggregateId = aggregate === 0 ? null : `order-${aggregate}`;
-        const version = 1n + BigInt([...letters.values()].filter((other) => other.aggregateId === aggregateId).length);
+        const version = BigInt(1 + (produced.versions.get(`${aggregateId}`) ?? 0));
+        produced.versions.set(`${aggregateId}`, Number(version));
+        const atMs = clock.wallMs() - (old ? OLD_MS : 0);
         const letter = deadLetter({
+          ...(old ? { failedAtMs: atMs } : {}),
+          ...(number % 3 === 0 ? {} : { errorCode: RULE.errorCode }),
           eventId: `event-${number}`,
           aggregateId,
           version: aggregateId === null ? null : version,
@@ -527,24 +697,29 @@ export async function openModel(store: ModelStore) {
         letters.set(letter.eventId, letter);
         bytes.set(`${letter.eventId} 1`, letter.payload.toString());
         parkedAt.set(letter.eventId, step);
-        await park(letter);
+        await park(letter, atMs);
       }),
 
     /** The broker hands the letter out once more, without a mark. */
     parkAgain: (place: number) =>
       command("park", async () => {
-        const event = eventAt(place);
-        if (event) await park(letters.get(event.eventId)!);
+        const letter = [...letters.values()].at(place % (letters.size || 1));
+        if (!letter) return;
+        // A restored store may not know it.
+        if (!seen.events.has(letter.eventId) && !archived.has(letter.eventId)) parkedAt.set(letter.eventId, step);
+        await park(letter);
       }),
 
     /** The consumer rejects what it had taken: the letter comes back with the mark of its redrive. */
     bounce: (place: number, changed: boolean) =>
       command("park", async () => {
-        const taken = sent.filter(({ fate }) => fate === "taken" || fate === "lost");
+        const taken = [...sent, ...undone].filter(({ fate }) => fate === "taken" || fate === "lost");
         const one = taken.at(place % (taken.length || 1));
-        if (!one) return;
+        const event = one && (seen.events.get(one.eventId) ?? archived.get(one.eventId));
+        // A restored store may not know it: it is parked as any other.
+        if (!event) return;
         const payload = changed ? `{"step": ${step}}` : one.payload;
-        bytes.set(`${one.eventId} ${1 + seen.events.get(one.eventId)!.last}`, payload);
+        bytes.set(`${one.eventId} ${1 + event.last}`, payload);
         await park({
           ...letters.get(one.eventId)!,
           payload: Buffer.from(payload),
@@ -599,14 +774,12 @@ export async function openModel(store: ModelStore) {
           ...{ mode, earlier, lane: "main", reason: "the service is back" },
           select: { ids: chosen.map(({ id }) => id) },
           ...(mode === "deliver" && canary ? { canary: { steps: [1, 2], quietMs: 100 } } : {}),
-          ...(choice.later === "time" ? { startAt: new Date(Date.now() + 3_600_000).toISOString() } : {}),
+          ...(choice.later === "time" ? { startAt: inSixHours() } : {}),
           // No worker of the model has a heartbeat: whether the breaker is open is not known.
           ...(choice.later === "breaker" ? { startWhen: { breakerCloses: true } } : {}),
         });
         const { id } = await requestRedrive(deps, { request, idempotency: null }, ada);
-        requestedAt.set(id, step);
         if (choice.later !== null) later.add(id);
-        for (const { eventId, revision } of seen.events.values()) frozen.set(`${id} ${eventId}`, revision);
       }),
 
     /** A worker takes a job of the queue. A job that is handed out twice stays in the queue. */
@@ -641,6 +814,8 @@ export async function openModel(store: ModelStore) {
           one.pending.reject(new PublishError("ECONNRESET", "the connection broke", { sent: "maybe" }));
         } else {
           one.fate = how === "refuse" ? "refused" : "failed";
+          const by = workers.find(({ number }) => number === one.pending.worker);
+          if (how === "fail" && by && !one.pending.givenUp()) one.delayedMs = by.clock.nowMs();
           const status = how === "refuse" ? 422 : 503;
           one.pending.reject(new PublishError(`HTTP_${status}`, `${status}`, { status, sent: "no" }));
         }
@@ -655,7 +830,7 @@ export async function openModel(store: ModelStore) {
           if (one.pending.worker === gone.number) one.fate = arrives ? "lost" : "failed";
         }
         await gone.kill();
-        workers[place] = newWorker();
+        workers[place] = await newWorker(place);
       }),
 
     /** Half a minute passes in the store: claims and leases end, also those of a worker that only stands still. */
@@ -763,26 +938,144 @@ export async function openModel(store: ModelStore) {
         await removeIdleAggregates(store.db, null);
       }),
 
-    blacklist: (place: number) =>
+    blacklist: (place: number, expires: boolean) =>
       command("nothing", async () => {
         const event = eventAt(place);
         if (!event) return;
-        const { underWay } = await imposeControl(
-          deps,
-          { kind: "blacklist", scope: { eventId: event.eventId, source }, reason: "poison" },
-          ada,
-        );
+        const { underWay } = await impose({ kind: "blacklist", scope: { eventId: event.eventId, source }, expires });
         mayStillSend.set(event.eventId, underWay!);
+      }),
+
+    /** Hours pass in the store, or more than a week: what happened was that long ago, and what was to expire by then has expired. */
+    timePasses: (weeks: boolean) =>
+      command("nothing", async () => {
+        const earlier = (column: string) => `${column} = ${column} - interval '${weeks ? "8 days" : "2 hours"}'`;
+        await store.db.run(
+          `update dlq_events set ${["redrive_at", "confirmed_at", "last_attempt_at", "cooldown_until"].map(earlier).join(", ")}
+            where source_id = $1`,
+          [sourceId],
+        );
+        for (const table of ["event_revisions", "event_bounces"])
+          await store.db.run(
+            `update ${table} r set ${earlier("at")} from dlq_events e where e.id = r.id and e.source_id = $1`,
+            [sourceId],
+          );
+        await store.db.run(
+          `update restored_events r set ${earlier("kept_until")} from dlq_events e where e.id = r.id and e.source_id = $1`,
+          [sourceId],
+        );
+        if (rule) await store.db.run(`update redrive_rule_runs set ${earlier("at")} where rule_id = $1`, [rule.id]);
+        await store.db.run(
+          "update controls set expires_at = now() - interval '1 s' where source = $1 and expires_at is not null and lifted_at is null",
+          [source],
+        );
+        for (const [id, { expires }] of controls) if (expires) controls.delete(id);
+        freeUnlisted();
+      }),
+
+    /** The round of retention of one worker or of two, on the next day, and the work that it makes. */
+    expire: (twice: boolean) =>
+      command("expire", async () => {
+        const periods = { days: 3_650, rules: [{ source, errorCode: null, days: KEPT_DAYS }] };
+        await store.db.run(
+          `insert into settings (key, value, updated_by) values ('retention', $1, 'model')
+           on conflict (key) do update set value = excluded.value`,
+          [JSON.stringify(periods)],
+        );
+        await store.db.run("delete from retention_runs where source = $1", [source]);
+        leaving = expiring(await readFacts(store.db, sourceId), isProcessed);
+        const rounds = twice ? [1, 2] : [1];
+        await Promise.all(rounds.map(() => runRetention(deps)));
+        const never = new AbortController().signal;
+        for (const id of await operations("'expire'", true))
+          await Promise.all(rounds.map(() => workBulkOperation(deps, id, never)));
+      }),
+
+    /** A person restores an expired event. */
+    bringBack: (place: number) =>
+      command("nothing", async () => {
+        const event = [...archived.values()].at(place % (archived.size || 1));
+        if (!event) return;
+        const { restored } = await restoreArchived(deps, { ids: [event.id] }, ada);
+        if (restored !== 1) broken.push({ rule: "what has expired can be restored", event });
+      }),
+
+    /** Makes the rule, or switches it on or off. */
+    setRule: (enabled: boolean) => command("nothing", () => setRule(enabled)),
+
+    /** The round of redrive rules of one worker or of two. */
+    applyRule: (twice: boolean) => command("redrive", () => applyRule(twice)),
+
+    /** The wall clock of a machine jumps: of a worker, or of the web. `measured`: its process has compared it with the store's since. */
+    clockStep: (place: number, aheadMs: number, measured: boolean) =>
+      command("work", async () => {
+        if (place === WORKERS) {
+          machines.web = aheadMs;
+          await clock.sync();
+          return;
+        }
+        machines.workers[place] = aheadMs;
+        const { clock: own } = workers[place]!;
+        if (measured) await own.sync();
+        store.aheads.add(Math.round((own.wallMs() - Date.now()) / 60_000) * 60_000);
+      }),
+
+    /** The store's clock is set: a lease may end by that, and every process measures the difference again. */
+    storeClock: (aheadMs: number) =>
+      command("nothing", async () => {
+        await store.setClock(aheadMs);
+        for (const own of [clock, ...workers.map((worker) => worker.clock)]) await own.sync();
+      }),
+
+    backUp: () => command("nothing", backUp),
+
+    /**
+     * The store becomes what it was at the backup. No process of before is left; the target has what it was sent, and the queue has
+     * its jobs or has lost them.
+     */
+    restoreStore: (arrives: boolean, lost: boolean) =>
+      command("restore", async () => {
+        backup ??= await backUp();
+        for (const one of sendsInHand()) one.fate = arrives ? "lost" : "failed";
+        for (const [place, worker] of workers.entries()) {
+          await worker.kill();
+          workers[place] = await newWorker(place);
+        }
+        await runner?.kill();
+        runner = null;
+        const { load } = backup.store;
+        await store.db.transaction(async (tx) => {
+          await load(tx);
+          await disarm(tx, { id: randomUUID(), madeAt: iso(clock.wallMs()) }, "maria");
+        });
+        if (lost) queue.held.length = 0;
+        for (const remember of backup.known) remember();
+        ({ markedTarget, stoppedTarget, rule } = backup.flags);
+        undone.push(...sent.splice(backup.sends));
+        // Nobody has heard the answer of what was under way.
+        for (const one of backup.open) one.fate = one.fate === "taken" || one.fate === "lost" ? "lost" : "failed";
+        // Known gap: the next revision has the number, and so the key, of one that was made since the backup.
+        for (const key of keyed.keys()) {
+          const [, eventId, revision] = /:([^:]+):r(\d+)$/.exec(key) ?? [];
+          if (revision && Number(revision) > (backup.seen.events.get(eventId!)?.last ?? 1)) keyed.delete(key);
+        }
+        for (const subject of mayStillSend.keys()) mayStillSend.set(subject, 0);
+        mayStillSend.set(EVERYTHING, 0);
+        ({ seen } = backup);
+        const now = await look();
+        if (!isDeepStrictEqual(now, seen))
+          broken.push({ rule: "a restore gives the store of the backup", seen: seenWords(seen), now: seenWords(now) });
       }),
 
     lift: () =>
       command("nothing", async () => {
-        const controls = await store.db.query<{ id: string; value: string }>(
+        const imposed = await store.db.query<{ id: string; value: string }>(
           "select id, value from controls where lifted_at is null and source = $1",
           [source],
         );
-        for (const { id, value } of controls) {
+        for (const { id, value } of imposed) {
           await liftControl(deps, { id, reason: "repaired" }, ada);
+          controls.delete(id);
           if (seen.events.get(value)?.status !== "IGNORED") mayStillSend.delete(value);
         }
       }),
@@ -885,6 +1178,7 @@ export async function openModel(store: ModelStore) {
 
     /** Everything that is open ends, with two workers that run and a target that takes what comes; then all invariants hold. */
     end: async () => {
+      if (rule) await deleteRedriveRule(deps, { id: rule.id, reason: "the run ends" }, ada);
       await command("revise", () => workBulk(true));
       for (let round = 0; [...seen.redrives.values()].some(({ state }) => !isFinal(state)); round++) {
         if (round === ROUNDS_MAX)
@@ -918,6 +1212,7 @@ export async function openModel(store: ModelStore) {
         ...(await auditGaps(store.db)),
         ...(await contradictions(store.db)),
         ...(await repeats()),
+        ...(await strangeTimes()),
       ];
     },
 
@@ -933,13 +1228,102 @@ export async function openModel(store: ModelStore) {
     later.delete(id);
   }
 
-  async function operations(kinds: string): Promise<string[]> {
+  /** Of this run. */
+  async function operations(kinds: string, running = false): Promise<string[]> {
     const rows = await store.db.query<{ id: string }>(
-      `select distinct o.id from bulk_operations o join audit_entries a on a.id = o.audit_id
-        where o.kind in (${kinds}) and o.created_at > to_timestamp($1::float8 / 1000) order by o.id`,
-      [beganMs],
+      `select o.id from bulk_operations o where o.kind in (${kinds}) and o.id <> all($1::uuid[]) and (o.state = 'RUNNING' or not $2)
+        order by o.id`,
+      [before, running],
     );
     return rows.map(({ id }) => id);
+  }
+
+  function inSixHours(): string {
+    return iso(clock.wallMs() + 6 * HOUR_MS);
+  }
+
+  async function impose(asked: { kind: ControlKind; scope: ControlRequest["scope"]; expires: boolean }) {
+    const { kind, scope, expires } = asked;
+    const request = { kind, scope, reason: "to be sure", ...(expires ? { expiresAt: inSixHours() } : {}) };
+    const imposed = await imposeControl(deps, request, ada);
+    const [[by, value]] = Object.entries(scope) as [[ImposedControl["by"], string]];
+    controls.set(imposed.id, { kind, by, value, expires });
+    return imposed;
+  }
+
+  /** What no blacklist names any more can be sent. */
+  function freeUnlisted(): void {
+    const listed = new Set([...controls.values()].flatMap(({ kind, value }) => (kind === "blacklist" ? value : [])));
+    for (const [eventId, { status }] of seen.events)
+      if (!listed.has(eventId) && status !== "IGNORED") mayStillSend.delete(eventId);
+  }
+
+  async function backUp(): Promise<Backup> {
+    const flags = { markedTarget, stoppedTarget, rule };
+    const maps = [mayStillSend, requestedAt, parkedAt, frozen, archived, controls].map(keptMap);
+    const sets = [processed, skipped, later].map(keptSet);
+    const [sends, open] = [sent.length, new Set(sendsInHand())];
+    backup = { store: await saveStore(store.db), seen, known: [...maps, ...sets], flags, sends, open };
+    return backup;
+  }
+
+  async function setRule(enabled: boolean): Promise<ModelRule> {
+    const change = { enabled, reason: "tested" };
+    if (rule) {
+      await changeRedriveRule(deps, { id: rule.id, change: { ...change, trial: rule.trial } }, ada);
+      rule = { ...rule, enabled };
+      return rule;
+    }
+    const { name, reason, ...body } = redriveRuleRequestSchema.parse({
+      ...{ name: `rule of ${source}`, reason: "they pass", canary: false, everyMs: 1_000 },
+      ...{ delayMs: RULE.delayMs, redrivesPerEvent: RULE.redrivesPerEvent, stopAtFailureRatio: 1 },
+      filter: { source: [source], errorCode: [RULE.errorCode] },
+      limits: { eventsPerHour: null, eventsPerDay: null },
+    });
+    const id = await createRedriveRule(deps, { ...body, name, reason }, ada);
+    const { id: trial } = await tryRedriveRule(deps, { rule: body, days: 1 }, ada);
+    await changeRedriveRule(deps, { id, change: { ...change, trial } }, ada);
+    rule = { id, trial, enabled };
+    return rule;
+  }
+
+  /** At most one redrive, of the events that the rule must take. */
+  async function applyRule(twice: boolean): Promise<void> {
+    rule ??= await setRule(true);
+    await store.db.run("update redrive_rule_runs set at = at - interval '2 s' where rule_id = $1", [rule.id]);
+    const [last] = await store.db.query<{ id: string }>(
+      "select redrive_id as id from redrive_rule_runs where rule_id = $1 order by at desc limit 1",
+      [rule.id],
+    );
+    const isUnderWay = last !== undefined && !isFinal(seen.redrives.get(last.id)!.state);
+    const facts = await readFacts(store.db, sourceId);
+    const expected = rule.enabled && !isUnderWay ? takenByRule(facts, [...controls.values()], isProcessed) : [];
+    await Promise.all((twice ? [1, 2] : [1]).map(() => runRedriveRules(deps)));
+    const now = await look();
+    const made = [...now.redrives.keys()].filter((id) => !seen.redrives.has(id));
+    const taken: string[] = [];
+    for (const id of made) taken.push(...(await itemsOf(id)).map(({ eventId }) => eventId));
+    const [stored] = await store.db.query("select fault from redrive_rules where id = $1 and fault is not null", [
+      rule.id,
+    ]);
+    if (made.length > 1 || stored || !isDeepStrictEqual(taken.sort(), expected.sort()))
+      broken.push({ rule: "a rule takes what is due", taken, expected, made, stored, facts });
+  }
+
+  /** Entries about redrives of this run, and ids of these redrives, that another clock than the store's has made. */
+  function strangeTimes(): Promise<unknown[]> {
+    const ofId = (id: string) =>
+      `to_timestamp(('x' || left(replace(${id}::text, '-', ''), 12))::bit(48)::bigint / 1000.0)`;
+    return store.db.query(
+      `select 'a time of another clock' as rule, t.what, t.at from (
+           select a.action as what, a.at from audit_entries a where a.redrive_id = any($1::uuid[])
+           union all select a.action || ' (id)', ${ofId("a.id")} from audit_entries a where a.redrive_id = any($1::uuid[])
+           union all select 'redrive (id)', ${ofId("r.id")} from redrives r where r.id = any($1::uuid[])) t
+        where not exists (
+          select from unnest($2::float8[]) ahead
+           where t.at - ahead * interval '1 ms' between to_timestamp($3::float8 / 1000) and pg_catalog.clock_timestamp() + interval '1 s')`,
+      [[...seen.redrives.keys()], [...store.aheads], store.openedMs],
+    );
   }
 
   async function workBulk(twice: boolean): Promise<void> {
@@ -1082,6 +1466,22 @@ function differences(preview: PreviewOut, items: readonly ItemRow[]): string[] {
   if (preview.sample?.whole === false) faults.push("the sample of a small selection is not whole");
   return faults;
 }
+
+const keptMap = (map: Map<string, unknown>) => {
+  const entries = [...map];
+  return () => {
+    map.clear();
+    for (const [key, value] of entries) map.set(key, value);
+  };
+};
+
+const keptSet = (set: Set<string>) => {
+  const members = [...set];
+  return () => {
+    set.clear();
+    for (const member of members) set.add(member);
+  };
+};
 
 /** null: the product refused. Everything else is a fault. */
 function refusedIn(error: unknown): null {

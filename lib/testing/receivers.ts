@@ -44,6 +44,25 @@ export async function startHookReceiver(): Promise<HookReceiver> {
   return receiver;
 }
 
+export type TokenServer = HookReceiver & {
+  /** The tokens it gave: `token-1`, `token-2`, ... */
+  tokens: string[];
+  /** Members of each answer beside the token, such as `expires_in`. */
+  beside: object;
+};
+
+/** A token endpoint of OAuth 2.0. Assign `answer` and `says` for another answer than a token. */
+export async function startTokenServer(): Promise<TokenServer> {
+  const server: TokenServer = Object.assign(await startHookReceiver(), { tokens: [], beside: { expires_in: 3_600 } });
+  server.answer = () => {
+    const token = `token-${server.tokens.push("")}`;
+    server.tokens.splice(-1, 1, token);
+    server.says = JSON.stringify({ access_token: token, token_type: "bearer", ...server.beside });
+    return 200;
+  };
+  return server;
+}
+
 export type MailReceiver = {
   /** `smtp://127.0.0.1:<port>` */
   server: string;

@@ -2,6 +2,7 @@ import type { OutboundMessage, Publisher, PublishReceipt } from "@/lib/brokers/p
 import type { LaneJob } from "@/lib/lane/jobs.shapes";
 import type { JobOutcome, JobState, LaneName, LaneQueue, QueueName } from "@/lib/lane/port";
 import type { Clock } from "@/lib/platform/clock";
+import { type DatabaseClock, databaseClock } from "@/lib/platform/database/database-clock";
 import { createDb, type Db } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { createLog } from "@/lib/platform/log";
@@ -13,6 +14,8 @@ import { type ManualClock, manualClock } from "@/lib/testing/manual-clock";
 export type PendingSend = {
   worker: number;
   message: OutboundMessage;
+  /** The worker has given it up. */
+  givenUp(): boolean;
   take(): void;
   reject(error: unknown): void;
 };
@@ -51,7 +54,7 @@ export type SteppedWorker = {
   pass(): void;
   /** A statement is under way. */
   busy(): boolean;
-  clock: ManualClock;
+  clock: ManualClock & DatabaseClock;
   kill(): Promise<void>;
   close(): Promise<void>;
 };
@@ -60,12 +63,14 @@ type Options = {
   number: number;
   databaseUrl: string;
   queue: HeldQueue;
+  /** The wall clock of its machine. */
+  wallMs: () => number;
   onSend: (send: PendingSend) => void;
   /** A slice ended. */
   onEnd: (queue: LaneName, job: LaneJob, outcome: JobOutcome | { error: unknown }) => void;
 };
 
-export function steppedWorker({ number, databaseUrl, queue, onSend, onEnd }: Options): SteppedWorker {
+export function steppedWorker({ number, databaseUrl, queue, wallMs, onSend, onEnd }: Options): SteppedWorker {
   const waiting: (() => void)[] = [];
   let [running, dead] = [0, false];
   const gated = (db: Db): Db => {
@@ -91,8 +96,8 @@ export function steppedWorker({ number, databaseUrl, queue, onSend, onEnd }: Opt
   const name = `worker-${number}`;
   const store = createDb(databaseUrl, { max: 4, applicationName: name });
   const db = gated(store);
-  const stands = manualClock();
-  const clock: ManualClock = { ...stands, wallMs: () => Date.now() };
+  const machine: ManualClock = { ...manualClock(), wallMs };
+  const clock = { ...machine, ...databaseClock(machine, store) };
   const id = uuidv7(Date.now());
   const publisher: Publisher = {
     publish: (message, signal) =>
@@ -101,6 +106,7 @@ export function steppedWorker({ number, databaseUrl, queue, onSend, onEnd }: Opt
         onSend({
           worker: number,
           message,
+          givenUp: () => signal.aborted,
           take: () => dead || resolve({ status: "200" }),
           reject: (error) => dead || reject(error),
         });

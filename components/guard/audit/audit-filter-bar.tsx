@@ -4,6 +4,7 @@ import { useState } from "react";
 import { Button } from "@/components/ui/button";
 import { Input } from "@/components/ui/input";
 import { Select } from "@/components/ui/select";
+import { submits } from "@/components/ui/use-submit";
 import type { AuditFilter } from "@/lib/guard/audit/audit.browser";
 import { AUDIT_SUBJECTS, type AuditSubject } from "@/lib/guard/audit/audit-entry.pure";
 
@@ -45,13 +46,7 @@ export function AuditFilterBar({ filter, onFilter }: { filter: AuditFilter; onFi
     if (next.actor !== filter.actor || next.action !== filter.action) onFilter(next);
   };
   return (
-    <form
-      className="flex flex-wrap items-center gap-2 px-3 pb-2"
-      onSubmit={(event) => {
-        event.preventDefault();
-        apply();
-      }}
-    >
+    <form className="flex flex-wrap items-center gap-2 px-3 pb-2" onSubmit={submits(apply)}>
       <Input
         aria-label="Actor"
         placeholder="actor"

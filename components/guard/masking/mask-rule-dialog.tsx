@@ -1,8 +1,7 @@
 "use client";
 
-import { useState } from "react";
+import { DraftDialog } from "@/components/ui/draft-dialog";
 import { TextField } from "@/components/ui/input";
-import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { SelectField } from "@/components/ui/select";
 import { DETECTORS, type MaskKind, patternFault } from "@/lib/guard/masking/mask-rule.pure";
 import type { MaskRuleOut } from "@/lib/guard/masking/mask-rules.shapes";
@@ -19,35 +18,43 @@ const HINTS: Record<MaskKind, string> = {
   detector: "To switch it off, or on again for one source.",
 };
 
+const STATES = [
+  { value: "on", label: "on: it masks" },
+  { value: "off", label: "off" },
+];
+
 /** `rule` null: a new one. */
 export function MaskRuleDialog({ rule, onClose }: { rule: MaskRuleOut | null; onClose: () => void }) {
-  const [kind, setKind] = useState<MaskKind>(rule?.kind ?? "key");
-  const [pattern, setPattern] = useState(rule?.pattern ?? "");
-  const [source, setSource] = useState("");
-  const [enabled, setEnabled] = useState(rule?.enabled ?? true);
   const edit = useEditMaskRule();
-  const fault = patternFault(kind, pattern.trim());
   return (
-    <ReasonDialog
+    <DraftDialog
       needs="change-masks"
-      everySource={rule === null ? source.trim() === "" : rule.source === null}
+      by={({ source }) => ({ everySource: rule === null ? source.trim() === "" : rule.source === null })}
       title={rule === null ? "Add a mask rule" : "Change a mask rule"}
       description="It counts for everybody, in what is stored already, too."
       verb={rule === null ? "Add it" : "Change it"}
       reason="none"
-      onClose={onClose}
-      onSubmit={async () => {
-        if (fault !== null) return "stay";
-        const name = source.trim();
+      initial={() => ({
+        kind: rule?.kind ?? ("key" as MaskKind),
+        pattern: rule?.pattern ?? "",
+        source: "",
+        state: (rule?.enabled ?? true) ? "on" : "off",
+      })}
+      request={({ kind, pattern: typed, source, state }) => {
+        const pattern = typed.trim();
+        const fault = patternFault(kind, pattern);
+        if (fault !== null) return { ok: false, errors: { pattern: fault } };
+        return { ok: true, request: { kind, pattern, enabled: state === "on", source: source.trim() || undefined } };
+      }}
+      save={async ({ kind, source, ...change }) => {
         await edit.mutateAsync(
-          rule === null
-            ? { add: { kind, pattern: pattern.trim(), enabled, ...(name === "" ? {} : { source: name }) } }
-            : { change: { id: rule.id, pattern: pattern.trim(), enabled } },
+          rule === null ? { add: { kind, ...change, source } } : { change: { id: rule.id, ...change } },
         );
         return { title: rule === null ? "The rule is in force" : "The rule was changed" };
       }}
+      onClose={onClose}
     >
-      {(pressed) => (
+      {({ draft: { kind }, set, text }) => (
         <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
           {rule === null ? (
             <SelectField
@@ -55,51 +62,37 @@ export function MaskRuleDialog({ rule, onClose }: { rule: MaskRuleOut | null; on
               options={KINDS}
               value={kind}
               onValue={(value) => {
-                setKind(value as MaskKind);
-                setPattern(value === "detector" ? DETECTORS[0] : "");
-                setEnabled(value !== "detector");
+                const isDetector = value === "detector";
+                set({
+                  kind: value as MaskKind,
+                  pattern: isDetector ? DETECTORS[0] : "",
+                  state: isDetector ? "off" : "on",
+                });
               }}
             />
           ) : null}
           {kind === "detector" ? (
             <SelectField
+              {...text("pattern")}
               label="Detector"
               hint={HINTS.detector}
               options={DETECTORS.map((value) => ({ value, label: value }))}
-              value={pattern}
-              onValue={setPattern}
             />
           ) : (
-            <TextField
-              label="Pattern"
-              hint={HINTS[kind]}
-              error={pressed ? fault : null}
-              maxLength={512}
-              value={pattern}
-              onValue={setPattern}
-            />
+            <TextField {...text("pattern")} label="Pattern" hint={HINTS[kind]} maxLength={512} />
           )}
           {rule === null ? (
             <TextField
+              {...text("source")}
               label="Source"
               optional
               hint="Its name. None: every source."
               maxLength={200}
-              value={source}
-              onValue={setSource}
             />
           ) : null}
-          <SelectField
-            label="State"
-            options={[
-              { value: "on", label: "on: it masks" },
-              { value: "off", label: "off" },
-            ]}
-            value={enabled ? "on" : "off"}
-            onValue={(value) => setEnabled(value === "on")}
-          />
+          <SelectField {...text("state")} label="State" options={STATES} />
         </div>
       )}
-    </ReasonDialog>
+    </DraftDialog>
   );
 }

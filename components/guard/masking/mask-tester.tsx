@@ -3,10 +3,10 @@
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
-import { CodeTextarea, Field, TextField } from "@/components/ui/input";
+import { CodeField, TextField } from "@/components/ui/input";
 import { Panel } from "@/components/ui/panel";
 import { Head, Table, Td, Tr } from "@/components/ui/table";
-import { useSubmit } from "@/components/ui/use-submit";
+import { submits, useSubmit } from "@/components/ui/use-submit";
 import type { MaskTrial } from "@/lib/guard/masking/mask-rules.shapes";
 import { tryMasking } from "@/lib/guard/masking/masking.browser";
 import { plural, visible } from "@/lib/platform/plain/format.pure";
@@ -26,24 +26,18 @@ export function MaskTester() {
     <Panel title="Try it">
       <form
         className="grid grid-cols-[minmax(0,1fr)] gap-3 p-3"
-        onSubmit={(event) => {
-          event.preventDefault();
-          const name = source.trim();
-          void submit(async () =>
+        onSubmit={submits(() =>
+          submit(async () =>
             setTried(
               await tryMasking({
                 ...(UUID.test(sample) ? { eventId: sample } : { text }),
-                ...(name === "" ? {} : { source: name }),
+                source: source.trim() || undefined,
               }),
             ),
-          );
-        }}
+          ),
+        )}
       >
-        <Field label="A payload, or the id of an event">
-          {(control) => (
-            <CodeTextarea {...control} rows={4} value={text} onChange={(event) => setText(event.target.value)} />
-          )}
-        </Field>
+        <CodeField label="A payload, or the id of an event" rows={4} value={text} onValue={setText} />
         <div className="flex flex-wrap items-end gap-3">
           <TextField
             label="Source"

@@ -5,7 +5,7 @@ import { useEffect, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { TextField } from "@/components/ui/input";
-import { useSubmit } from "@/components/ui/use-submit";
+import { submits, useSubmit } from "@/components/ui/use-submit";
 import { lookAtLink, takeLink } from "@/lib/guard/accounts/accounts.browser";
 import { forgetPerson } from "@/lib/guard/sign-in/kept-in-tab.browser";
 import { passwordFault } from "@/lib/guard/sign-in/password.pure";
@@ -83,13 +83,7 @@ function ChoosePassword({ secret, known }: { secret: string; known: string | nul
     });
   };
   return (
-    <form
-      className="grid grid-cols-[minmax(0,1fr)] gap-3"
-      onSubmit={(event) => {
-        event.preventDefault();
-        press();
-      }}
-    >
+    <form className="grid grid-cols-[minmax(0,1fr)] gap-3" onSubmit={submits(press)}>
       {error ? <ErrorPanel error={error} inline title="This was not done" /> : null}
       <TextField
         label="Name"

@@ -6,7 +6,7 @@ import { Button, buttonClass } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { TextField } from "@/components/ui/input";
 import { useHydrated } from "@/components/ui/use-hydrated";
-import { useSubmit } from "@/components/ui/use-submit";
+import { submits, useSubmit } from "@/components/ui/use-submit";
 import { signIn } from "@/lib/guard/accounts/accounts.browser";
 import { OIDC_REFUSALS, type OidcRefusalReason } from "@/lib/guard/oidc/oidc-refusal.pure";
 import { forgetPerson } from "@/lib/guard/sign-in/kept-in-tab.browser";
@@ -67,13 +67,7 @@ export function SignInPage() {
       ) : null}
       {me?.signIn.password === false ? null : (
         <>
-          <form
-            className="grid grid-cols-[minmax(0,1fr)] gap-3"
-            onSubmit={(event) => {
-              event.preventDefault();
-              void go();
-            }}
-          >
+          <form className="grid grid-cols-[minmax(0,1fr)] gap-3" onSubmit={submits(go)}>
             {error ? <ErrorPanel error={error} inline title="You are not signed in" /> : null}
             <TextField
               label="Name"

@@ -1,6 +1,7 @@
 "use client";
 
-import { RuleDialog, SwitchRuleDialog } from "@/components/rules/rule-dialogs";
+import { SwitchRuleDialog } from "@/components/rules/rule-dialogs";
+import { DraftDialog } from "@/components/ui/draft-dialog";
 import { useSettled } from "@/components/ui/use-settled";
 import { admissionRules, useTrial } from "@/lib/intake/admission/admission.browser";
 import type { RuleOut, TryRequest } from "@/lib/intake/admission/admission.shapes";
@@ -12,16 +13,20 @@ type Props = { onClose: () => void };
 
 /** Creates a rule or edits one. Shows all the while what the rule would do to the newest events. */
 export function AdmissionRuleDialog({ rule, onClose }: Props & { rule: RuleOut | null }) {
+  const save = admissionRules.useSave(rule);
   return (
-    <RuleDialog
+    <DraftDialog
       needs="change-admission"
-      everySource={({ source }) => source.trim() === ""}
-      noun="rule"
-      rule={rule}
+      by={({ source }) => ({ everySource: source.trim() === "" })}
+      title={rule === null ? "New rule" : `Edit ${rule.name}`}
+      verb={rule === null ? "Save, switched off" : "Save"}
       initial={() => ruleDraft(rule)}
       request={ruleRequest}
       errorsOf={errorsOf}
-      save={admissionRules.useSave(rule)}
+      save={async (request) => {
+        await save.mutateAsync(request);
+        return `Saved ${request.name}`;
+      }}
       description={
         rule?.enabled
           ? "It is on: what is saved here holds for the next message."
@@ -37,7 +42,7 @@ export function AdmissionRuleDialog({ rule, onClose }: Props & { rule: RuleOut |
           <LiveTrial draft={form.draft} id={rule?.id ?? null} />
         </>
       )}
-    </RuleDialog>
+    </DraftDialog>
   );
 }
 
@@ -56,7 +61,7 @@ function LiveTrial({ draft, id }: { draft: RuleDraft; id: string | null }) {
 
 /** Switches a rule on, after it shows what the rule would do, or off. */
 export function SwitchDialog({ rule, onClose }: Props & { rule: RuleOut }) {
-  const change = admissionRules.useSwitch(rule.id);
+  const change = admissionRules.usePatch(rule.id);
   const { id, source, version, enabled, when, do: effect } = rule;
   return (
     <SwitchRuleDialog

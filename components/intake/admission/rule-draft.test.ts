@@ -37,8 +37,8 @@ describe("a stored rule", () => {
     { when: [{ field: "payloadBytes", is: "above", value: 1_000 }], do: { errorCode: { value: "BIG" } } },
   ])("comes back from the dialog as it was: %j", (part) => {
     const asked = ruleRequest(ruleDraft(rule(part)), "tested");
-    expect(asked).toEqual({ ok: true, rule: { name: "stock", source: "orders", ...part, reason: "tested" } });
-    if (asked.ok) expect(ruleRequestSchema.safeParse(asked.rule).success).toBe(true);
+    expect(asked).toEqual({ ok: true, request: { name: "stock", source: "orders", ...part, reason: "tested" } });
+    if (asked.ok) expect(ruleRequestSchema.safeParse(asked.request).success).toBe(true);
   });
 });
 

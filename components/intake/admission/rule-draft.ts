@@ -1,3 +1,4 @@
+import type { Asked } from "@/components/ui/draft-dialog";
 import type { SavedRule } from "@/lib/intake/admission/admission.browser";
 import type { CodeSource, Condition, RuleBody, RuleEffect } from "@/lib/intake/admission/admission.pure";
 import type { RuleOut, TryRequest } from "@/lib/intake/admission/admission.shapes";
@@ -32,7 +33,7 @@ export type RuleDraft = {
 };
 
 /** Texts by the path of their field, as the API names it: `when[0].value`. */
-export type RuleErrors = Record<string, string>;
+type RuleErrors = Record<string, string>;
 
 export const isNumberField = (field: Condition["field"]) => field === "payloadBytes" || field === "attempts";
 
@@ -152,15 +153,12 @@ export function tryOf(draft: RuleDraft, id: string | null): TryRequest | null {
 }
 
 /** The request of the dialog, or what is missing. */
-export function ruleRequest(
-  draft: RuleDraft,
-  reason: string,
-): { ok: true; rule: SavedRule } | { ok: false; errors: RuleErrors } {
+export function ruleRequest(draft: RuleDraft, reason: string): Asked<SavedRule> {
   const { body, errors } = ruleOf(draft);
   const name = draft.name.trim();
   if (name === "") errors.name = "Give it a name: events that it changed will show it.";
   if (Object.keys(errors).length > 0) return { ok: false, errors };
-  return { ok: true, rule: { name, source: draft.source || null, ...body, reason } };
+  return { ok: true, request: { name, source: draft.source || null, ...body, reason } };
 }
 
 /** The errors of the server, by the same paths. What belongs to no field of the dialog is shown above it. */

@@ -2,8 +2,8 @@
 
 import { Trash2 } from "lucide-react";
 import { useId } from "react";
-import type { RuleForm } from "@/components/rules/rule-dialogs";
 import { Button, IconButton } from "@/components/ui/button";
+import type { Form } from "@/components/ui/draft-dialog";
 import { Choice, Input, TextField, Tick } from "@/components/ui/input";
 import { Select, SelectField } from "@/components/ui/select";
 import {
@@ -20,12 +20,11 @@ import {
   isNumberField,
   newCondition,
   type RuleDraft,
-  type RuleErrors,
   withField,
 } from "./rule-draft";
 import { FIELD_LABEL, TEST_LABEL } from "./rule-words";
 
-type RulePart = RuleForm<RuleDraft, RuleErrors>;
+type RulePart = Form<RuleDraft>;
 
 const FIELDS = [...TEXT_FIELDS, "header" as const, "body" as const, ...NUMBER_FIELDS].map((value) => ({
   value,
@@ -35,28 +34,24 @@ const labelled = (tests: readonly Condition["is"][]) => tests.map((value) => ({ 
 const OF_TEXT = labelled([...TEXT_TESTS, "present"]);
 const OF_NUMBER = labelled(NUMBER_TESTS);
 
-export function NameAndSource({ draft, errors, set }: RulePart) {
+export function NameAndSource({ draft, text }: RulePart) {
   const sources = useSources().data?.items ?? [];
   const names = new Set([...sources.map(({ name }) => name), ...(draft.source === "" ? [] : [draft.source])]);
   return (
     <div className="flex flex-wrap items-start gap-3">
       <TextField
+        {...text("name")}
         label="Name"
-        error={errors.name}
         className="min-w-48 flex-1"
         maxLength={100}
         placeholder="validation errors are permanent"
-        value={draft.name}
-        onValue={(name) => set({ name })}
       />
       <SelectField
+        {...text("source")}
         label="Source"
-        error={errors.source}
         className="max-w-full"
         inputClassName="max-w-full"
         options={[{ value: "", label: "every source" }, ...[...names].map((name) => ({ value: name, label: name }))]}
-        value={draft.source}
-        onValue={(source) => set({ source })}
       />
     </div>
   );
@@ -201,7 +196,7 @@ const PARKS = [
 ] as const;
 
 /** What the rule does: it drops, or it changes what is known about the event. */
-export function Effects({ draft, errors, set }: RulePart) {
+export function Effects({ draft, errors, set, text }: RulePart) {
   const { code } = draft;
   return (
     <fieldset className="grid min-w-0 gap-3">
@@ -229,26 +224,24 @@ export function Effects({ draft, errors, set }: RulePart) {
             />
             {code === "keep" || code === "errorType" ? null : (
               <TextField
+                {...text("codeText")}
                 label={CODE_LABEL[code]}
                 error={errors["do.errorCode"]}
                 className="min-w-40 flex-1"
                 inputClassName="font-mono"
                 maxLength={200}
                 placeholder={CODE_EXAMPLE[code]}
-                value={draft.codeText}
-                onValue={(codeText) => set({ codeText })}
               />
             )}
           </div>
           <TextField
+            {...text("group")}
             label="Group"
             optional
             error={errors["do.group"]}
             hint="One group of this name for each error code."
             maxLength={120}
             placeholder="stock service is down"
-            value={draft.group}
-            onValue={(group) => set({ group })}
           />
           <Choice label="Before a redrive" options={PARKS} value={draft.park} onChange={(park) => set({ park })} />
         </>

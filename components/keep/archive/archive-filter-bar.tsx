@@ -3,6 +3,7 @@
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
 import { Input } from "@/components/ui/input";
+import { submits } from "@/components/ui/use-submit";
 import type { ArchiveFilter } from "@/lib/keep/archive/archive.browser";
 
 const FIELDS = [
@@ -25,13 +26,7 @@ export function ArchiveFilterBar(props: { filter: ArchiveFilter; onFilter: (filt
   };
   return (
     <search>
-      <form
-        className="grid grid-cols-2 gap-2 px-3 pb-2 sm:flex sm:flex-wrap sm:items-center"
-        onSubmit={(event) => {
-          event.preventDefault();
-          apply();
-        }}
-      >
+      <form className="grid grid-cols-2 gap-2 px-3 pb-2 sm:flex sm:flex-wrap sm:items-center" onSubmit={submits(apply)}>
         {FIELDS.map(({ name, label, placeholder, width }) => (
           <Input
             key={name}

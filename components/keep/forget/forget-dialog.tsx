@@ -3,6 +3,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { ShownOnce } from "@/components/guard/account/shown-once";
+import { formOf } from "@/components/ui/draft-dialog";
 import { ReadError } from "@/components/ui/error-panel";
 import { TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
@@ -11,7 +12,7 @@ import { useSettled } from "@/components/ui/use-settled";
 import { forgetData, useForgetPreview } from "@/lib/keep/forget/forget.browser";
 import type { ForgetPreview } from "@/lib/keep/forget/forget.shapes";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
-import { type ForgetDraft, type ForgetKeyName, forgetWhat, KEY_LABEL, keptWords } from "./forget-words";
+import { type ForgetDraft, forgetWhat, KEY_LABEL, keptWords } from "./forget-words";
 
 const KINDS = (["tag", "aggregateId", "pointer"] as const).map((value) => ({ value, label: KEY_LABEL[value] }));
 
@@ -28,7 +29,6 @@ export function ForgetDialog({ onClose }: { onClose: () => void }) {
   const counted = settled === now ? preview.data : undefined;
   const wanted = counted === undefined ? null : counted.events === null ? "all" : String(counted.events);
   const agreed = wanted !== null && typed.replaceAll(/[\s,.]/g, "") === wanted;
-  const set = (part: Partial<ForgetDraft>) => setDraft({ ...draft, ...part });
   if (receipt !== null) {
     return (
       <ShownOnce title="A worker forgets it" label="the receipt" text={receipt} done="Done" onClose={onClose}>
@@ -56,47 +56,34 @@ export function ForgetDialog({ onClose }: { onClose: () => void }) {
       }}
     >
       {(pressed) => {
-        const errors = pressed && !result.ok ? result.errors : {};
+        const { text } = formOf(draft, setDraft, pressed && !result.ok ? result.errors : {});
         return (
           <>
             <div className="flex flex-wrap items-start gap-2">
-              <SelectField
-                label="Named by"
-                className="shrink-0"
-                options={KINDS}
-                value={draft.kind}
-                onValue={(kind) => set({ kind: kind as ForgetKeyName })}
-              />
+              <SelectField {...text("kind")} label="Named by" className="shrink-0" options={KINDS} />
               {draft.kind === "aggregateId" ? null : (
                 <TextField
+                  {...text("name")}
                   label={draft.kind === "tag" ? "tag name" : "JSON pointer"}
-                  error={errors.name}
                   className="min-w-36 flex-1"
                   maxLength={512}
                   placeholder={draft.kind === "tag" ? "customerId" : "/customer/email"}
-                  value={draft.name}
-                  onValue={(name) => set({ name })}
                   inputClassName="font-mono"
                 />
               )}
               <TextField
+                {...text("value")}
                 label={draft.kind === "aggregateId" ? "aggregate" : "value"}
-                error={errors.value}
                 className="min-w-40 flex-1"
                 maxLength={512}
-                value={draft.value}
-                onValue={(value) => set({ value })}
                 inputClassName="font-mono"
-                autoComplete="off"
               />
             </div>
             <TextField
+              {...text("source")}
               label="Only in source"
-              error={errors.source}
               maxLength={256}
               placeholder="all sources"
-              value={draft.source}
-              onValue={(source) => set({ source })}
               inputClassName="font-mono"
             />
             {settled === now && settled !== "" ? <ReadError read={preview} stale /> : null}
@@ -112,7 +99,6 @@ export function ForgetDialog({ onClose }: { onClose: () => void }) {
                 label={wanted === "all" ? "Type all to confirm" : `Type ${wanted} to confirm`}
                 value={typed}
                 onValue={setTyped}
-                autoComplete="off"
               />
             )}
           </>

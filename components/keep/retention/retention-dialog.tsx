@@ -3,6 +3,7 @@
 import { Plus, X } from "lucide-react";
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
+import { formOf } from "@/components/ui/draft-dialog";
 import { TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { SelectField } from "@/components/ui/select";
@@ -41,8 +42,6 @@ export function RetentionDialog({ retention, onClose }: { retention: RetentionOu
   const preview = useRetentionOf(settled === "" ? null : JSON.parse(settled));
   const counted = settled === now ? preview.data : undefined;
   const expires = saveWords(counted?.days);
-  const set = (key: number, change: Partial<TypedRule>) =>
-    setRules(rules.map((rule) => (rule.key === key ? { ...rule, ...change } : rule)));
   const add = () =>
     setRules([...rules, { key: Math.max(-1, ...rules.map(({ key }) => key)) + 1, source: "", errorCode: "", days }]);
   return (
@@ -75,7 +74,8 @@ export function RetentionDialog({ retention, onClose }: { retention: RetentionOu
         />
         {rules.map((rule, at) => {
           const fault = tried ? ruleFault(rules, at) : null;
-          const errorOf = (field: keyof TypedRule) => (fault?.field === field ? fault.words : undefined);
+          const set = (next: typeof rule) => setRules(rules.map((other) => (other.key === next.key ? next : other)));
+          const { text } = formOf(rule, set, fault === null ? {} : { [fault.field]: fault.words });
           return (
             <fieldset
               key={rule.key}
@@ -83,29 +83,20 @@ export function RetentionDialog({ retention, onClose }: { retention: RetentionOu
             >
               <legend className="sr-only">Period {at + 1}</legend>
               <SelectField
+                {...text("source")}
                 label="Source"
-                error={errorOf("source")}
                 options={options}
-                value={rule.source}
-                onValue={(source) => set(rule.key, { source })}
                 className="col-span-2 sm:col-span-1"
                 inputClassName="w-full"
               />
               <TextField
+                {...text("errorCode")}
                 label="Error code"
                 placeholder="every code"
-                value={rule.errorCode}
-                onValue={(errorCode) => set(rule.key, { errorCode })}
                 className="col-span-2 sm:col-span-1"
                 inputClassName="font-mono text-sm"
               />
-              <TextField
-                label="Days"
-                error={errorOf("days")}
-                inputMode="numeric"
-                value={rule.days}
-                onValue={(typed) => set(rule.key, { days: typed })}
-              />
+              <TextField {...text("days")} label="Days" inputMode="numeric" />
               <Button
                 variant="ghost"
                 aria-label={`Remove period ${at + 1}`}

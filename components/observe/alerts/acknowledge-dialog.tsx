@@ -1,15 +1,13 @@
 "use client";
 
-import { useQueryClient } from "@tanstack/react-query";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { failureToast } from "@/components/ui/toast";
-import { acknowledge, useAcknowledge } from "@/lib/observe/alerts/alerts.browser";
+import { useAcknowledge } from "@/lib/observe/alerts/alerts.browser";
 import { plural } from "@/lib/platform/plain/format.pure";
 
 /** Says that somebody looks at these alerts. */
 export function AcknowledgeDialog({ ids, onClose }: { ids: readonly string[]; onClose: () => void }) {
   const send = useAcknowledge();
-  const client = useQueryClient();
   return (
     <ReasonDialog
       needs="acknowledge"
@@ -33,9 +31,9 @@ export function AcknowledgeDialog({ ids, onClose }: { ids: readonly string[]; on
           action: {
             label: "Undo",
             onSelect: () =>
-              void acknowledge(client, { ids: [...ids], acknowledged: false }).catch((error: unknown) =>
-                failureToast("It could not be undone", error),
-              ),
+              void send
+                .mutateAsync({ ids: [...ids], acknowledged: false })
+                .catch((error: unknown) => failureToast("It could not be undone", error)),
           },
         };
       }}

@@ -1,9 +1,8 @@
 "use client";
 
-import { type QueryClient, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useQueryClient } from "@tanstack/react-query";
+import { DraftDialog, type Form } from "@/components/ui/draft-dialog";
 import { Choice, TextField } from "@/components/ui/input";
-import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { SelectField } from "@/components/ui/select";
 import { failureToast, showToast } from "@/components/ui/toast";
 import { underWayWords } from "@/components/ui/under-way-words";
@@ -12,7 +11,7 @@ import type { ControlOut, ControlRequest } from "@/lib/order/controls/controls.s
 import { formatDuration } from "@/lib/platform/plain/format.pure";
 import { type ControlDraft, controlRequest, draftScope, startingDraft, UNTIL_MINUTES } from "./control-draft";
 import { ScopePicker } from "./scope-picker";
-import { isOfEverySource, KIND_EFFECT } from "./scope-words";
+import { isOfEverySource, KIND_EFFECT, scopeOf } from "./scope-words";
 
 type ControlDialogProps = {
   kind: ControlRequest["kind"];
@@ -29,62 +28,54 @@ const KINDS = ["blacklist", "cooldown", "whitelist"] as const;
 
 const UNTIL = UNTIL_MINUTES.map((minutes) => ({ value: String(minutes), label: formatDuration(minutes * 60_000) }));
 
-async function liftAgain(client: QueryClient, { id, kind }: ControlOut): Promise<void> {
-  try {
-    await liftControl(client, { id, reason: "undone" });
-    void showToast({ title: `The ${kind} is lifted again`, tone: "success" });
-  } catch (error) {
-    failureToast("It could not be undone", error);
-  }
-}
-
 export function ControlDialog({ kind, scope, selected, onClose, onDone }: ControlDialogProps) {
-  const [draft, setDraft] = useState<ControlDraft>(() => startingDraft(kind, scope));
-  const client = useQueryClient();
   const impose = useImposeControl();
-  const set = (part: Partial<ControlDraft>) => setDraft({ ...draft, ...part });
-
+  const client = useQueryClient();
+  const liftAgain = ({ id, kind }: ControlOut) =>
+    void liftControl(client, { id, reason: "undone" })
+      .then(() => showToast({ title: `The ${kind} is lifted again`, tone: "success" }))
+      .catch((error: unknown) => failureToast("It could not be undone", error));
   return (
-    <ReasonDialog
+    <DraftDialog
       needs="control"
-      everySource={isOfEverySource(draftScope(draft))}
-      title={KIND_TITLE[draft.kind]}
-      description={KIND_EFFECT[draft.kind]}
-      verb={KIND_TITLE[draft.kind]}
-      variant={draft.kind === "blacklist" ? "danger" : "primary"}
+      title={KIND_TITLE[kind]}
+      verb={KIND_TITLE[kind]}
+      by={(draft) => ({
+        everySource: isOfEverySource(draftScope(draft)),
+        title: KIND_TITLE[draft.kind],
+        description: KIND_EFFECT[draft.kind],
+        verb: KIND_TITLE[draft.kind],
+        variant: draft.kind === "blacklist" ? "danger" : "primary",
+      })}
       reasonHint="Shown beside every event it catches, and kept in the audit."
-      onClose={onClose}
-      onSubmit={async (reason) => {
-        const result = controlRequest(draft, reason, Date.now());
-        if (!result.ok) return "stay";
-        const imposed = await impose.mutateAsync(result.request);
+      initial={() => startingDraft(kind, scope)}
+      request={(draft, reason) => controlRequest(draft, reason, Date.now())}
+      save={async (request) => {
+        const imposed = await impose.mutateAsync(request);
         onDone?.();
         return {
-          title: `${KIND_DONE[draft.kind]} ${draft.scopeValue.trim()}`,
+          title: `${KIND_DONE[request.kind]} ${scopeOf(request.scope)?.value}`,
           detail: underWayWords(imposed.underWay),
           tone: "success",
-          action: { label: "Undo", onSelect: () => void liftAgain(client, imposed) },
+          action: { label: "Undo", onSelect: () => liftAgain(imposed) },
         };
       }}
+      onClose={onClose}
     >
-      {(pressed) => {
-        const result = controlRequest(draft, "", Date.now());
-        const errors = pressed && !result.ok ? result.errors : {};
-        return (
-          <>
-            <Choice
-              label="Kind"
-              className="flex flex-wrap gap-x-6 gap-y-1"
-              options={KINDS.map((value) => ({ value, label: value }))}
-              value={draft.kind}
-              onChange={(kind) => set({ kind, ...untilFor(kind, draft.until) })}
-            />
-            <ScopePicker scope={draft} selected={selected ?? null} error={errors.scopeValue} onChange={set} />
-            <Until draft={draft} set={set} error={errors.until} />
-          </>
-        );
-      }}
-    </ReasonDialog>
+      {(form) => (
+        <>
+          <Choice
+            label="Kind"
+            className="flex flex-wrap gap-x-6 gap-y-1"
+            options={KINDS.map((value) => ({ value, label: value }))}
+            value={form.draft.kind}
+            onChange={(chosen) => form.set({ kind: chosen, ...untilFor(chosen, form.draft.until) })}
+          />
+          <ScopePicker {...form} selected={selected ?? null} />
+          <Until {...form} />
+        </>
+      )}
+    </DraftDialog>
   );
 }
 
@@ -105,27 +96,19 @@ function untilFor(kind: ControlRequest["kind"], until: string): Pick<ControlDraf
   return { until: kind === "cooldown" && until === "never" ? "60" : until };
 }
 
-type Until = { draft: ControlDraft; set: (part: Partial<ControlDraft>) => void; error: string | undefined };
-
-function Until({ draft, set, error }: Until) {
+function Until({ draft, errors, text }: Form<ControlDraft>) {
   const never = draft.kind === "cooldown" ? [] : [{ value: "never", label: "until lifted" }];
   const options = [...never, ...UNTIL, { value: "at", label: "until a time…" }];
+  const at = draft.until === "at";
   return (
     <div className="flex flex-wrap items-start gap-3">
-      <SelectField
-        label="How long"
-        error={draft.until === "at" ? undefined : error}
-        options={options}
-        value={draft.until}
-        onValue={(until) => set({ until })}
-      />
-      {draft.until === "at" ? (
+      <SelectField {...text("until")} label="How long" error={at ? undefined : errors.until} options={options} />
+      {at ? (
         <TextField
+          {...text("untilAt")}
           label="Until, in the time of this machine"
-          error={error}
+          error={errors.until}
           type="datetime-local"
-          value={draft.untilAt}
-          onValue={(untilAt) => set({ untilAt })}
         />
       ) : null}
     </div>

@@ -1,3 +1,4 @@
+import type { Asked } from "@/components/ui/draft-dialog";
 import type { ControlRequest, ControlScopeName } from "@/lib/order/controls/controls.shapes";
 import { scopeOf } from "./scope-words";
 
@@ -31,12 +32,8 @@ export function startingDraft(kind: ControlRequest["kind"], scope: ControlReques
   };
 }
 
-type DraftResult =
-  | { ok: true; request: ControlRequest }
-  | { ok: false; errors: Partial<Record<"scopeValue" | "until", string>> };
-
 /** The request of the dialog, or the missing parts by field. The server checks again. */
-export function controlRequest(draft: ControlDraft, reason: string, nowMs: number): DraftResult {
+export function controlRequest(draft: ControlDraft, reason: string, nowMs: number): Asked<ControlRequest> {
   const errors: Partial<Record<"scopeValue" | "until", string>> = {};
   const scopeValue = draft.scopeValue.trim();
   if (scopeValue === "") errors.scopeValue = "Name what it holds for.";

@@ -171,7 +171,9 @@ function EndedList() {
     <Panel className="mt-2">
       <ReadError read={ended} />
       {ended.isPending ? <SkeletonRows rows={3} columns={["w-28", "flex-1", "w-40"]} /> : null}
-      {ended.isSuccess && items.length === 0 ? <p className="px-3 py-4 text-muted">None has ended yet.</p> : null}
+      {ended.isSuccess && items.length === 0 ? (
+        <p className="px-3 py-4 text-muted">None has ended in the last 90 days.</p>
+      ) : null}
       <ul>
         {items.map((control) => (
           <li

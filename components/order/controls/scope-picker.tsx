@@ -2,6 +2,7 @@
 
 import Link from "next/link";
 import type { ComponentProps } from "react";
+import type { Form } from "@/components/ui/draft-dialog";
 import { TextField } from "@/components/ui/input";
 import { NumberWithKind } from "@/components/ui/number-with-kind";
 import { SelectField } from "@/components/ui/select";
@@ -21,66 +22,32 @@ const EXAMPLE: Record<ControlScopeName, string> = {
   eventId: "the producer's event id",
 };
 
-type Scope = Pick<ControlDraft, "scopeName" | "scopeValue" | "source" | "aggregateType">;
-
-/** The scope of a control, and the number of parked events in it. */
-export function ScopePicker(props: {
-  scope: Scope;
-  /** The number of selected events; null = unknown, or none selected. */
-  selected: number | null;
-  error?: string | undefined;
-  onChange: (part: Partial<Scope>) => void;
-}) {
-  const { scope, onChange } = props;
-  const { scopeName: name, scopeValue: value } = scope;
+/** The scope of a control, and the number of parked events in it. `selected`: of events; null = unknown, or none selected. */
+export function ScopePicker({ draft, text, selected }: Form<ControlDraft> & { selected: number | null }) {
+  const name = draft.scopeName;
   return (
     <div className="grid gap-1.5">
       <div className="flex items-start gap-2">
-        <SelectField
-          label="Scope"
-          className="shrink-0"
-          options={OPTIONS}
-          value={name}
-          onValue={(value) => onChange({ scopeName: value as ControlScopeName })}
-        />
-        <TextField
-          label={SCOPE_LABEL[name]}
-          error={props.error}
-          className="min-w-0 flex-1"
-          maxLength={512}
-          placeholder={EXAMPLE[name]}
-          value={value}
-          onValue={(scopeValue) => onChange({ scopeValue })}
-          inputClassName="font-mono"
-        />
+        <SelectField {...text("scopeName")} label="Scope" className="shrink-0" options={OPTIONS} />
+        <Name {...text("scopeValue")} label={SCOPE_LABEL[name]} placeholder={EXAMPLE[name]} />
       </div>
       {name === "source" ? null : (
         <div className="flex items-start gap-2">
           {name === "aggregateId" ? (
-            <Narrowing
-              label="Only of type"
-              placeholder="any type"
-              value={scope.aggregateType}
-              onValue={(aggregateType) => onChange({ aggregateType })}
-            />
+            <Name {...text("aggregateType")} label="Only of type" placeholder="any type" />
           ) : null}
-          <Narrowing
-            label="Only in source"
-            placeholder="all sources"
-            value={scope.source}
-            onValue={(source) => onChange({ source })}
-          />
+          <Name {...text("source")} label="Only in source" placeholder="all sources" />
         </div>
       )}
-      {name !== "source" && scope.source.trim() === "" ? (
+      {name !== "source" && draft.source.trim() === "" ? (
         <p className="text-muted">Without a source it holds in all of them.</p>
       ) : null}
-      <Caught scope={useSettled(JSON.stringify(draftScope(scope)))} selected={props.selected} />
+      <Caught scope={useSettled(JSON.stringify(draftScope(draft)))} selected={selected} />
     </div>
   );
 }
 
-function Narrowing(props: Pick<ComponentProps<typeof TextField>, "label" | "placeholder" | "value" | "onValue">) {
+function Name(props: ComponentProps<typeof TextField>) {
   return <TextField {...props} className="min-w-0 flex-1" maxLength={512} inputClassName="font-mono" />;
 }
 

@@ -4,7 +4,7 @@ import { type ReactNode, useState } from "react";
 import { jsonObject } from "@/components/sources/form/source-draft";
 import { Button } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
-import { CodeTextarea, Field, FileInput, TextField } from "@/components/ui/input";
+import { CodeField, FileInput, TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { shortenId } from "@/lib/platform/plain/format.pure";
 import type { SchemaVersion } from "@/lib/repair/schemas/payload-schemas.shapes";
@@ -19,7 +19,7 @@ export function SchemaDialog(props: {
   onClose: () => void;
 }) {
   const { source, stored, onClose } = props;
-  const read = useSchema(source, stored?.id ?? null);
+  const read = useSchema(stored?.id ?? null);
   const [typed, setTyped] = useState<string | null>(null);
   const [type, setType] = useState(stored?.eventType ?? "");
   const [inferred, setInferred] = useState<{ text: string; eventsRead: number } | null>(null);
@@ -67,14 +67,13 @@ export function SchemaDialog(props: {
               setTyped(text);
             }}
           />
-          <Field
+          <CodeField
             label="JSON Schema"
             error={pressed && schema === null ? "Not a JSON object: paste a JSON Schema." : undefined}
-          >
-            {(control) => (
-              <CodeTextarea {...control} rows={14} value={text} onChange={(event) => setTyped(event.target.value)} />
-            )}
-          </Field>
+            rows={14}
+            value={text}
+            onValue={setTyped}
+          />
           <SchemaTrial key={JSON.stringify([eventType, text])} source={source} eventType={eventType} schema={schema} />
         </div>
       )}

@@ -12,15 +12,14 @@ import { changeSchema, useSchema } from "@/lib/repair/schemas/schemas.browser";
 import { typeWords } from "./schema-words";
 
 /** The versions of one event type: what differs, which one is in force, and none. */
-export function SchemaVersionsDialog(props: { source: string; of: SchemaVersion; onClose: () => void }) {
-  const { source, of, onClose } = props;
+export function SchemaVersionsDialog({ of, onClose }: { of: SchemaVersion; onClose: () => void }) {
   const client = useQueryClient();
-  const newest = useSchema(source, of.id);
+  const newest = useSchema(of.id);
   const versions = newest.data?.versions ?? [];
   const [chosen, setChosen] = useState(of.id);
   const [other, setOther] = useState<string | null>(null);
-  const shown = useSchema(source, chosen);
-  const before = useSchema(source, other ?? versions.find(({ id }) => id !== chosen)?.id ?? null);
+  const shown = useSchema(chosen);
+  const before = useSchema(other ?? versions.find(({ id }) => id !== chosen)?.id ?? null);
   const isCurrent = versions.find(({ id }) => id === chosen)?.current ?? of.current;
   const nameOf = ({ version, current }: SchemaVersion) => `version ${version}${current ? ", in force" : ""}`;
   const options = versions.map((version) => ({ value: version.id, label: nameOf(version) }));

@@ -66,7 +66,7 @@ export function SchemasPanel({ source }: { source: string }) {
         Add a schema…
       </Button>
       {open?.dialog === "store" ? <SchemaDialog source={source} stored={open.of} onClose={close} /> : null}
-      {open?.dialog === "versions" ? <SchemaVersionsDialog source={source} of={open.of} onClose={close} /> : null}
+      {open?.dialog === "versions" ? <SchemaVersionsDialog of={open.of} onClose={close} /> : null}
     </Panel>
   );
 }

@@ -1,52 +1,56 @@
 "use client";
 
-import type { ReactNode } from "react";
-import { RuleDialog, type RuleForm } from "@/components/rules/rule-dialogs";
+import type { ComponentProps, ReactNode } from "react";
+import { DraftDialog, type Form } from "@/components/ui/draft-dialog";
 import { TextField, Tick } from "@/components/ui/input";
 import { SelectField } from "@/components/ui/select";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { REDRIVE_RULE_NEEDS } from "@/lib/rules/redrive-rule.pure";
 import { redriveRules } from "@/lib/rules/redrive-rules.browser";
 import type { RedriveRuleOut } from "@/lib/rules/redrive-rules.shapes";
-import { errorsOf, type RuleDraft, type RuleErrors, ruleDraft, ruleRequest } from "./rule-draft";
+import { errorsOf, type RuleDraft, ruleDraft, ruleRequest } from "./rule-draft";
 
-type Part = RuleForm<RuleDraft, RuleErrors>;
+type Part = Form<RuleDraft>;
 
 /** Creates a rule, switched off, or edits one that is off. */
 export function RedriveRuleDialog({ rule, onClose }: { rule: RedriveRuleOut | null; onClose: () => void }) {
+  const save = redriveRules.useSave(rule);
   return (
-    <RuleDialog
+    <DraftDialog
       needs={REDRIVE_RULE_NEEDS}
-      everySource={(draft) => {
+      by={(draft) => {
         const asked = ruleRequest(draft, "");
-        return asked.ok && asked.rule.filter.source === undefined;
+        return { everySource: asked.ok && asked.request.filter.source === undefined };
       }}
-      noun="redrive rule"
-      rule={rule}
+      title={rule === null ? "New redrive rule" : `Edit ${rule.name}`}
+      verb={rule === null ? "Save, switched off" : "Save"}
       initial={() => ruleDraft(rule)}
       request={(draft, reason) => ruleRequest(draft, reason, (rule?.filter ?? {}) as EventFilter)}
       errorsOf={errorsOf}
-      save={redriveRules.useSave(rule)}
+      save={async (request) => {
+        await save.mutateAsync(request);
+        return `Saved ${request.name}`;
+      }}
       description="It is saved switched off. It is tried against the past before it is switched on."
       onClose={onClose}
     >
       {(form) => (
         <>
-          <RuleText {...form} name="name" label="Name" placeholder="timeouts of orders" />
-          <RuleText
-            {...form}
-            name="events"
+          <TextField {...form.text("name")} label="Name" placeholder="timeouts of orders" maxLength={100} />
+          <TextField
+            {...form.text("events")}
             label="Events"
             placeholder="source:orders errorCode:TIMEOUT"
             hint="As in the search, by source, errorCode, eventType, aggregateType, fingerprint or tag. Only parked events are taken."
-            mono
+            maxLength={2_000}
+            inputClassName="font-mono"
           />
           <When {...form} />
           <How {...form} />
           <Limits {...form} />
         </>
       )}
-    </RuleDialog>
+    </DraftDialog>
   );
 }
 
@@ -59,85 +63,45 @@ function Row({ legend, children }: { legend: string; children: ReactNode }) {
   );
 }
 
-function When(part: Part) {
+function When({ text, tick }: Part) {
   return (
     <Row legend="When">
-      <NumberField {...part} name="delayMinutes" label="Minutes after parking" />
-      <NumberField {...part} name="redrivesPerEvent" label="Redrives of one event" />
+      <NumberField {...text("delayMinutes")} label="Minutes after parking" />
+      <NumberField {...text("redrivesPerEvent")} label="Redrives of one event" />
       <div className="grid basis-full gap-1">
-        <Tick
-          label="only if the same group succeeded since"
-          checked={part.draft.groupSucceeded}
-          onChecked={(groupSucceeded) => part.set({ groupSucceeded })}
-        />
-        <Tick
-          label="only while the target's breaker is closed"
-          checked={part.draft.breakerClosed}
-          onChecked={(breakerClosed) => part.set({ breakerClosed })}
-        />
+        <Tick {...tick("groupSucceeded")} label="only if the same group succeeded since" />
+        <Tick {...tick("breakerClosed")} label="only while the target's breaker is closed" />
       </div>
     </Row>
   );
 }
 
-function How(part: Part) {
+const LANES = [
+  { value: "slow", label: "slow lane" },
+  { value: "main", label: "main lane" },
+];
+
+function How({ text }: Part) {
   return (
     <Row legend="How">
-      <SelectField
-        label="Lane"
-        value={part.draft.lane}
-        options={[
-          { value: "slow", label: "slow lane" },
-          { value: "main", label: "main lane" },
-        ]}
-        onValue={(value) => part.set({ lane: value as RuleDraft["lane"] })}
-      />
-      <NumberField {...part} name="rate" label="Events per second" optional />
-      <NumberField {...part} name="everySeconds" label="Seconds between runs" />
+      <SelectField {...text("lane")} label="Lane" options={LANES} />
+      <NumberField {...text("rate")} label="Events per second" optional />
+      <NumberField {...text("everySeconds")} label="Seconds between runs" />
     </Row>
   );
 }
 
-function Limits(part: Part) {
+function Limits({ text }: Part) {
   return (
     <Row legend="Limits">
-      <NumberField {...part} name="perRun" label="Events a run" className="w-35" />
-      <NumberField {...part} name="perHour" label="Events an hour" className="w-35" optional />
-      <NumberField {...part} name="perDay" label="Events a day" className="w-35" optional />
-      <NumberField {...part} name="stopAtPercent" label="Off above % failures" className="w-35" />
+      <NumberField {...text("perRun")} label="Events a run" className="w-35" />
+      <NumberField {...text("perHour")} label="Events an hour" className="w-35" optional />
+      <NumberField {...text("perDay")} label="Events a day" className="w-35" optional />
+      <NumberField {...text("stopAtPercent")} label="Off above % failures" className="w-35" />
     </Row>
   );
 }
 
-type TextName = { [Name in keyof RuleDraft]: RuleDraft[Name] extends string ? Name : never }[keyof RuleDraft];
-
-function RuleText(
-  props: Part & { name: TextName; label: string; hint?: string; placeholder?: string; mono?: boolean },
-) {
-  const { draft, errors, set, name, mono, ...field } = props;
-  return (
-    <TextField
-      {...field}
-      error={errors[name]}
-      inputClassName={mono ? "font-mono" : undefined}
-      maxLength={name === "name" ? 100 : 2_000}
-      value={draft[name]}
-      onValue={(value) => set({ [name]: value })}
-    />
-  );
-}
-
-function NumberField(props: Part & { name: TextName; label: string; optional?: boolean; className?: string }) {
-  const { draft, errors, set, name, className = "w-40", ...field } = props;
-  return (
-    <TextField
-      {...field}
-      error={errors[name]}
-      className={className}
-      inputMode="decimal"
-      inputClassName="tabular-nums"
-      value={draft[name]}
-      onValue={(value) => set({ [name]: value })}
-    />
-  );
+function NumberField(props: ComponentProps<typeof TextField>) {
+  return <TextField className="w-40" inputMode="decimal" inputClassName="tabular-nums" {...props} />;
 }

@@ -9,7 +9,7 @@ test("the form says the request, which the server takes", () => {
   const result = ruleRequest({ ...draft, rate: "2.5", perHour: "", groupSucceeded: false }, "because");
   expect(result).toEqual({
     ok: true,
-    rule: {
+    request: {
       name: "timeouts",
       filter: { source: ["orders"], errorCode: ["TIMEOUT"], tags: { tenant: ["a b"] } },
       delayMs: 1_800_000,
@@ -23,7 +23,7 @@ test("the form says the request, which the server takes", () => {
       reason: "because",
     },
   });
-  expect(redriveRuleRequestSchema.safeParse(result.ok && result.rule).success).toBe(true);
+  expect(redriveRuleRequestSchema.safeParse(result.ok && result.request).success).toBe(true);
 });
 
 test("a stored rule comes back as it was, with the window that the form does not show", () => {
@@ -38,7 +38,7 @@ test("a stored rule comes back as it was, with the window that the form does not
   const { name, filter, delayMs, redrivesPerEvent, lane, ratePerSecond, onlyIf, everyMs, limits } = rule;
   expect(again).toMatchObject({
     ok: true,
-    rule: {
+    request: {
       name,
       filter,
       delayMs,

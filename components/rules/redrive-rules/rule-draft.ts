@@ -1,3 +1,4 @@
+import type { Asked } from "@/components/ui/draft-dialog";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { addTerm, parseSearch, termsOf, writeTerm } from "@/lib/events/filter/qualified-search.browser";
 import type { FieldError } from "@/lib/platform/plain/problem.pure";
@@ -22,7 +23,7 @@ export type RuleDraft = {
   stopAtPercent: string;
 };
 
-export type RuleErrors = Partial<Record<keyof RuleDraft, string>>;
+type RuleErrors = Partial<Record<keyof RuleDraft, string>>;
 
 /** A draft of a stored rule; null = a new one, with the defaults of the server. */
 export function ruleDraft(rule: RedriveRuleOut | null): RuleDraft {
@@ -50,11 +51,7 @@ export function ruleDraft(rule: RedriveRuleOut | null): RuleDraft {
 }
 
 /** The request of the form, or what is missing. `kept`: the window of the stored filter, which the form does not show. */
-export function ruleRequest(
-  draft: RuleDraft,
-  reason: string,
-  kept: EventFilter = {},
-): { ok: true; rule: RuleFields } | { ok: false; errors: RuleErrors } {
+export function ruleRequest(draft: RuleDraft, reason: string, kept: EventFilter = {}): Asked<RuleFields> {
   const errors: RuleErrors = {};
   const { terms, words, unread } = parseSearch(draft.events);
   if (unread.length > 0) errors.events = `${unread.join("; ")}.`;
@@ -90,7 +87,7 @@ export function ruleRequest(
   };
   if (!(rule.ratePerSecond === null || (rule.ratePerSecond ?? 0) > 0))
     errors.rate = "Write a number above 0, or nothing.";
-  return Object.keys(errors).length > 0 ? { ok: false, errors } : { ok: true, rule };
+  return Object.keys(errors).length > 0 ? { ok: false, errors } : { ok: true, request: rule };
 }
 
 const FIELD: Record<string, keyof RuleDraft> = {

@@ -13,7 +13,7 @@ type Props = { rule: RedriveRuleOut; onClose: () => void };
 /** Switches a rule on, after it was tried against the past. */
 export function SwitchOnDialog({ rule, onClose }: Props) {
   const { id, version } = rule;
-  const change = redriveRules.useSwitch(rule.id);
+  const change = redriveRules.usePatch(rule.id);
   const [days, setDays] = useState(7);
   const trial = useRedriveRuleTrial({ rule: ruleTerms(rule) as RedriveRuleTry["rule"], id, days });
   return (
@@ -41,7 +41,7 @@ export function SwitchOnDialog({ rule, onClose }: Props) {
 }
 
 export function SwitchOffDialog({ rule, onClose }: Props) {
-  const change = redriveRules.useSwitch(rule.id);
+  const change = redriveRules.usePatch(rule.id);
   return (
     <SwitchRuleDialog
       needs={REDRIVE_RULE_NEEDS}

@@ -5,6 +5,7 @@ import { usePathname, useRouter } from "next/navigation";
 import { type RefObject, useEffect, useId, useRef, useState } from "react";
 import { Kbd } from "@/components/ui/kbd";
 import { lazily } from "@/components/ui/lazily";
+import { submits } from "@/components/ui/use-submit";
 import { pushAddress, useEventFilter } from "@/lib/events/filter/filter-url.browser";
 import { parseSearch } from "@/lib/events/filter/qualified-search.browser";
 import { searchHref } from "@/lib/events/filter/search.browser";
@@ -43,12 +44,7 @@ export function SearchBox() {
   const open = focused && !dismissed;
   return (
     <search className="relative min-w-0 flex-1 sm:max-w-160">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit();
-        }}
-      >
+      <form onSubmit={submits(submit)}>
         <Search
           size={14}
           aria-hidden

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { Button } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { TextField } from "@/components/ui/input";
+import { submits } from "@/components/ui/use-submit";
 import { resolveInstant } from "@/lib/events/filter/filter-params.shapes";
 import { fromTyped, toTyped, WINDOW_PRESETS } from "@/lib/events/filter/time-window.browser";
 import { useZone } from "@/lib/platform/browser/clock-zone.browser";
@@ -20,6 +21,9 @@ export function TimeRangeForm(props: { value: Window; openLabel: string; onChang
   const bounds = { from: boundOf(from, zone), to: boundOf(to, zone) };
   const reversed = isReversed(bounds.from, bounds.to);
   const wrong = bounds.from === null || bounds.to === null;
+  const apply = () => {
+    if (!wrong && !reversed) onChange({ from: bounds.from ?? undefined, to: bounds.to ?? undefined });
+  };
   // The open window may be one of the presets: list it once.
   const named = WINDOW_PRESETS.filter(({ label }) => label !== openLabel);
   const presets = [{ from: undefined, label: openLabel }, ...named];
@@ -45,13 +49,7 @@ export function TimeRangeForm(props: { value: Window; openLabel: string; onChang
           );
         })}
       </ul>
-      <form
-        className="flex w-56 flex-col gap-3 border-line sm:border-l sm:pl-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (!wrong && !reversed) onChange({ from: bounds.from ?? undefined, to: bounds.to ?? undefined });
-        }}
-      >
+      <form className="flex w-56 flex-col gap-3 border-line sm:border-l sm:pl-4" onSubmit={submits(apply)}>
         <TextField
           label="From"
           error={bounds.from === null ? "No time: write it like the example" : undefined}

@@ -1,13 +1,20 @@
 "use client";
 
-import { useState } from "react";
-import { TextField } from "@/components/ui/input";
-import { ReasonDialog } from "@/components/ui/reason-dialog";
+import { DraftDialog, type Form } from "@/components/ui/draft-dialog";
+import { CodeField, TextField } from "@/components/ui/input";
 import { SelectField } from "@/components/ui/select";
-import type { Contract } from "@/lib/sources/contracts/contract.pure";
-import type { TargetOut } from "@/lib/sources/sources.shapes";
+import { useSaveSource } from "@/lib/sources/sources.browser";
+import type { SourceOut, TargetOut } from "@/lib/sources/sources.shapes";
 import { useChangeTarget } from "@/lib/sources/targets/targets.browser";
-import { CONTRACT_FIELDS, CRITICALITY, contractDraft, contractOf } from "./contract-draft";
+import {
+  CONTRACT_FIELDS,
+  CRITICALITY,
+  contractDraft,
+  contractOf,
+  SOURCE_CONTRACT_FIELDS,
+  sourceContractDraft,
+  sourceContractOf,
+} from "./contract-draft";
 
 const SEMANTICS = [
   { value: "", label: "not promised" },
@@ -16,55 +23,87 @@ const SEMANTICS = [
   { value: "effectively-once", label: "effectively once" },
 ];
 
+const GRID = "grid items-start gap-4 sm:grid-cols-2";
+
+function Numbers<Name extends string>(props: {
+  fields: readonly { name: Name; label: string; hint: string }[];
+  form: Pick<Form<Record<Name, string>>, "text">;
+}) {
+  return props.fields.map(({ name, ...field }) => (
+    <TextField key={name} {...props.form.text(name)} {...field} inputMode="decimal" />
+  ));
+}
+
 /** The numbers of a contract, in the order in which a policy is designed. */
 export function ContractDialog({ target, onClose }: { target: TargetOut; onClose: () => void }) {
-  const [draft, setDraft] = useState(() => contractDraft(target.contract));
   const save = useChangeTarget(target.name);
-  const result = contractOf(draft);
   return (
-    <ReasonDialog
+    <DraftDialog
       needs="change-target"
       title={`Contract of ${target.name}`}
       description="What it promises, and what its callers expect. Empty: not promised, or the default. A contract changes no send: a report checks it."
       size="lg"
       verb="Save"
       keep="Close"
-      onClose={onClose}
-      onSubmit={async (reason) => {
-        if ("errors" in result) return "stay";
-        await save.mutateAsync({ contract: result.contract, reason });
-        return { title: `Changed the contract of ${target.name}`, tone: "success" };
+      initial={() => contractDraft(target.contract)}
+      request={contractOf}
+      save={async (contract, reason) => {
+        await save.mutateAsync({ contract, reason });
+        return `Changed the contract of ${target.name}`;
       }}
+      onClose={onClose}
     >
-      {(pressed) => (
-        <div className="grid items-start gap-4 sm:grid-cols-2">
-          <SelectField
-            label="Semantics"
-            options={SEMANTICS}
-            value={draft.semantics ?? ""}
-            onValue={(value) =>
-              setDraft({ ...draft, semantics: value === "" ? null : (value as Contract["semantics"]) })
-            }
-          />
-          <SelectField
-            label="Criticality"
-            options={CRITICALITY}
-            value={draft.criticality}
-            onValue={(value) => setDraft({ ...draft, criticality: value as Contract["criticality"] })}
-          />
-          {CONTRACT_FIELDS.map(({ name, label, hint }) => (
-            <TextField
-              key={name}
-              label={label}
-              hint={hint}
-              inputMode="decimal"
-              error={pressed && "errors" in result ? result.errors[name] : undefined}
-              value={draft[name]}
-              onValue={(value) => setDraft({ ...draft, [name]: value })}
-            />
-          ))}
+      {(form) => (
+        <div className={GRID}>
+          <SelectField {...form.text("semantics")} label="Semantics" options={SEMANTICS} />
+          <SelectField {...form.text("criticality")} label="Criticality" options={CRITICALITY} />
+          <Numbers fields={CONTRACT_FIELDS} form={form} />
         </div>
       )}
-    </ReasonDialog>
+    </DraftDialog>
+  );
+}
+
+/** What is promised of the dead letters of a source, in the order in which a policy is designed. */
+export function SourceContractDialog({ source, onClose }: { source: SourceOut; onClose: () => void }) {
+  const save = useSaveSource(source.name);
+  return (
+    <DraftDialog
+      needs="change-source"
+      title={<span className="wrap-anywhere">Contract of {source.name}</span>}
+      description="What is promised of its dead letters, and what its callers expect. Empty: not promised, or the default. It changes no send: a report checks it."
+      size="lg"
+      verb="Save"
+      keep="Close"
+      initial={() => sourceContractDraft(source.contract)}
+      request={sourceContractOf}
+      errorsOf={(fields) => {
+        const callers = fields.filter(({ field }) => field.startsWith("contract.callers"));
+        return { callers: callers.map(({ detail }) => detail).join("; ") || undefined };
+      }}
+      save={async (contract, reason) => {
+        await save.mutateAsync({ contract, reason });
+        return `Changed the contract of ${source.name}`;
+      }}
+      onClose={onClose}
+    >
+      {(form) => (
+        <div className={GRID}>
+          <Numbers fields={SOURCE_CONTRACT_FIELDS} form={form} />
+          <SelectField
+            {...form.text("criticality")}
+            label="Criticality"
+            hint="critical: it must have callers, and end before each of them"
+            options={CRITICALITY}
+          />
+          <CodeField
+            {...form.text("callers")}
+            label="Callers, one a line"
+            hint="sources and targets whose work waits for this source"
+            rows={3}
+          />
+        </div>
+      )}
+    </DraftDialog>
   );
 }

@@ -10,7 +10,7 @@ import { useSourceContractReport } from "@/lib/sources/sources.browser";
 import type { SourceOut } from "@/lib/sources/sources.shapes";
 import { AssertionList, countText, ResultWord } from "./assertion-list";
 
-const SourceContractDialog = lazily(() => import("./source-contract-dialog"), "SourceContractDialog");
+const SourceContractDialog = lazily(() => import("./contract-dialog"), "SourceContractDialog");
 
 export function SourceContractPanel({ source }: { source: SourceOut }) {
   const [editing, setEditing] = useState(false);

@@ -11,6 +11,7 @@ import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
 import { Choice, TextField } from "@/components/ui/input";
 import { Skeleton } from "@/components/ui/skeleton";
 import { showToast } from "@/components/ui/toast";
+import { submits } from "@/components/ui/use-submit";
 import type { KindField, KindOut } from "@/lib/sources/kinds.shapes";
 import { useCreateSource, useKinds } from "@/lib/sources/sources.browser";
 import { ConfigForm } from "./config-form";
@@ -100,14 +101,7 @@ export function AddSourceDialog({ onClose }: { onClose: () => void }) {
         )
       }
     >
-      <form
-        id="add-source"
-        className="grid grid-cols-[minmax(0,1fr)] gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          next();
-        }}
-      >
+      <form id="add-source" className="grid grid-cols-[minmax(0,1fr)] gap-4" onSubmit={submits(next)}>
         <Progress at={STEPS.indexOf(step)} />
         {failure ? <ErrorPanel error={failure} inline title="This was not done" /> : null}
         {step === "Kind" ? <KindStep kinds={kinds} form={form} onChosen={() => go("Connection")} /> : null}
@@ -221,18 +215,17 @@ type Start = {
 
 function NameStep(props: Part & Start) {
   const { kind, start, onStart, retryable, onRetryable } = props;
-  const { draft, errors, set, pressed } = props.form;
+  const { draft, errors, text, pressed } = props.form;
   const unnamed = pressed && draft.name.trim() === "";
   return (
     <>
       <TextField
+        {...text("name")}
         label="Name"
         hint="Cannot be changed later: it is part of every Idempotency-Key."
         error={unnamed ? "Name it as its consumers do." : errors.name}
         inputClassName="font-mono"
         placeholder="orders"
-        value={draft.name}
-        onValue={(name) => set({ name })}
       />
       {kind.capabilities.reads ? <Choice label="Start" options={STARTS} value={start} onChange={onStart} /> : null}
       <RepeatQuestion answer={retryable} missing={pressed && retryable === null} onAnswer={onRetryable} />

@@ -2,7 +2,7 @@
 
 import { type ReactNode, useState } from "react";
 import { Button } from "@/components/ui/button";
-import { CodeTextarea, Field } from "@/components/ui/input";
+import { CodeField } from "@/components/ui/input";
 import type { KindOut } from "@/lib/sources/kinds.shapes";
 import { ConfigFields } from "./config-fields";
 import { type Config, isMapping, jsonObject, type SourceErrors, valueAt } from "./source-draft";
@@ -47,26 +47,20 @@ export function ConfigForm(props: {
           )}
         </>
       ) : (
-        <Field
+        <CodeField
           label="Configuration"
           hint={`All settings${kind.fields.some(isMapping) ? ", the mapping included" : ""}. A value that is shown as *** is kept.`}
           error={broken ? NO_OBJECT : (errors.config ?? (Object.values(errors).join("; ") || undefined))}
-        >
-          {(control) => (
-            <CodeTextarea
-              {...control}
-              // The form is not sent with the settings as they were before the text was broken.
-              ref={(box) => box?.setCustomValidity(broken ? NO_OBJECT : "")}
-              rows={14}
-              value={json}
-              onChange={(event) => {
-                setJson(event.target.value);
-                const parsed = jsonObject(event.target.value);
-                if (parsed !== undefined) onConfig(parsed ?? {});
-              }}
-            />
-          )}
-        </Field>
+          // The form is not sent with the settings as they were before the text was broken.
+          ref={(box) => box?.setCustomValidity(broken ? NO_OBJECT : "")}
+          rows={14}
+          value={json}
+          onValue={(text) => {
+            setJson(text);
+            const parsed = jsonObject(text);
+            if (parsed !== undefined) onConfig(parsed ?? {});
+          }}
+        />
       )}
       {json === null ? null : probe}
       {errors.config && json === null ? (

@@ -7,6 +7,7 @@ import { Dialog } from "@/components/ui/dialog";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { Tick } from "@/components/ui/input";
 import { showToast } from "@/components/ui/toast";
+import { submits } from "@/components/ui/use-submit";
 import type { KindOut } from "@/lib/sources/kinds.shapes";
 import { useSaveSource } from "@/lib/sources/sources.browser";
 import type { SourceOut } from "@/lib/sources/sources.shapes";
@@ -62,14 +63,7 @@ export function EditSourceDialog(props: { source: SourceOut; kind: KindOut; onCl
         </>
       }
     >
-      <form
-        id="edit-source"
-        className="grid grid-cols-[minmax(0,1fr)] gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void save();
-        }}
-      >
+      <form id="edit-source" className="grid grid-cols-[minmax(0,1fr)] gap-4" onSubmit={submits(save)}>
         {failure ? <ErrorPanel error={failure} inline title="This was not done" /> : null}
         <ConfigForm {...part} probe={probe.data ? <ProbeResult probe={probe.data} /> : null} />
         <h3 className="border-t border-line pt-3 font-medium">Mapping</h3>

@@ -1,5 +1,6 @@
 import { Plus, X } from "lucide-react";
 import { Button, IconButton } from "@/components/ui/button";
+import { formOf } from "@/components/ui/draft-dialog";
 import { TextField } from "@/components/ui/input";
 import { SelectField } from "@/components/ui/select";
 import {
@@ -12,6 +13,7 @@ import {
 import type { SourceErrors } from "./source-draft";
 
 const KIND_WORDS: Record<LinkKind, string> = { logs: "Logs", traces: "Traces", other: "Other" };
+const KIND_OPTIONS = LINK_KINDS.map((kind) => ({ value: kind, label: KIND_WORDS[kind] }));
 const NEW_LINK: LinkTemplate = { label: "", kind: "traces", url: "" };
 
 /** Addresses with placeholders that lead from an event to its log and its trace. */
@@ -21,8 +23,6 @@ export function LinksField(props: {
   onLinks: (links: LinkTemplate[]) => void;
 }) {
   const { links, errors, onLinks } = props;
-  const change = (at: number, part: Partial<LinkTemplate>) =>
-    onLinks(links.map((link, index) => (index === at ? { ...link, ...part } : link)));
   return (
     <fieldset className="grid grid-cols-[minmax(0,1fr)] gap-3 border-t border-line pt-3">
       <legend className="float-left text-sm font-medium text-muted">
@@ -38,45 +38,37 @@ export function LinksField(props: {
         ))}
         from and to are five minutes around the failure.
       </p>
-      {links.map((link, index) => (
-        <fieldset
-          // A link has nothing that lasts but its place.
-          // biome-ignore lint/suspicious/noArrayIndexKey: see above
-          key={index}
-          aria-label={`Link ${index + 1}`}
-          className="grid grid-cols-[minmax(0,1fr)_auto_auto] items-start gap-x-2 gap-y-1.5 sm:grid-cols-[10rem_auto_minmax(0,1fr)_auto]"
-        >
-          <TextField
-            label="Label"
-            error={errors[`links[${index}].label`]}
-            placeholder="Trace"
-            value={link.label}
-            onValue={(label) => change(index, { label })}
-          />
-          <SelectField
-            label="Leads to"
-            options={LINK_KINDS.map((kind) => ({ value: kind, label: KIND_WORDS[kind] }))}
-            value={link.kind}
-            onValue={(kind) => change(index, { kind: kind as LinkKind })}
-          />
-          <TextField
-            label="Address"
-            className="order-last col-span-full sm:order-none sm:col-span-1"
-            inputClassName="font-mono text-sm"
-            error={errors[`links[${index}].url`]}
-            placeholder="https://jaeger.example/trace/{traceId}"
-            value={link.url}
-            onValue={(url) => change(index, { url })}
-          />
-          <IconButton
-            label={`Remove link ${index + 1}`}
-            className="mt-[1.375rem]"
-            onClick={() => onLinks(links.filter((_, other) => other !== index))}
+      {links.map((link, index) => {
+        const change = (next: LinkTemplate) => onLinks(links.map((other, at) => (at === index ? next : other)));
+        const of = { label: errors[`links[${index}].label`], url: errors[`links[${index}].url`] };
+        const { text } = formOf(link, change, of);
+        return (
+          <fieldset
+            // A link has nothing that lasts but its place.
+            // biome-ignore lint/suspicious/noArrayIndexKey: see above
+            key={index}
+            aria-label={`Link ${index + 1}`}
+            className="grid grid-cols-[minmax(0,1fr)_auto_auto] items-start gap-x-2 gap-y-1.5 sm:grid-cols-[10rem_auto_minmax(0,1fr)_auto]"
           >
-            <X size={14} aria-hidden />
-          </IconButton>
-        </fieldset>
-      ))}
+            <TextField {...text("label")} label="Label" placeholder="Trace" />
+            <SelectField {...text("kind")} label="Leads to" options={KIND_OPTIONS} />
+            <TextField
+              {...text("url")}
+              label="Address"
+              className="order-last col-span-full sm:order-none sm:col-span-1"
+              inputClassName="font-mono text-sm"
+              placeholder="https://jaeger.example/trace/{traceId}"
+            />
+            <IconButton
+              label={`Remove link ${index + 1}`}
+              className="mt-[1.375rem]"
+              onClick={() => onLinks(links.filter((_, other) => other !== index))}
+            >
+              <X size={14} aria-hidden />
+            </IconButton>
+          </fieldset>
+        );
+      })}
       {errors.links ? <p className="text-sm text-danger">{errors.links}</p> : null}
       {links.length < LINKS_MAX ? (
         <Button size="sm" className="justify-self-start" onClick={() => onLinks([...links, NEW_LINK])}>

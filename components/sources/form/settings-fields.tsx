@@ -1,81 +1,48 @@
 "use client";
 
-import { useState } from "react";
+import { type ComponentProps, useState } from "react";
 import { Button } from "@/components/ui/button";
-import { CodeTextarea, Field, TextField } from "@/components/ui/input";
+import { CodeField, TextField } from "@/components/ui/input";
 import type { KindOut } from "@/lib/sources/kinds.shapes";
 import { LinksField } from "./links-field";
 import type { SourceForm } from "./use-source-form";
 
 /** What is set of a source beside its connection and mapping. */
-export function SettingsFields({ form: { draft, errors, set }, kind }: { form: SourceForm; kind: KindOut }) {
+export function SettingsFields({ form, kind }: { form: SourceForm; kind: KindOut }) {
+  const { draft, errors, set, text } = form;
   return (
     <>
-      <PayloadSchemaField
-        text={draft.payloadSchema}
-        error={errors.payloadSchema}
-        onText={(payloadSchema) => set({ payloadSchema })}
+      <PayloadSchemaField {...text("payloadSchema")} />
+      <TextField
+        {...text("stormPerMinute")}
+        label="Storm limit"
+        optional
+        hint={
+          kind.capabilities.reads
+            ? "Events of one group that are stored in a minute. Above it a queue is not read until the next minute; of a log a sample is stored and the rest only counted. Events of an aggregate are always stored. Empty: all are stored."
+            : "Events of one group that are stored in a minute. Above it a sample is stored, the rest is only counted and cannot be redriven. Events of an aggregate are always stored. Empty: all are stored."
+        }
+        inputMode="numeric"
+        inputClassName="max-w-40"
+        placeholder="no limit"
       />
-      <StormField
-        text={draft.stormPerMinute}
-        error={errors.stormPerMinute}
-        reads={kind.capabilities.reads}
-        onText={(stormPerMinute) => set({ stormPerMinute })}
+      <TextField
+        {...text("knownDays")}
+        label="Known for, days"
+        optional
+        hint="When an event was removed or has expired, a repeat of it is recognised for this long, and a bounce brings it back. What arrives later is a new event. Choose more days than your broker or its senders may repeat a message. Empty: for good."
+        inputMode="numeric"
+        inputClassName="max-w-40"
+        placeholder="for good"
       />
-      <KnownField text={draft.knownDays} error={errors.knownDays} onText={(knownDays) => set({ knownDays })} />
       <LinksField links={draft.links} errors={errors} onLinks={(links) => set({ links })} />
     </>
   );
 }
 
-/** How many events of one group are stored whole in a minute. */
-function StormField(props: {
-  text: string;
-  error: string | undefined;
-  reads: boolean;
-  onText: (text: string) => void;
-}) {
-  const { text, error, reads, onText } = props;
-  return (
-    <TextField
-      label="Storm limit"
-      optional
-      hint={
-        reads
-          ? "Events of one group that are stored in a minute. Above it a queue is not read until the next minute; of a log a sample is stored and the rest only counted. Events of an aggregate are always stored. Empty: all are stored."
-          : "Events of one group that are stored in a minute. Above it a sample is stored, the rest is only counted and cannot be redriven. Events of an aggregate are always stored. Empty: all are stored."
-      }
-      error={error}
-      inputMode="numeric"
-      inputClassName="max-w-40"
-      placeholder="no limit"
-      value={text}
-      onValue={onText}
-    />
-  );
-}
-
-/** How long a repeat or a bounce of an event that has left the store is recognised. */
-function KnownField(props: { text: string; error: string | undefined; onText: (text: string) => void }) {
-  const { text, error, onText } = props;
-  return (
-    <TextField
-      label="Known for, days"
-      optional
-      hint="When an event was removed or has expired, a repeat of it is recognised for this long, and a bounce brings it back. What arrives later is a new event. Choose more days than your broker or its senders may repeat a message. Empty: for good."
-      error={error}
-      inputMode="numeric"
-      inputClassName="max-w-40"
-      placeholder="for good"
-      value={text}
-      onValue={onText}
-    />
-  );
-}
-
 /** Folded while it is empty. */
-function PayloadSchemaField(props: { text: string; error: string | undefined; onText: (text: string) => void }) {
-  const [open, setOpen] = useState(props.text !== "");
+function PayloadSchemaField(props: Pick<ComponentProps<typeof CodeField>, "value" | "error" | "onValue">) {
+  const [open, setOpen] = useState(props.value !== "");
   if (!open && props.error === undefined) {
     return (
       <Button variant="ghost" size="sm" className="justify-self-start" onClick={() => setOpen(true)}>
@@ -84,16 +51,13 @@ function PayloadSchemaField(props: { text: string; error: string | undefined; on
     );
   }
   return (
-    <Field
+    <CodeField
+      {...props}
       label="JSON Schema of payloads"
       hint="The dry run refuses what does not match. Empty: a payload only has to parse."
-      error={props.error}
       optional
-    >
-      {(control) => (
-        <CodeTextarea {...control} rows={4} value={props.text} onChange={(event) => props.onText(event.target.value)} />
-      )}
-    </Field>
+      rows={4}
+    />
   );
 }
 

@@ -85,7 +85,7 @@ function trimmed(config: Config, fields: readonly KindField[]): Config {
 }
 
 /** Errors by the path of their setting, and by `name`, `payloadSchema`, `stormPerMinute`, `knownDays`, `links...` or `config` for what has no field of its own. */
-export type SourceErrors = Record<string, string>;
+export type SourceErrors = Partial<Record<string, string>>;
 
 export type SourceBody = {
   config: Record<string, unknown>;

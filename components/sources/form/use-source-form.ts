@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { formOf } from "@/components/ui/draft-dialog";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import type { KindOut } from "@/lib/sources/kinds.shapes";
 import { useProbe } from "@/lib/sources/sources.browser";
@@ -23,11 +24,9 @@ export function useSourceForm(
     ...(pressed && !result.ok ? result.errors : {}),
   };
   return {
-    draft,
-    set: (part: Partial<SourceDraft>) => setDraft({ ...draft, ...part }),
+    ...formOf(draft, setDraft, errors),
     kind,
     result,
-    errors,
     failure,
     pressed,
     setPressed,

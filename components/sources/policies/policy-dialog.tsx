@@ -2,7 +2,8 @@
 
 import { useDeferredValue, useState } from "react";
 import { AssertionList, countText, ResultWord } from "@/components/sources/contracts/assertion-list";
-import { CodeTextarea, Field, TextField } from "@/components/ui/input";
+import type { Config } from "@/components/sources/form/source-draft";
+import { CodeField, TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { SelectField } from "@/components/ui/select";
 import { Tabs } from "@/components/ui/tabs";
@@ -17,7 +18,7 @@ import {
 import type { TargetOut } from "@/lib/sources/sources.shapes";
 import { usePolicyVersions, useSavePolicy, useTargets } from "@/lib/sources/targets/targets.browser";
 import type { PolicyOut } from "@/lib/sources/targets/targets.shapes";
-import { type Body, PRESET_NAMES, PRESET_WORDS, type PresetName } from "./policy-fields";
+import { PRESET_NAMES, PRESET_WORDS, type PresetName } from "./policy-fields";
 import { PolicyForm } from "./policy-form";
 import { PolicySummary } from "./policy-summary";
 import { parseBody, policyView } from "./policy-view";
@@ -127,16 +128,13 @@ export function PolicyDialog(props: { from: PolicyOut; isNew: boolean; taken: st
                   id: "json",
                   label: "As JSON",
                   content: (
-                    <Field label="Policy, JSON; times in milliseconds" error={parsed.ok ? undefined : parsed.detail}>
-                      {(control) => (
-                        <CodeTextarea
-                          {...control}
-                          rows={24}
-                          value={text}
-                          onChange={(event) => setText(event.target.value)}
-                        />
-                      )}
-                    </Field>
+                    <CodeField
+                      label="Policy, JSON; times in milliseconds"
+                      error={parsed.ok ? undefined : parsed.detail}
+                      rows={24}
+                      value={text}
+                      onValue={setText}
+                    />
                   ),
                 },
               ]}
@@ -155,7 +153,7 @@ export function PolicyDialog(props: { from: PolicyOut; isNew: boolean; taken: st
   );
 }
 
-function problemsOf(body: Body) {
+function problemsOf(body: Config) {
   const view = policyView(body);
   return view.ok ? [] : view.problems;
 }

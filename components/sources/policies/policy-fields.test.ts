@@ -1,26 +1,27 @@
 import { describe, expect, it } from "vitest";
+import { type Config, valueAt, withValue } from "@/components/sources/form/source-draft";
 import { POLICY_PRESETS, validatePolicy } from "@/lib/retry/policy";
-import { type Body, PRESET_NAMES, policySteps, shownValue, typedValue, valueAt, withValueAt } from "./policy-fields";
+import { PRESET_NAMES, policySteps, shownValue, typedValue } from "./policy-fields";
 
-const fieldsOf = (body: Body) => policySteps(body).flatMap(({ fields }) => fields);
+const fieldsOf = (body: Config) => policySteps(body).flatMap(({ fields }) => fields);
 
 describe("the form of a policy", () => {
   it.each(PRESET_NAMES)("reads back what it shows of %s, and what it does not show stays", (name) => {
-    const body: Body = { ...POLICY_PRESETS[name], hintSpread: 0.5 };
+    const body: Config = { ...POLICY_PRESETS[name], hintSpread: 0.5 };
     for (const field of fieldsOf(body)) {
       expect(valueAt(body, field.path), field.label).toBeDefined();
-      expect(withValueAt(body, field.path, typedValue(field, shownValue(valueAt(body, field.path))))).toEqual(body);
+      expect(withValue(body, field.path, typedValue(field, shownValue(valueAt(body, field.path))))).toEqual(body);
     }
   });
 
   it("keeps values of a stored policy that it has no fields for", () => {
-    const stored: Body = {
+    const stored: Config = {
       ...POLICY_PRESETS["slow-lane"],
       hedge: { delayMs: 700, sendsMax: 3 },
       budget: { kind: "quota", capacity: 40, cost: { transient: 5, throttled: 5 }, reward: 1 },
       backoff: { kind: "linear", baseMs: 400, capMs: 900, jitter: { kind: "fraction", fraction: 0.3 } },
     };
-    const saved = fieldsOf(stored).reduce((body, { path }) => withValueAt(body, path, 7), stored);
+    const saved = fieldsOf(stored).reduce((body, { path }) => withValue(body, path, 7), stored);
     expect(saved).toEqual({
       ...stored,
       ...{ attemptTimeoutMs: 7, maxAttempts: 7, deadlineMs: 7, marginMs: 7 },

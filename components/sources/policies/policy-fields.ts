@@ -1,10 +1,8 @@
+import { type Config, valueAt } from "@/components/sources/form/source-draft";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
 
-export type Body = Readonly<Record<string, unknown>>;
-type Path = readonly string[];
-
 export type PolicyField = {
-  path: Path;
+  path: readonly string[];
   label: string;
   /** `list`: numbers, separated by spaces or commas. */
   holds: "ms" | "count" | "list";
@@ -21,21 +19,6 @@ export const PRESET_WORDS: Record<PresetName, string> = {
   ladder: "ladder: delays that are known in advance",
   adaptive: "adaptive: slow-lane, with timeouts that follow the target's latency",
 };
-
-export function valueAt(body: unknown, path: Path): unknown {
-  return path.reduce<unknown>((at, key) => (isObject(at) ? at[key] : undefined), body);
-}
-
-/** A copy with the value at `path` changed. All other values keep their places, whether the form shows them or not. */
-export function withValueAt(body: Body, [key, ...rest]: Path, value: unknown): Body {
-  if (key === undefined) return body;
-  const at = body[key];
-  return { ...body, [key]: rest.length === 0 ? value : withValueAt(isObject(at) ? at : {}, rest, value) };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** What was typed into a field; nothing is null. Text that is no number stays text, so that the rules of a policy name the fault. */
 export function typedValue({ holds }: Pick<PolicyField, "holds">, text: string): unknown {
@@ -77,7 +60,7 @@ function ms(path: string, label: string): PolicyField {
 }
 
 /** A policy in the order in which it is designed, with what is changed on call. All its other values are edited as JSON. */
-export function policySteps(body: Body): PolicyStep[] {
+export function policySteps(body: Config): PolicyStep[] {
   return [
     {
       title: "Semantics",

@@ -1,20 +1,13 @@
 "use client";
 
 import { useState } from "react";
+import { type Config, valueAt, withValue } from "@/components/sources/form/source-draft";
 import { TextField } from "@/components/ui/input";
-import {
-  type Body,
-  type PolicyField,
-  policySteps,
-  shownValue,
-  typedValue,
-  valueAt,
-  withValueAt,
-} from "./policy-fields";
+import { type PolicyField, policySteps, shownValue, typedValue } from "./policy-fields";
 import { preciseDuration } from "./policy-view";
 
 type Problem = { field: string; detail: string };
-type Editing = { body: Body; problems: readonly Problem[]; onBody: (body: Body) => void };
+type Editing = { body: Config; problems: readonly Problem[]; onBody: (body: Config) => void };
 
 /** What is changed of a policy on call, in the order in which it is designed. A fault is shown at its field. */
 export function PolicyForm(editing: Editing) {
@@ -70,7 +63,7 @@ function OneField({ field, body, problems, onBody }: Editing & { field: PolicyFi
       value={isTyped ? typed : shownValue(value)}
       onValue={(text) => {
         setTyped(text);
-        onBody(withValueAt(body, field.path, typedValue(field, text)));
+        onBody(withValue(body, field.path, typedValue(field, text)));
       }}
     />
   );

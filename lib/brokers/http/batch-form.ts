@@ -29,10 +29,10 @@ export function bodyOf(entries: readonly Uint8Array[], format: BatchFormat): Uin
 /** Headers of the event's own request, as text. The configuration's stand once, over the whole batch. */
 function ownHeaders(
   message: OutboundMessage,
-  { headers: fixed = {}, forwardCredentials }: HttpConfig,
+  { headers: fixed = {}, oauth, forwardCredentials }: HttpConfig,
 ): [string, string][] {
   const taken = new Set(Object.keys(fixed).map((name) => name.toLowerCase()));
-  const flat = requestHeaders(message, { forwardCredentials } as HttpConfig);
+  const flat = requestHeaders(message, { oauth, forwardCredentials } as HttpConfig);
   return flat.flatMap((name, index): [string, string][] => {
     if (index % 2 === 1 || taken.has(name.toLowerCase())) return [];
     return [[name, Buffer.from(flat[index + 1]!, "latin1").toString("utf8")]];

@@ -1,5 +1,6 @@
 import type { Pool } from "undici";
 import { BatchedPublisher, type BatchOutcome, type PublishMany } from "@/lib/brokers/batched-publisher";
+import type { Authorizer } from "@/lib/brokers/http/access-token";
 import { BATCH_TYPES, type BatchResult, bodyOf, entryOf, outcomeOf, resultsOf } from "@/lib/brokers/http/batch-form";
 import {
   excerptOf,
@@ -19,7 +20,7 @@ import type { Clock } from "@/lib/platform/clock";
 /** Requests under way at a time: the next batch is formed while others are answered. */
 const BATCHES_AT_ONCE = 8;
 
-type Line = { pool: Pool; path: string; address: string; authorization: string[] };
+type Line = { pool: Pool; path: string; address: string; authorizer: Authorizer };
 
 /** What is asked for at once goes out in one request, and each event has the answer that the target gives for it; null = not asked for. */
 export function batchedPublisher(line: Line, config: HttpConfig, clock: Clock): BatchedPublisher | null {
@@ -73,18 +74,21 @@ function portionsOf(messages: readonly OutboundMessage[], config: HttpConfig, ou
 
 /** Resolves with the outcome of each key. An answer to the request as a whole is that of each event. */
 async function sendBatch(
-  { pool, path, address, authorization }: Line,
+  { pool, path, address, authorizer }: Line,
   { keys, body, onPhase }: { keys: string[]; body: Uint8Array; onPhase: OnPhase },
   { config, atMs, signal }: { config: HttpConfig; atMs: number; signal: AbortSignal },
 ): Promise<BatchOutcome[]> {
-  const headers = [...withAuthorization(fixedHeaders(config), authorization), "content-type"];
-  headers.push(BATCH_TYPES[config.batch!.format]);
+  const headers = [...fixedHeaders(config), "content-type", BATCH_TYPES[config.batch!.format]];
   if (config.signing !== undefined) {
     headers.push(...Object.entries(signatureHeaders(config.signing, { id: webhookIdOf(...keys), atMs, body })).flat());
   }
   const request: Request = { pool, path, method: "POST", headers, body, readsBody: true, onPhase };
   try {
-    const answer = await send(request, address, signal);
+    const authorized = (authorization: string | null) => {
+      request.headers = withAuthorization(headers, authorization);
+      return send(request, address, signal);
+    };
+    const answer = await authorizer.send(authorized, signal, onPhase);
     if (answer.status < 200 || answer.status >= 300) return keys.map(() => refusal(answer, address));
     const results = resultsOf(answer.body?.toString("utf8") ?? "");
     const refused = ({ status, retryAfter, detail = "" }: BatchResult) => {

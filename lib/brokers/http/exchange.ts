@@ -187,8 +187,8 @@ export function poolFor(url: URL, addresses: AddressFilter, tls: TlsSettings = {
 }
 
 /** `user:password@` of a URL as a header, which undici leaves out. */
-export function basicAuthorization(url: URL): string[] {
-  if (url.username === "" && url.password === "") return [];
+export function basicAuthorization(url: URL): string | null {
+  if (url.username === "" && url.password === "") return null;
   const plain = (text: string) => {
     try {
       return decodeURIComponent(text);
@@ -197,10 +197,10 @@ export function basicAuthorization(url: URL): string[] {
     }
   };
   const pair = `${plain(url.username)}:${plain(url.password)}`;
-  return ["authorization", `Basic ${Buffer.from(pair, "utf8").toString("base64")}`];
+  return `Basic ${Buffer.from(pair, "utf8").toString("base64")}`;
 }
 
-export function withAuthorization(headers: string[], authorization: string[]): string[] {
+export function withAuthorization(headers: string[], authorization: string | null): string[] {
   const has = headers.some((name, index) => index % 2 === 0 && name.toLowerCase() === "authorization");
-  return has ? headers : [...headers, ...authorization];
+  return has || authorization === null ? headers : [...headers, "authorization", authorization];
 }

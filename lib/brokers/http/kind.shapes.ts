@@ -8,6 +8,7 @@ import {
   isWebhookSecret,
   list,
   mapping,
+  oauthSettings,
   secret,
   text,
   tlsSettings,
@@ -64,7 +65,7 @@ const SENT_TO = "Signature of what is sent to Parkade";
 const sentBy = signature(SENT_BY);
 const sentTo = signature(SENT_TO);
 
-const config = z.strictObject({
+const settings = z.strictObject({
   redriveUrl: field(z.optional(urlOf(["http:", "https:"], "https://orders.example/events")), {
     label: "Redrive URL",
     hint: "Where a redrive posts. Without it events can be parked, not redriven.",
@@ -94,6 +95,7 @@ const config = z.strictObject({
       advanced: true,
     },
   ),
+  oauth: z.optional(oauthSettings),
   format: field(z.optional(choice(["as-parked", "cloudevents-binary", "cloudevents-structured"])), {
     label: "Format",
     hint: "as-parked: the body and headers as they were. cloudevents-...: as a CloudEvent, one in a request.",
@@ -162,6 +164,26 @@ const config = z.strictObject({
   checkCall,
   mapping,
 });
+
+const OAUTH_ALONE = "cannot be set with oauth, whose token is the Authorization: remove one of them";
+
+/** The token is the Authorization of each request: nothing else may be. */
+const config = settings.check((context) => {
+  const { oauth, headers = {}, redriveUrl = "", slowLaneUrl = "", signing } = context.value;
+  if (oauth === undefined) return;
+  const fault = (path: string[], message: string) =>
+    context.issues.push({ code: "custom", path, message, input: context.value });
+  for (const name of Object.keys(headers)) if (isAuthorization(name)) fault(["headers", name], OAUTH_ALONE);
+  if (signing && [signing.header, signing.timestampHeader ?? ""].some(isAuthorization))
+    fault(["signing", "header"], OAUTH_ALONE);
+  for (const [field, url] of Object.entries({ redriveUrl, slowLaneUrl }))
+    if (URL.canParse(url) && new URL(url).username + new URL(url).password !== "")
+      fault([field], `holds a user or a password, which ${OAUTH_ALONE}`);
+});
+
+function isAuthorization(name: string): boolean {
+  return name.toLowerCase() === "authorization";
+}
 export type HttpConfig = z.infer<typeof config>;
 
 export const http = descriptor({
@@ -171,7 +193,17 @@ export const http = descriptor({
   icon: "globe",
   config,
   capabilities: { reads: false, redrives: true, order: null, slowLane: true },
-  destination: ["redriveUrl", "headers", "format", "batch", "signing", "forwardCredentials", "tls", "checkCall"],
+  destination: [
+    "redriveUrl",
+    "headers",
+    "oauth",
+    "format",
+    "batch",
+    "signing",
+    "forwardCredentials",
+    "tls",
+    "checkCall",
+  ],
   example: { redriveUrl: "https://orders.example/events" },
   docs: "connect-http.md",
   reads: () => null,

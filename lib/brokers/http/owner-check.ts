@@ -1,6 +1,6 @@
 import { Pool } from "undici";
 import { checkedConnector } from "@/lib/brokers/checked-connector";
-import { basicAuthorization, tlsOptions } from "@/lib/brokers/http/exchange";
+import { basicAuthorization, tlsOptions, withAuthorization } from "@/lib/brokers/http/exchange";
 import { signatureHeaders, webhookIdOf } from "@/lib/brokers/http/request-signature";
 import type { CheckCall, TlsSettings } from "@/lib/brokers/kinds/fields.shapes";
 import { redactUrl } from "@/lib/brokers/kinds/redact-url.shapes";
@@ -59,7 +59,7 @@ export function createOwnerCheck(
         ? {}
         : signatureHeaders({ secret: config.secret }, { id, atMs: clock.wallMs(), body });
     const fixed = { "content-type": "application/json", accept: "application/json", ...signed };
-    const headers = [...Object.entries(fixed).flat(), ...basicAuthorization(url)];
+    const headers = withAuthorization(Object.entries(fixed).flat(), basicAuthorization(url));
     const path = url.pathname + url.search;
     const answer = await pool.request({ path, method: "POST", headers, body, signal });
     if (answer.statusCode !== 200) {

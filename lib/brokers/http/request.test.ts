@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { HttpConfig } from "@/lib/brokers/http/kind.shapes";
 import { headersLeftOut, requestHeaders, structuredString } from "@/lib/brokers/http/request";
+import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import type { OutboundMessage } from "@/lib/brokers/port";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -166,6 +167,26 @@ describe("headersLeftOut", () => {
     ]);
     const sent = headersOf({ headers }).map(([name]) => name);
     expect(sent.slice(0, 4)).toEqual(["x-fine", "x-text-bytes", "x-count", "ce-type"]);
+  });
+
+  it("has the token as its only Authorization", () => {
+    const oauth = { url: "https://login.example/token", clientId: "a", clientSecret: "env:PARKADE_SECRET_A" };
+    const { config } = parseSourceConfig("http", { oauth, redriveUrl: "https://h/a", forwardCredentials: true });
+    const headers: OutboundMessage["headers"] = [["Authorization", "Basic of-its-producer"]];
+    expect(headersOf({ headers }, config as HttpConfig).map(([name]) => name.toLowerCase())).not.toContain(
+      "authorization",
+    );
+    for (const [settings, field] of [
+      [{ headers: { Authorization: "env:PARKADE_SECRET_B" } }, "config.headers.Authorization"],
+      [{ redriveUrl: "https://user:password@h/a" }, "config.redriveUrl"],
+      [
+        { signing: { scheme: "hmac", secret: "env:PARKADE_SECRET_B", header: "authorization" } },
+        "config.signing.header",
+      ],
+    ] as const)
+      expect(() => parseSourceConfig("http", { oauth, ...settings })).toThrow(
+        expect.objectContaining({ fields: [{ field, detail: expect.stringMatching(/oauth.*remove one/) }] }),
+      );
   });
 
   it("names none that a request never forwards, or that the configuration sets", () => {

@@ -77,7 +77,8 @@ function traceparent(message: OutboundMessage): string | null {
 function configured(config: HttpConfig): { fixed: [string, string][]; overridden: Set<string> } {
   const signature = signatureNames(config.signing);
   const fixed = Object.entries(config.headers ?? {}).filter(([name]) => !signature.includes(name.toLowerCase()));
-  return { fixed, overridden: new Set([...signature, ...fixed.map(([name]) => name.toLowerCase())]) };
+  const token = config.oauth === undefined ? [] : ["authorization"];
+  return { fixed, overridden: new Set([...token, ...signature, ...fixed.map(([name]) => name.toLowerCase())]) };
 }
 
 /** `key`: the name in lower case. */

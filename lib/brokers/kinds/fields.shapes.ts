@@ -131,6 +131,48 @@ export const tlsSettings = z.strictObject({
 });
 export type TlsSettings = z.infer<typeof tlsSettings>;
 
+const OAUTH = { section: "OAuth 2.0", advanced: true } as const;
+const oauthText = (max: number) => text(1, max).check(z.regex(/^[\x20-\x7e]+$/, "holds characters other than ASCII"));
+
+/** A client of OAuth 2.0 that gets its access tokens by its own credentials (RFC 6749, section 4.4). */
+export const oauthSettings = z.strictObject({
+  url: field(
+    urlOf(["http:", "https:"], "https://login.example/oauth2/token").check(
+      z.refine((value) => {
+        const url = URL.canParse(value) ? new URL(value) : null;
+        return url === null || url.username + url.password === "";
+      }, "must hold no user and no password: clientId and clientSecret are sent"),
+    ),
+    {
+      label: "Token URL",
+      hint: "Where access tokens are requested with the client's own credentials. Each request then has one in Authorization.",
+      example: "https://login.example/oauth2/token",
+      role: "address",
+      ...OAUTH,
+    },
+  ),
+  clientId: field(text(1, 1_000), { label: "Client id", example: "parkade", ...OAUTH }),
+  clientSecret: field(secret(), { label: "Client secret", role: "secret", ...OAUTH }),
+  method: field(z._default(choice(["client_secret_basic", "client_secret_post"]), "client_secret_basic"), {
+    label: "Client authentication",
+    hint: "How the secret is sent: in the Authorization header, or in the body.",
+    ...OAUTH,
+  }),
+  scope: field(z.optional(oauthText(2_000)), {
+    label: "Scope",
+    hint: "Separated by spaces.",
+    example: "orders.write",
+    ...OAUTH,
+  }),
+  audience: field(z.optional(oauthText(2_000)), {
+    label: "Audience",
+    hint: "Needed by some token servers.",
+    example: "https://orders.example",
+    ...OAUTH,
+  }),
+});
+export type OAuthSettings = z.infer<typeof oauthSettings>;
+
 /** Where a kind's slow lane delivers. */
 export function slowLane<T extends z.ZodMiniType>(schema: T, destination: string, example: string) {
   return field(z.optional(schema), {

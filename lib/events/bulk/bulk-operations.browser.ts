@@ -1,4 +1,4 @@
-import { type QueryClient, skipToken, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type QueryClient, useMutation, useQueryClient } from "@tanstack/react-query";
 import { BULK_BEGINS, type BulkKind, type BulkState } from "@/lib/events/bulk/bulk-operation.pure";
 import type {
   BulkOperationChange,
@@ -14,6 +14,7 @@ import { followedIds } from "@/lib/platform/browser/followed.browser";
 import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
 import { usePages } from "@/lib/platform/browser/pages.browser";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
+import { useRead } from "@/lib/platform/browser/resource.browser";
 
 const LIVE_MS = 1_000;
 const LIST_LIVE_MS = 3_000;
@@ -66,41 +67,32 @@ export const followedOperations = followedIds("parkade.followed-operations");
 
 export function useBulkOperations(state: BulkState | "all") {
   const path = `/api/v1/operations?limit=${PAGE}${state === "all" ? "" : `&state=${state}`}`;
-  return usePages<BulkOperationList>(keys.operations.list({ state }), path, (pages) =>
+  return usePages<BulkOperationList>("operations", path, (pages) =>
     pages.some(({ items }) => items.some(runs)) ? LIST_LIVE_MS : LIST_IDLE_MS,
   );
 }
 
 /** The running operations. Polled only while `some` run. */
-export function useRunningOperations(some: boolean) {
-  return useQuery<BulkOperationList, ApiError>({
-    queryKey: keys.operations.list({ running: true }),
-    queryFn: ({ signal }) =>
-      fetchJson<BulkOperationList>(`/api/v1/operations?state=${BULK_BEGINS}&limit=5`, { signal }),
+export const useRunningOperations = (some: boolean) =>
+  useRead<BulkOperationList>("operations", `/api/v1/operations?state=${BULK_BEGINS}&limit=5`, {
     enabled: some,
     refetchInterval: LIVE_MS,
     retry: false,
   });
-}
+
+const pathOf = (id: string) => `/api/v1/operations/${encodeURIComponent(id)}`;
 
 /** `inBackground`: also while the person looks at another tab. */
-export function useBulkOperation(id: string | null, { inBackground = false } = {}) {
-  return useQuery<BulkOperationOut, ApiError>({
-    queryKey: keys.operations.detail(id ?? ""),
-    queryFn:
-      id === null
-        ? skipToken
-        : ({ signal }) => fetchJson<BulkOperationOut>(`/api/v1/operations/${encodeURIComponent(id)}`, { signal }),
+export const useBulkOperation = (id: string | null, { inBackground = false } = {}) =>
+  useRead<BulkOperationOut>("operations", id === null ? null : pathOf(id), {
     refetchInterval: ({ state: { data } }) => (data && !runs(data) && !data.undo?.running ? false : LIVE_MS),
     refetchIntervalInBackground: inBackground,
   });
-}
 
 export function useChangeBulkOperation(id: string) {
   const client = useQueryClient();
   return useMutation<BulkOperationOut, ApiError, BulkOperationChange>({
-    mutationFn: (body) =>
-      fetchJson<BulkOperationOut>(`/api/v1/operations/${encodeURIComponent(id)}`, { method: "PATCH", body }),
+    mutationFn: (body) => fetchJson<BulkOperationOut>(pathOf(id), { method: "PATCH", body }),
     onSuccess: (operation) => {
       client.setQueryData(keys.operations.detail(id), operation);
       void invalidateAfter(client, "events");

@@ -60,14 +60,15 @@ describe("a body that its message says is encoded", () => {
     expect(await decodeBody(encoded)).toMatchObject({ text: null, fault });
   });
 
-  const bomb = Buffer.alloc(DECODED_BYTES_MAX + 1, 0x20);
+  // Decodes to nothing: what is too large is the step before, which no look at the text finds.
+  const none = gzipSync("");
+  const bomb = Buffer.concat(Array(Math.ceil((DECODED_BYTES_MAX + 1) / none.byteLength)).fill(none));
   test.each<[string, FormedBody]>([
     ["gzip", body(gzipSync(bomb), "gzip")],
-    ["deflate", body(deflateRawSync(bomb), "deflate")],
-    ["br", body(brotliCompressSync(bomb), "br")],
-    ["zstd", body(zstdCompressSync(bomb), "zstd")],
+    ["deflate", body(deflateRawSync(bomb), "gzip, deflate")],
+    ["br", body(brotliCompressSync(bomb), "gzip, br")],
+    ["zstd", body(zstdCompressSync(bomb), "gzip, zstd")],
     ["base64", body(base64(bomb), "base64")],
-    ["in one another", body(gzipSync(brotliCompressSync(bomb)), "br, gzip")],
     ["UTF-16", body(Buffer.alloc(DECODED_BYTES_MAX + 2, "a\0"), null, "text/plain; charset=utf-16le")],
   ])("of more bytes than are shown is not decoded: %s", async (_, encoded) => {
     expect(await decodeBody(encoded)).toMatchObject({

@@ -19,7 +19,7 @@ export type Fingerprint = {
 };
 
 /** Rises with every change of the rules that gives events other fingerprints: `aliases/regroup-events.ts` then groups what is parked again. */
-export const GROUPING_VERSION = 3;
+export const GROUPING_VERSION = 4;
 
 /** What is shown; all of the pattern is hashed. */
 const PATTERN_CHARS_MAX = 300;

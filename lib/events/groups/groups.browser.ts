@@ -1,4 +1,3 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { GroupList } from "@/lib/events/events.shapes";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
@@ -10,10 +9,9 @@ import type {
   GroupWithin,
 } from "@/lib/events/groups/groups.shapes";
 import type { GroupMuteRequest, GroupMutesBegun } from "@/lib/observe/mutes/group-mutes.shapes";
-import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
 import { firstPageEvery, usePages } from "@/lib/platform/browser/pages.browser";
+import { useChange, useRead } from "@/lib/platform/browser/resource.browser";
 
 const POLL_MS = 15_000;
 const DETAIL_POLL_MS = 10_000;
@@ -24,64 +22,35 @@ export function useGroups(filter: EventFilter, asked: { sort: GroupSort; verdict
   const { sort, verdict } = asked;
   const own = new URLSearchParams({ limit: String(PAGE), sort, ...(verdict === null ? {} : { verdict }) });
   const query = `${own}&${toSearchParams(filter)}`;
-  return usePages<GroupList>(keys.groups({ query }), `/api/v1/groups?${query}`, firstPageEvery(POLL_MS));
+  return usePages<GroupList>("groups", `/api/v1/groups?${query}`, firstPageEvery(POLL_MS));
 }
 
 /** One group, within a source and a window where these are asked for. */
 export function useGroup(fingerprint: string, within: GroupWithin) {
   const query = toSearchParams(within).toString();
-  return useQuery<GroupDetail, ApiError>({
-    queryKey: keys.groups({ fingerprint, query }),
-    queryFn: ({ signal }) =>
-      fetchJson<GroupDetail>(`/api/v1/groups/${encodeURIComponent(fingerprint)}?${query}`, { signal }),
+  return useRead<GroupDetail>("groups", `${pathOf(fingerprint)}?${query}`, {
     refetchInterval: DETAIL_POLL_MS,
   });
 }
 
+const pathOf = (fingerprint: string) => `/api/v1/groups/${encodeURIComponent(fingerprint)}`;
+
 /** Lets another group stand for one. */
-export function useMergeGroup() {
-  const client = useQueryClient();
-  return useMutation<GroupMerged, ApiError, { fingerprint: string; body: GroupMergeRequest }>({
-    mutationFn: async ({ fingerprint, body }) => {
-      const merged = await fetchJson<GroupMerged>(mergePath(fingerprint), { method: "POST", body, once: true });
-      void invalidateAfter(client, "events");
-      return merged;
-    },
-  });
-}
+export const useMergeGroup = () =>
+  useChange("events", ({ fingerprint, body }: { fingerprint: string; body: GroupMergeRequest }) =>
+    fetchJson<GroupMerged>(`${pathOf(fingerprint)}/merge`, { method: "POST", body, once: true }),
+  );
 
 /** Splits a group off that was merged into another or joined by a storm. */
-export function useSplitGroup() {
-  const client = useQueryClient();
-  return useMutation<void, ApiError, string>({
-    mutationFn: async (fingerprint) => {
-      await fetchJson(mergePath(fingerprint), { method: "DELETE" });
-      void invalidateAfter(client, "events");
-    },
-  });
-}
-
-const mergePath = (fingerprint: string) => `/api/v1/groups/${encodeURIComponent(fingerprint)}/merge`;
+export const useSplitGroup = () =>
+  useChange("events", (fingerprint: string) => fetchJson<void>(`${pathOf(fingerprint)}/merge`, { method: "DELETE" }));
 
 /** Mutes groups until later. */
-export function useMuteGroups() {
-  const client = useQueryClient();
-  return useMutation<GroupMutesBegun, ApiError, GroupMuteRequest>({
-    mutationFn: async (body) => {
-      const begun = await fetchJson<GroupMutesBegun>("/api/v1/group-mutes", { method: "POST", body, once: true });
-      void invalidateAfter(client, "alerts");
-      return begun;
-    },
-  });
-}
+export const useMuteGroups = () =>
+  useChange("alerts", (body: GroupMuteRequest) =>
+    fetchJson<GroupMutesBegun>("/api/v1/group-mutes", { method: "POST", body, once: true }),
+  );
 
 /** Ends a mute before its time. */
-export function useLiftMute() {
-  const client = useQueryClient();
-  return useMutation<void, ApiError, string>({
-    mutationFn: async (id) => {
-      await fetchJson(`/api/v1/group-mutes/${id}`, { method: "DELETE" });
-      void invalidateAfter(client, "alerts");
-    },
-  });
-}
+export const useLiftMute = () =>
+  useChange("alerts", (id: string) => fetchJson<void>(`/api/v1/group-mutes/${id}`, { method: "DELETE" }));

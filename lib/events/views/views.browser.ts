@@ -1,20 +1,13 @@
-import { type QueryClient, useQuery } from "@tanstack/react-query";
+import type { QueryClient } from "@tanstack/react-query";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
 import type { SavedView, SavedViewList } from "@/lib/events/views/saved-views.shapes";
-import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
+import { invalidateAfter } from "@/lib/platform/browser/keys.browser";
+import { useRead } from "@/lib/platform/browser/resource.browser";
 
-export function useSavedViews(enabled = true) {
-  return useQuery<SavedViewList, ApiError>({
-    queryKey: keys.views,
-    queryFn: ({ signal }) => fetchJson<SavedViewList>("/api/v1/saved-views", { signal }),
-    enabled,
-    staleTime: 30_000,
-    retry: false,
-  });
-}
+export const useSavedViews = (enabled = true) =>
+  useRead<SavedViewList>("views", "/api/v1/saved-views", { enabled, staleTime: 30_000, retry: false });
 
 export async function saveView(client: QueryClient, name: string, filter: EventFilter): Promise<void> {
   await fetchJson<SavedView>("/api/v1/saved-views", { method: "POST", body: { name, filter }, once: true });

@@ -1,4 +1,4 @@
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { keepPreviousData, useMutation, useQueryClient } from "@tanstack/react-query";
 import type {
   AccountChange,
   AccountList,
@@ -12,7 +12,7 @@ import type {
 import type { TokenOut, TokenRequest } from "@/lib/guard/tokens/tokens.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { keys } from "@/lib/platform/browser/keys.browser";
+import { useRead } from "@/lib/platform/browser/resource.browser";
 
 const BASE = "/api/v1";
 const at = (id: string) => `${BASE}/accounts/${encodeURIComponent(id)}`;
@@ -23,7 +23,7 @@ function useAccountChange<Answer, Input>(send: (input: Input) => Promise<Answer>
   return useMutation<Answer, ApiError, Input>({
     mutationFn: send,
     onSettled: () =>
-      Promise.all([keys.accounts, keys.ownAccount].map((queryKey) => client.invalidateQueries({ queryKey }))),
+      Promise.all(["accounts", "own-account"].map((noun) => client.invalidateQueries({ queryKey: [noun] }))),
   });
 }
 
@@ -42,9 +42,7 @@ export const takeLink = (use: LinkUse) => post<{ signedIn: boolean }>("account-l
 /** @param name a part of the names; empty = all accounts */
 export function useAccounts(name: string) {
   const query = name === "" ? "" : `?${new URLSearchParams({ name })}`;
-  return useQuery({
-    queryKey: [...keys.accounts, "list", name],
-    queryFn: ({ signal }) => fetchJson<AccountList>(`${BASE}/accounts${query}`, { signal }),
+  return useRead<AccountList>("accounts", `${BASE}/accounts${query}`, {
     placeholderData: keepPreviousData,
   });
 }
@@ -72,19 +70,9 @@ type OwnAccount = {
   totp: { since: string | null; recoveryCodesLeft: number; demanded: boolean };
 };
 
-export function useOwnAccount() {
-  return useQuery({
-    queryKey: [...keys.ownAccount, "account"],
-    queryFn: ({ signal }) => fetchJson<OwnAccount>(`${BASE}/account`, { signal }),
-  });
-}
+export const useOwnAccount = () => useRead<OwnAccount>("own-account", `${BASE}/account`);
 
-export function useOwnSessions() {
-  return useQuery({
-    queryKey: [...keys.ownAccount, "sessions"],
-    queryFn: ({ signal }) => fetchJson<{ items: SessionOut[] }>(`${BASE}/account/sessions`, { signal }),
-  });
-}
+export const useOwnSessions = () => useRead<{ items: SessionOut[] }>("own-account", `${BASE}/account/sessions`);
 
 export const useChangePassword = () =>
   useAccountChange((change: PasswordChange) => post<void>("account/password", change));
@@ -98,19 +86,12 @@ export const useRemoveTotp = () =>
 export const useEndOwnSession = () =>
   useAccountChange((which: string) => remove(which === "others" ? "account/sessions" : `account/sessions/${which}`));
 
-export function useTokens(account: string | null) {
-  return useQuery({
-    queryKey: [...keys.accounts, "tokens", account],
-    queryFn: ({ signal }) =>
-      fetchJson<{ items: TokenOut[] }>(account === null ? `${BASE}/tokens` : `${at(account)}/tokens`, { signal }),
-  });
-}
+const tokensOf = (account: string | null) =>
+  account === null ? "tokens" : `accounts/${encodeURIComponent(account)}/tokens`;
+
+export const useTokens = (account: string | null) =>
+  useRead<{ items: TokenOut[] }>("accounts", `${BASE}/${tokensOf(account)}`);
 
 export const useMakeToken = (account: string | null) =>
-  useAccountChange((wanted: TokenRequest) =>
-    post<{ token: TokenOut; secret: string }>(
-      account === null ? "tokens" : `accounts/${encodeURIComponent(account)}/tokens`,
-      wanted,
-    ),
-  );
+  useAccountChange((wanted: TokenRequest) => post<{ token: TokenOut; secret: string }>(tokensOf(account), wanted));
 export const useRevokeToken = () => useAccountChange((id: string) => remove(`tokens/${encodeURIComponent(id)}`));

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ApprovalDecision, ApprovalList, ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
+import { invalidateAfter } from "@/lib/platform/browser/keys.browser";
 import { usePages } from "@/lib/platform/browser/pages.browser";
 
 const POLL_MS = 5_000;
@@ -10,7 +10,7 @@ const PAGE = 50;
 /** Requests for approval, newest first; `asked`: only those that nobody has answered. */
 export function useApprovals(state: ApprovalOut["state"] | "all") {
   const path = `/api/v1/approvals?limit=${PAGE}${state === "all" ? "" : `&state=${state}`}`;
-  return usePages<ApprovalList>([...keys.approvals, state], path, () => POLL_MS);
+  return usePages<ApprovalList>("approvals", path, () => POLL_MS);
 }
 
 export function useDecideApproval(id: string) {

@@ -1,9 +1,9 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { AuditChainOut, AuditVerificationOut } from "@/lib/guard/audit-chain/verifications.shapes";
 import { useMe, useRefusal } from "@/lib/guard/viewer/me.browser";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { keys } from "@/lib/platform/browser/keys.browser";
+import { useRead } from "@/lib/platform/browser/resource.browser";
 
 const POLL_MS = 15_000;
 const RUNNING_POLL_MS = 1_000;
@@ -12,9 +12,7 @@ const RUNNING_POLL_MS = 1_000;
 export function useAuditChain(): { chain: AuditChainOut | undefined; refused: boolean } {
   const known = useMe().data !== undefined;
   const refused = useRefusal("view", true) !== null;
-  const { data } = useQuery({
-    queryKey: keys.auditChain,
-    queryFn: ({ signal }) => fetchJson<AuditChainOut>("/api/v1/audit/chain", { signal }),
+  const { data } = useRead<AuditChainOut>("audit-chain", "/api/v1/audit/chain", {
     refetchInterval: ({ state }) => (state.data?.running ? RUNNING_POLL_MS : POLL_MS),
     enabled: known && !refused,
   });
@@ -25,6 +23,6 @@ export function useVerifyAudit() {
   const client = useQueryClient();
   return useMutation<AuditVerificationOut, ApiError, void>({
     mutationFn: () => fetchJson<AuditVerificationOut>("/api/v1/audit-verifications", { method: "POST" }),
-    onSuccess: () => client.invalidateQueries({ queryKey: keys.auditChain }),
+    onSuccess: () => client.invalidateQueries({ queryKey: ["audit-chain"] }),
   });
 }

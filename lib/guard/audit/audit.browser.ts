@@ -1,9 +1,7 @@
-import { useQuery } from "@tanstack/react-query";
 import type { AuditEventList, AuditList } from "@/lib/guard/audit/audit.shapes";
 import type { AuditSubject } from "@/lib/guard/audit/audit-entry.pure";
-import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { keys } from "@/lib/platform/browser/keys.browser";
 import { firstPageEvery, usePages } from "@/lib/platform/browser/pages.browser";
+import { useRead } from "@/lib/platform/browser/resource.browser";
 
 const POLL_MS = 10_000;
 const PAGE = 100;
@@ -34,19 +32,15 @@ export function auditParams(filter: AuditFilter): URLSearchParams {
 export function useAudit(filter: AuditFilter) {
   const query = auditParams(filter).toString();
   const path = `/api/v1/audit?limit=${PAGE}&${query}`;
-  return usePages<AuditList>(keys.audit({ query }), path, firstPageEvery(POLL_MS));
+  return usePages<AuditList>("audit", path, firstPageEvery(POLL_MS));
 }
 
 /** The largest number of ids that the filter of the events list takes. */
 export const AUDIT_EVENTS_SHOWN = 100;
 
 /** The first events that an entry covers. */
-export function useAuditEvents(entryId: string) {
-  return useQuery({
-    queryKey: keys.auditEvents(entryId),
-    queryFn: ({ signal }) =>
-      fetchJson<AuditEventList>(`/api/v1/audit/${encodeURIComponent(entryId)}/events?limit=${AUDIT_EVENTS_SHOWN}`, {
-        signal,
-      }),
-  });
-}
+export const useAuditEvents = (entryId: string) =>
+  useRead<AuditEventList>(
+    "audit-events",
+    `/api/v1/audit/${encodeURIComponent(entryId)}/events?limit=${AUDIT_EVENTS_SHOWN}`,
+  );

@@ -1,8 +1,8 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { keepInTab, keptInTab } from "@/lib/guard/sign-in/kept-in-tab.browser";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { keys } from "@/lib/platform/browser/keys.browser";
+import { useRead } from "@/lib/platform/browser/resource.browser";
 import type {
   MaskRuleChange,
   MaskRuleList,
@@ -16,12 +16,7 @@ import type { RevealedEvent } from "./reveal.shapes";
 
 const PATH = "/api/v1/mask-rules";
 
-export function useMaskRules() {
-  return useQuery<MaskRuleList, ApiError>({
-    queryKey: keys.maskRules,
-    queryFn: ({ signal }) => fetchJson<MaskRuleList>(PATH, { signal }),
-  });
-}
+export const useMaskRules = () => useRead<MaskRuleList>("mask-rules", PATH);
 
 export type MaskRuleEdit =
   | { add: MaskRuleRequest }
@@ -40,8 +35,8 @@ export function useEditMaskRule() {
     },
     onSuccess: () =>
       Promise.all(
-        [keys.maskRules, ["events"], ["revision"], ["groups"], ["audit"]].map((queryKey) =>
-          client.invalidateQueries({ queryKey }),
+        ["mask-rules", "events", "revision", "groups", "audit"].map((noun) =>
+          client.invalidateQueries({ queryKey: [noun] }),
         ),
       ),
   });

@@ -1,25 +1,22 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { readKey } from "@/lib/platform/browser/keys.browser";
+import { useRead } from "@/lib/platform/browser/resource.browser";
 import type { SettingOut, SettingsChange } from "@/lib/sources/targets/targets.shapes";
 
-const key = ["settings"] as const;
+const PATH = "/api/v1/settings";
 /** The address has its tokens masked. */
 export type Settings = { items: SettingOut[]; confirmedUrl: string | null };
 
-export function useSettings() {
-  return useQuery<Settings, ApiError>({
-    queryKey: key,
-    queryFn: ({ signal }) => fetchJson<Settings>("/api/v1/settings", { signal }),
-  });
-}
+export const useSettings = () => useRead<Settings>("settings", PATH);
 
 export function useChangeSettings() {
   const client = useQueryClient();
   return useMutation<Settings, ApiError, SettingsChange>({
-    mutationFn: (body) => fetchJson<Settings>("/api/v1/settings", { method: "PATCH", body }),
+    mutationFn: (body) => fetchJson<Settings>(PATH, { method: "PATCH", body }),
     onSuccess: (settings) => {
-      client.setQueryData(key, settings);
+      client.setQueryData(readKey("settings", PATH), settings);
       void client.invalidateQueries({ queryKey: ["audit"] });
     },
   });

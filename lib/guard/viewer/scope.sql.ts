@@ -59,7 +59,8 @@ export function seesEntry(scope: string): string {
     when 'redrive' then ${ofSeenRedrive("a.redrive_id", scope)}
     when 'operation' then exists (
       select 1 from bulk_operations o where o.id::text = a.subject_id and ${seesOperation(scope)})
-    when 'control' then exists (select 1 from controls c where c.id = a.subject_id::uuid and ${seesControl(scope)})
+    when 'control' then coalesce(a.after, a.before) -> 'scope' ->> 'source' = any(${scope}::text[]) or exists (
+      select 1 from controls c where c.id = a.subject_id::uuid and ${seesControl(scope)})
     when 'source' then a.subject_id = any(${scope}::text[])
     when 'target' then coalesce(a.after ->> 'source', a.before ->> 'source') = any(${scope}::text[]) or exists (
       select 1 from targets t where t.name = a.subject_id and t.source_id in (${idsOf(scope)}))

@@ -1,9 +1,10 @@
 import { CURRENT_BODY, NEWEST_ERROR } from "@/lib/events/bodies.read";
-import { cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
+import { readCandidates } from "@/lib/events/selection/candidates.read";
 import type { ScopedSelection } from "@/lib/guard/viewer/scope.shapes";
 import type { AdmissionMark, AdmissionRecord } from "@/lib/intake/admission/admission.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import type { Queryable } from "@/lib/platform/database/db";
+import { UUID_MAX } from "@/lib/platform/ids";
 
 /** A stored event as it arrived, as far as the store tells. */
 export type RecentLetter = {
@@ -37,7 +38,8 @@ export async function readRecentLetters(
   db: Queryable,
   { selection, nowMs, limit }: { selection: ScopedSelection; nowMs: number; limit: number },
 ): Promise<RecentLetter[]> {
-  const page = { selection, asOfMs: nowMs, cutoff: cutoffOf(selection, nowMs), after: null, limit };
+  // Without a cutoff: an event that another process has just parked may have an id of the next second.
+  const page = { selection, asOfMs: nowMs, cutoff: UUID_MAX, after: null, limit };
   const ids = (await readCandidates(db, page)).map(({ id }) => id);
   const sizes = await db.query<{ id: string; bytes: number }>(
     "select id, octet_length(payload) as bytes from dlq_event_bodies where id = any($1::uuid[]) order by id desc",

@@ -1,11 +1,11 @@
-import { type QueryClient, useQuery } from "@tanstack/react-query";
+import type { QueryClient } from "@tanstack/react-query";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { RESTORED_MAX } from "@/lib/keep/archive/archive.pure";
 import type { ArchivedEvent, ArchivedList, RestoreAnswer } from "@/lib/keep/archive/archive.shapes";
-import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
+import { invalidateAfter } from "@/lib/platform/browser/keys.browser";
 import { firstPageEvery, usePages } from "@/lib/platform/browser/pages.browser";
+import { useRead } from "@/lib/platform/browser/resource.browser";
 import { UUID } from "@/lib/platform/plain/uuid.pure";
 
 const POLL_MS = 10_000;
@@ -41,7 +41,7 @@ export function archiveHref(filter: ArchiveFilter): string {
 const listPath = (filter: ArchiveFilter, limit: number) => `/api/v1/archive?limit=${limit}&${paramsOf(filter)}`;
 
 export function useArchive(filter: ArchiveFilter) {
-  return usePages<ArchivedList>(keys.archive.list(filter), listPath(filter, PAGE), firstPageEvery(POLL_MS));
+  return usePages<ArchivedList>("archive", listPath(filter, PAGE), firstPageEvery(POLL_MS));
 }
 
 /**
@@ -62,26 +62,19 @@ export function archiveFiltersFor(filter: EventFilter): ArchiveFilter[] {
 }
 
 /** How many archived events match. `more`: there are more than were counted. */
-export function useArchivedCount(filter: ArchiveFilter) {
-  return useQuery<ArchivedList, ApiError, { count: number; more: boolean }>({
-    queryKey: [...keys.archive.list(filter), "count"],
-    queryFn: ({ signal }) => fetchJson<ArchivedList>(listPath(filter, COUNTED_MAX), { signal }),
+export const useArchivedCount = (filter: ArchiveFilter) =>
+  useRead<ArchivedList, { count: number; more: boolean }>("archive", listPath(filter, COUNTED_MAX), {
     select: ({ items, nextCursor }) => ({ count: items.length, more: nextCursor !== null }),
     retry: false,
   });
-}
 
 /** The event as it lies in the archive, by the id that it had in the store; null = it does not. */
-export function useArchivedEvent(id: string) {
-  return useQuery<ArchivedList, ApiError, { event: ArchivedEvent | null; place: string | null }>({
-    queryKey: keys.archive.detail(id),
-    queryFn: ({ signal }) =>
-      fetchJson<ArchivedList>(`/api/v1/archive?limit=1&id=${encodeURIComponent(id)}`, { signal }),
-    select: ({ items: [event], place }) => ({ event: event ?? null, place }),
-    enabled: UUID.test(id),
-    retry: false,
-  });
-}
+export const useArchivedEvent = (id: string) =>
+  useRead<ArchivedList, { event: ArchivedEvent | null; place: string | null }>(
+    "archive",
+    UUID.test(id) ? `/api/v1/archive?limit=1&id=${encodeURIComponent(id)}` : null,
+    { select: ({ items: [event], place }) => ({ event: event ?? null, place }), retry: false },
+  );
 
 /** Puts archived events back into the store, in as many requests as they need. */
 export async function restoreArchived(client: QueryClient, ids: readonly string[]): Promise<RestoreAnswer> {

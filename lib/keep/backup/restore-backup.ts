@@ -117,9 +117,7 @@ async function restoreHeld(backup: OpenBackup, deps: RestoreDeps): Promise<Resto
   const migrated = await deps.migrate(null);
   const work = await write(async (tx) => {
     for (const sequence of manifest.sequences) await setSequence(tx, sequence);
-    await keepUnfinished(tx);
-    const tokensRevoked = await endWaysIn(tx, deps.actor);
-    await stopSends(tx, manifest, { actor: deps.actor, tokensRevoked });
+    const tokensRevoked = await disarm(tx, manifest, deps.actor);
     await endRestore(tx);
     return { ...(await readRestoredWork(tx)), tokensRevoked };
   });
@@ -174,12 +172,23 @@ function assertSame(table: BackedUpTable, tally: RowTally, who: string): void {
 }
 
 /**
+ * Leaves a loaded store, before anybody may connect to it, as one that sends nothing and lets nobody in by what was valid at the backup.
+ * Returns the number of revoked tokens.
+ */
+export async function disarm(tx: Tx, backup: Pick<BackupManifest, "id" | "madeAt">, actor: string): Promise<number> {
+  await keepUnfinished(tx);
+  const tokensRevoked = await endWaysIn(tx, actor);
+  await stopSends(tx, backup, { actor, tokensRevoked });
+  return tokensRevoked;
+}
+
+/**
  * What was sent after the backup is parked or queued again in it. So nothing is sent before a person has looked, whatever redrive, rule
  * or date would do it: the stop holds them all. A stop that was in force when the backup was made stays as it is.
  */
 async function stopSends(
   tx: Tx,
-  { id, madeAt }: BackupManifest,
+  { id, madeAt }: Pick<BackupManifest, "id" | "madeAt">,
   { actor, tokensRevoked }: { actor: string; tokensRevoked: number },
 ): Promise<void> {
   const [now] = await tx.query<{ ms: number }>("select now() as ms");

@@ -6,7 +6,7 @@ import { auditQuery } from "@/lib/guard/audit/audit-query.shapes";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { parkEvents } from "@/lib/intake/park-events";
-import { partitionDays } from "@/lib/intake/partitions.write";
+import { ensurePartitions, partitionDays } from "@/lib/intake/partitions.write";
 import { listArchivedEvents } from "@/lib/keep/archive/archived-events.read";
 import { restoreArchived } from "@/lib/keep/archive/restore-archived";
 import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
@@ -17,6 +17,7 @@ import { previewRetention, showRetention } from "@/lib/keep/retention/show-reten
 import { readStatus } from "@/lib/observe/health/status.read";
 import { systemClock } from "@/lib/platform/clock";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { editEvent } from "@/lib/repair/revisions/revise-event";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 import { archiveOfEachTest, EVERY_ARCHIVED } from "@/lib/testing/test-archive";
@@ -290,6 +291,20 @@ describe("retention", () => {
     await round();
     expect(await partitionDays(world.db)).toContain(day);
     expect(await stored()).toEqual(["old"]);
+  });
+
+  test("keeps the tables of a day with an event, which may be edited or bounce for the first time, and makes those it lacks", async () => {
+    await park("old", 15);
+    await round();
+    const [id] = await world.idsOf();
+    const edit = { id: id!, base: 1, text: "{}", reason: "renamed", headersMax: 100 };
+    expect((await editEvent(deps(), edit, ADA)).revision).toBe(2);
+    // As a release before has left it.
+    const name = new Date(wallOf(15)).toISOString().slice(0, 10).replaceAll("-", "");
+    await world.db.run(`drop table event_bounces_${name}`);
+    await ensurePartitions(world.db, Date.now());
+    await bounced("old");
+    expect(await world.event("old")).toMatchObject({ bounces: 1 });
   });
 
   test("leaves a day that is being read, and goes on", async () => {

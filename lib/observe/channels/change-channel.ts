@@ -6,12 +6,14 @@ import { insertOutbox } from "@/lib/kit/outbox/insert";
 import type { AlertMessage } from "@/lib/observe/channels/alert-message.pure";
 import { unknownChannel } from "@/lib/observe/channels/channels.read";
 import {
+  ADDRESSES,
   type ChannelChange,
   type ChannelConfig,
   type ChannelRequest,
   configFaults,
   redactChannelConfig,
   restoreMaskedAddress,
+  textsOf,
 } from "@/lib/observe/channels/channels.shapes";
 import {
   deleteChannel,
@@ -137,13 +139,12 @@ async function assertUsable(
   viewer: Viewer,
 ): Promise<void> {
   const faults: FieldError[] = config ? configFaults(config) : [];
-  for (const [field, value] of Object.entries(config ?? {})) {
-    if (typeof value !== "string") continue;
+  for (const { field, value } of config ? textsOf(config) : []) {
     const name = referenceIn(value);
     if (name !== null && !mayReference(name, limits.envReferences)) {
       faults.push({ field: `config.${field}`, detail: referenceFault(name, "channel") });
     }
-    if (name !== null || !URL.canParse(value)) continue;
+    if (name !== null || !ADDRESSES.includes(field) || !URL.canParse(value)) continue;
     try {
       limits.addresses.assertAllowed(new URL(value).hostname);
     } catch (error) {

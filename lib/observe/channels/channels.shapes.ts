@@ -1,6 +1,8 @@
 import * as z from "zod/mini";
+import { stringsIn } from "@/lib/brokers/kinds/config-strings.pure";
+import { oauthSettings } from "@/lib/brokers/kinds/fields.shapes";
 import { MASK, plainAddressFault, redactUrl, urlHoldsSecret } from "@/lib/brokers/kinds/redact-url.shapes";
-import { type PlainSecretMode, referenceIn } from "@/lib/brokers/kinds/secret-references.pure";
+import { PLAIN_ADDRESS_WORDS, type PlainSecretMode, referenceIn } from "@/lib/brokers/kinds/secret-references.pure";
 import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import { SEVERITIES } from "@/lib/observe/alerts/rules/alert-rule.pure";
 import { CHANNEL_KINDS } from "@/lib/observe/channels/notices.pure";
@@ -39,6 +41,7 @@ export const channelConfigSchema = z.discriminatedUnion(
       url: address,
       /** Signs each request by Standard Webhooks; absent = unsigned. */
       secret: z.optional(reference),
+      oauth: z.optional(oauthSettings),
     }),
     // The address of an incoming webhook is its secret.
     z.strictObject({ kind: z.literal("slack"), url: reference }),
@@ -63,6 +66,7 @@ export const channelConfigSchema = z.discriminatedUnion(
       url: address,
       username: z.optional(boundedText(320)),
       password: z.optional(reference),
+      oauth: z.optional(oauthSettings),
     }),
   ],
   { error: `kind must be one of ${CHANNEL_KINDS.join(", ")}` },
@@ -70,11 +74,17 @@ export const channelConfigSchema = z.discriminatedUnion(
 export type ChannelConfig = z.infer<typeof channelConfigSchema>;
 export type ConfigOf<Kind extends ChannelConfig["kind"]> = Extract<ChannelConfig, { kind: Kind }>;
 
-const SECRETS: readonly string[] = ["secret", "routingKey", "password"];
+const SECRETS: readonly string[] = ["secret", "routingKey", "password", "oauth.clientSecret"];
+/** The settings that name a server, or hold a reference to one. */
+export const ADDRESSES: readonly string[] = ["url", "server", "oauth.url"];
+/** Each setting that is text, and each entry of a list, by its path: `url`, `oauth.url`. */
+export const textsOf = (config: ChannelConfig) =>
+  stringsIn(config).map(({ path, text }) => ({ field: path.join("."), value: text }));
 const REFERENCE_WORDS = "must be env:NAME, the variable that holds it: secrets are not stored";
 const ADDRESS_WORDS = "must be an address that begins with https:// or http://, or env:NAME";
 const SERVER_WORDS = "must look like smtp://mail.example.com:587, or smtps:// for TLS from the start";
 const CREDENTIALS_WORDS = "must hold no user and no password: no message is sent with them";
+const OAUTH_WORDS = "cannot be set with oauth, whose token is the Authorization: remove one of them";
 const MASK_WORDS = "holds ***, which stands for a value that is not shown: type the whole address, or env:NAME";
 
 /** The settings that take a reference alone. */
@@ -84,8 +94,7 @@ function isSecret({ kind }: ChannelConfig, field: string): boolean {
 
 /** What of a configuration is no reference where it must be one, or no address. The values are not repeated. */
 export function configFaults(config: ChannelConfig): FieldError[] {
-  return Object.entries(config).flatMap(([field, value]): FieldError[] => {
-    if (typeof value !== "string") return [];
+  return textsOf(config).flatMap(({ field, value }): FieldError[] => {
     const detail = settingFault(config, field, value);
     return detail === null ? [] : [{ field: `config.${field}`, detail }];
   });
@@ -93,6 +102,8 @@ export function configFaults(config: ChannelConfig): FieldError[] {
 
 function settingFault(config: ChannelConfig, field: string, value: string): string | null {
   if (isSecret(config, field)) return referenceIn(value) === null ? REFERENCE_WORDS : null;
+  if (field === "username" && "oauth" in config && config.oauth !== undefined) return OAUTH_WORDS;
+  if (field === "oauth.url" && urlHoldsSecret(value)) return PLAIN_ADDRESS_WORDS;
   if (field === "server") return addressFault(value, { protocols: ["smtp:", "smtps:"], words: SERVER_WORDS });
   return field === "url" && referenceIn(value) === null ? channelUrlFault(value) : null;
 }
@@ -110,9 +121,9 @@ function addressFault(text: string, { protocols, words }: { protocols: string[];
 
 /** Where a configuration has a secret that is no reference, such as a token in an address: `config.url`. */
 export function plainChannelSecretPlaces(config: ChannelConfig): string[] {
-  return Object.entries(config).flatMap(([field, value]) => {
-    if (typeof value !== "string" || referenceIn(value) !== null) return [];
-    return isSecret(config, field) || (field === "url" && urlHoldsSecret(value)) ? [`config.${field}`] : [];
+  return textsOf(config).flatMap(({ field, value }) => {
+    if (referenceIn(value) !== null) return [];
+    return isSecret(config, field) || (ADDRESSES.includes(field) && urlHoldsSecret(value)) ? [`config.${field}`] : [];
   });
 }
 

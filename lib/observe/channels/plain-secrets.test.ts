@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { oauthSettings } from "@/lib/brokers/kinds/fields.shapes";
 import {
   type ChannelConfig,
   channelConfigSchema,
@@ -10,14 +11,21 @@ import {
 import { CHANNEL_KINDS } from "@/lib/observe/channels/notices.pure";
 
 /** Settings that are no secret and no address; every other one must be a reference, or an address without a token. */
-const OPEN = ["kind", "server", "username", "from", "to"];
+const OPEN = [
+  ...["kind", "server", "username", "from", "to"],
+  ...["oauth.clientId", "oauth.method", "oauth.scope", "oauth.audience"],
+];
 const HOOK = "https://ops.example.com/alerts?token=s3cret";
 const settings = channelConfigSchema.def.options.flatMap((option) => {
   const [kind] = [...option.def.shape.kind.def.values];
-  return Object.keys(option.def.shape).map((setting) => [kind!, setting] as const);
+  return Object.keys(option.def.shape)
+    .flatMap((name) => (name === "oauth" ? Object.keys(oauthSettings.def.shape).map((own) => `oauth.${own}`) : name))
+    .map((setting) => [kind!, setting] as const);
 });
-const withOne = (kind: string, setting: string, value: string) =>
-  ({ kind, [setting]: value }) as unknown as ChannelConfig;
+const withOne = (kind: string, setting: string, value: string) => {
+  const [name, own] = setting.split(".") as [string, string?];
+  return { kind, [name]: own === undefined ? value : { [own]: value } } as unknown as ChannelConfig;
+};
 const field = (name: string) => expect.objectContaining({ fields: [expect.objectContaining({ field: name })] });
 
 test("every kind of channel is looked at", () =>

@@ -1,3 +1,6 @@
+import type { AccessTokens } from "@/lib/brokers/http/access-token";
+import type { OAuthSettings } from "@/lib/brokers/kinds/fields.shapes";
+import { MASK } from "@/lib/brokers/kinds/redact-url.shapes";
 import { redactText } from "@/lib/guard/masking/mask-text.pure";
 import type { Message } from "@/lib/kit/outbox/message";
 import type { AlertMessage } from "@/lib/observe/channels/alert-message.pure";
@@ -27,6 +30,8 @@ export type Carriers = {
   resolveAddress(text: string): string;
   /** The same of a secret; `host`: where it is sent. */
   resolveSecret(text: string, host: string): string;
+  /** The token of an OAuth client, which all its messages share. */
+  tokens(resolved: OAuthSettings): Pick<AccessTokens, "send">;
 };
 
 /** A receiver refused a message. `message` names its host, never its address: that is a secret of some kinds. */
@@ -63,8 +68,21 @@ export async function sendAlert(
     const secret = password === undefined ? null : carriers.resolveSecret(password, new URL(server).hostname);
     return carriers.mail({ server, username, password: secret, from, to }, mailOf(message, id), signal);
   }
-  const { url, json, headers = {} } = requestOf(carriers, config, { id, message });
-  await post(carriers, { url, json, headers }, signal);
+  const request = requestOf(carriers, config, { id, message });
+  const oauth = "oauth" in config ? config.oauth : undefined;
+  const { refusal } = await (oauth === undefined
+    ? post(carriers, request, signal)
+    : tokensOf(carriers, oauth).send((token) => post(carriers, withToken(request, token), signal), signal));
+  if (refusal !== null) throw refusal;
+}
+
+function tokensOf({ resolveAddress, resolveSecret, tokens }: Carriers, oauth: OAuthSettings) {
+  const url = resolveAddress(oauth.url);
+  return tokens({ ...oauth, url, clientSecret: resolveSecret(oauth.clientSecret, new URL(url).hostname) });
+}
+
+function withToken({ headers, ...request }: HttpRequest, token: string | null): HttpRequest {
+  return { ...request, headers: { ...headers, ...(token !== null && { authorization: token }) } };
 }
 
 type HttpRequest = { url: string; json: string; headers?: Record<string, string> };
@@ -101,7 +119,11 @@ function requestOf(
   }
 }
 
-async function post({ fetch }: Carriers, { url, json, headers }: HttpRequest, signal: AbortSignal): Promise<void> {
+async function post(
+  { fetch }: Carriers,
+  { url, json, headers = {} }: HttpRequest,
+  signal: AbortSignal,
+): Promise<{ status: number; refusal: ChannelRefusal | null }> {
   const response = await fetch(new URL(url), {
     method: "POST",
     headers: { "content-type": "application/json", ...headers },
@@ -109,6 +131,10 @@ async function post({ fetch }: Carriers, { url, json, headers }: HttpRequest, si
     redirect: "error",
     signal,
   });
-  const said = redactText((await response.text()).replace(/\s+/g, " ").trim().slice(0, SAID_MAX));
-  if (!response.ok) throw new ChannelRefusal(response, new URL(url).host, said);
+  const text = await response.text();
+  const credential = headers.authorization?.split(" ")[1];
+  const masked = credential === undefined ? text : text.replaceAll(credential, MASK);
+  const said = redactText(masked.replace(/\s+/g, " ").trim().slice(0, SAID_MAX));
+  const refusal = response.ok ? null : new ChannelRefusal(response, new URL(url).host, said);
+  return { status: response.status, refusal };
 }

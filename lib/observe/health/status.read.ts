@@ -70,8 +70,9 @@ export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredS
   const [row] = await db.query<StatusRow>(
     `with sent as (
        select r.lane, sum(t.delivered + t.failed)::float8 / ${RATE_WINDOW_S} as rate
-         from redrive_ticks t join redrives r on r.id = t.redrive_id
-        where t.at > now() - interval '${RATE_WINDOW_S} s' and r.mode = 'deliver' and ${seesRedrive("r", "$1")}
+         from redrives r join redrive_ticks t on t.redrive_id = r.id
+        where (r.state in ${LIVE_REDRIVES} or r.finished_at > now() - interval '${RATE_WINDOW_S} s')
+          and t.at > now() - interval '${RATE_WINDOW_S} s' and r.mode = 'deliver' and ${seesRedrive("r", "$1")}
         group by r.lane),
      set_rate as (
        select lane, case when bool_and(rate_per_second is not null) then sum(rate_per_second) end as rate from (

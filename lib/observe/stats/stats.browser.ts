@@ -1,4 +1,4 @@
-import { keepPreviousData, type UseQueryResult, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, type UseQueryResult } from "@tanstack/react-query";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
 import type { Against } from "@/lib/observe/stats/difference.pure";
@@ -12,8 +12,7 @@ import type {
   TopErrors,
 } from "@/lib/observe/stats/stats.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
-import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { keys } from "@/lib/platform/browser/keys.browser";
+import { useRead } from "@/lib/platform/browser/resource.browser";
 
 const POLL_MS = 10_000;
 /** They compare hours: a poll each few seconds changes nothing in them. */
@@ -31,9 +30,8 @@ type StatsByName = {
 /** `source`: null = all. */
 export function useDifferences(against: Against, source: string | null): UseQueryResult<Differences, ApiError> {
   const params = new URLSearchParams({ against, ...(source === null ? {} : { source }) });
-  return useQuery<Differences, ApiError>({
-    queryKey: keys.stats("differences", { query: params.toString() }),
-    queryFn: ({ signal }) => fetchJson<Differences>(`/api/v1/stats/differences?${params}`, { signal }),
+  const query = params.toString();
+  return useRead<Differences>("stats", `/api/v1/stats/differences?${query}`, {
     refetchInterval: DIFFERENCES_POLL_MS,
     placeholderData: keepPreviousData,
     retry: false,
@@ -62,9 +60,7 @@ export function useStats<Name extends keyof StatsByName>(
   const params = toSearchParams(filter);
   if (bucket !== undefined) params.set("bucket", bucket);
   const query = params.toString();
-  return useQuery<StatsByName[Name], ApiError>({
-    queryKey: keys.stats(name, { query }),
-    queryFn: ({ signal }) => fetchJson<StatsByName[Name]>(`/api/v1/stats/${name}?${query}`, { signal }),
+  return useRead<StatsByName[Name]>("stats", `/api/v1/stats/${name}?${query}`, {
     refetchInterval: POLL_MS,
     placeholderData: keepPreviousData,
     // The next poll is the retry.

@@ -288,8 +288,6 @@ async function readOldest(db: Queryable, filter: StatsQuery["filter"], hourMs: n
 }
 
 const MARKERS_MAX = 200;
-/** A redrive that began earlier has no mark of its end: no index leads to ends. */
-const MARKED_BEFORE = "7 days";
 
 /** What people did, what was wrong and what was marked in the window, for the charts; of these sources where the filter names some. */
 export async function readMarkers(db: Queryable, viewer: Viewer, query: StatsQuery): Promise<Markers> {
@@ -297,27 +295,30 @@ export async function readMarkers(db: Queryable, viewer: Viewer, query: StatsQue
   const ofRedrive = `${seesRedrive("redrives", "$3")} and ($4::text[] is null or sources is null or sources && $4)`;
   const ofSource = "($4::text[] is null or source is null or source = any($4))";
   const ofControl = `origin = 'person' and ${seesControl("$3")} and ${ofSource}`;
+  // An alert that fired in the window was resolved after its start, if at all: an index leads to those.
+  const resolvedSince = "(state = 'resolved' and resolved_at >= to_timestamp($1::float8 / 1000))";
   const ofAlert = `($3::text[] is null or source = any($3)) and ${ofSource}`;
   const words =
     "concat_ws(' ', kind, scope, aggregate_type, value, case when source is not null then 'of ' || source end)";
   const rows = await db.query<Omit<Markers["items"][number], "at"> & { atMs: number }>(
     `select created_at as "atMs", 'redrive' as kind, reason as label, id, '/redrives/' || id as href from redrives
-      where ${within("created_at")} and ${ofRedrive}
+      where id >= $5 and ${within("created_at")} and ${ofRedrive}
      union all
      select finished_at, 'redrive-ended', reason, id, '/redrives/' || id from redrives
-      where ${within("finished_at")} and created_at >= to_timestamp($1::float8 / 1000) - interval '${MARKED_BEFORE}' and ${ofRedrive}
+      where ${within("finished_at")} and ${ofRedrive}
      union all
      select created_at, 'control', ${words}, id, '/controls' from controls c where ${within("created_at")} and ${ofControl}
      union all
-     select fired_at, 'alert', sentence, id, '/alerts/' || id from alerts where ${within("fired_at")} and ${ofAlert}
+     select fired_at, 'alert', sentence, id, '/alerts/' || id from alerts
+      where ${within("fired_at")} and (state <> 'resolved' or ${resolvedSince}) and ${ofAlert}
      union all
      select resolved_at, 'alert-resolved', sentence, id, '/alerts/' || id from alerts
-      where ${within("resolved_at")} and fired_at is not null and ${ofAlert}
+      where ${resolvedSince} and ${within("resolved_at")} and fired_at is not null and ${ofAlert}
      union all
      select at, kind, label, id, url from markers
       where ${within("at")} and ($3::text[] is null or source is null or source = any($3)) and ${ofSource}
      order by 1 desc limit ${MARKERS_MAX}`,
-    [query.fromMs, query.toMs, sourceScope(viewer), query.filter.source ?? null],
+    [query.fromMs, query.toMs, sourceScope(viewer), query.filter.source ?? null, uuidv7LowerBound(query.fromMs)],
     { name: "markers" },
   );
   const { text } = await readTypedTexts(db, viewer);

@@ -2,12 +2,16 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { listAudit } from "@/lib/guard/audit/audit-list.read";
 import { auditQuery } from "@/lib/guard/audit/audit-query.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { countAggregateFailures } from "@/lib/order/aggregate-failures.write";
 import { blacklistAggregates } from "@/lib/order/blacklist-aggregate.write";
 import { listControls } from "@/lib/order/controls/control-list.read";
 import { imposeControl } from "@/lib/order/controls/impose-control";
-import { liftControls, undoLift } from "@/lib/order/controls/lift-controls";
+import { liftControl, liftControls, undoLift } from "@/lib/order/controls/lift-controls";
+import { imposeLifted } from "@/lib/order/controls/lifts.write";
+import { removeOldControls } from "@/lib/order/controls/old-controls.write";
 import { deleteSource } from "@/lib/sources/delete-source";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { waitForLocks } from "@/lib/testing/waiting-for-locks";
 
 let world: World;
 const ada = localViewer("ada");
@@ -135,6 +139,29 @@ test("forgets the failures that led to it, and leaves alone what is blacklisted 
   expect(inForce).toEqual([{ redrive: OTHER }]);
 });
 
+test("of an aggregate whose row was removed is taken back beside a new blacklist of it", async () => {
+  const { id } = await liftControls(world.deps, { filter: { redrive: BAD }, reason: "fixed" }, ada);
+  const [{ sourceId }] = (await world.db.query<{ sourceId: string }>(
+    `delete from aggregates where aggregate_id = 'o-2' returning source_id as "sourceId"`,
+  )) as [{ sourceId: string }];
+  const aggregate = { sourceId, aggregateType: "order", aggregateId: "o-2" };
+  const blacklisted = Promise.withResolvers<void>();
+  const bounced = world.db.transaction(async (tx) => {
+    const [failing] = await countAggregateFailures(tx, [{ ...aggregate, redriveIds: [OTHER], unknown: 2 }], 3);
+    await blacklistAggregates(tx, [{ ...failing!, redriveId: OTHER }], { limit: 3, nowMs: Date.now() });
+    blacklisted.resolve();
+    await waitForLocks(world.db, 1);
+  });
+  await blacklisted.promise;
+  const undone = await undoLift(world.deps, { undo: id!, reason: "too early" }, ada);
+  await bounced;
+  expect(undone.controls).toBe(2);
+  const left = await world.db.query(
+    "select redrive_id as redrive from controls where value = 'o-2' and lifted_at is null",
+  );
+  expect(left).toEqual([{ redrive: OTHER }]);
+});
+
 test("ends with its source: a later one of this name has other aggregates", async () => {
   await deleteSource(world.deps, "billing", ada);
   expect(await inForce()).not.toContainEqual(expect.stringContaining("billing"));
@@ -156,4 +183,43 @@ test("is refused to who does not see every source that it names", async () => {
   expect(await liftControls(world.deps, { filter: { source: "billing" }, reason: "mine" }, clerk)).toMatchObject({
     controls: 1,
   });
+});
+
+const values = async () =>
+  (await world.db.query<{ value: string }>("select value from controls order by 1")).map(({ value }) => value);
+
+test("is removed 90 days after it ended, and its audit stays for the users of its source", async () => {
+  const controls = await world.db.query<{ id: string; value: string }>("select id, value from controls");
+  const id = controls.find(({ value }) => value === "o-1")!.id;
+  await liftControl(world.deps, { id, reason: "fixed" }, ada);
+  await world.db.run("update controls set lifted_at = now() - interval '91 days' where value = 'o-1'");
+  await world.db.run("update controls set lifted_at = now() - interval '89 days' where value = 'o-2'");
+  await world.db.run(
+    "update controls set expires_at = now() - interval '91 days', lifted_at = now() where value = 'o-4'",
+  );
+  await removeOldControls(world.db);
+  expect(await values()).toEqual(["POISON", "b-1", "o-2", "o-3"]);
+
+  const query = auditQuery.read(new URLSearchParams({ subjectKind: "control", subjectId: id }), Date.now());
+  for (const [source, actions] of [
+    ["orders", ["control.lifted", "control.imposed"]],
+    ["billing", []],
+  ] as const) {
+    const { items } = await listAudit(world.db, { ...localViewer("clerk"), sources: [source] }, query);
+    expect(items.map(({ action }) => action)).toEqual(actions);
+  }
+});
+
+test("stays when Undo puts it in force while it is being removed", async () => {
+  const { id } = await liftControls(world.deps, { filter: { redrive: BAD }, reason: "fixed" }, ada);
+  await world.db.run("update controls set lifted_at = now() - interval '91 days' where lift_id = $1", [id]);
+  const before = await values();
+  let removal: Promise<void> | undefined;
+  await world.db.transaction(async (tx) => {
+    await imposeLifted(tx, id!);
+    removal = removeOldControls(world.db);
+    await waitForLocks(world.db, 1);
+  });
+  await removal;
+  expect(await values()).toEqual(before);
 });

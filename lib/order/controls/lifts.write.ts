@@ -90,8 +90,14 @@ export async function sourcesOfLift(tx: Tx, liftId: string): Promise<(string | n
  * ids of those in force.
  */
 export async function imposeLifted(tx: Tx, liftId: string): Promise<string[]> {
-  const lifted = await tx.query<{ id: string }>("select id from controls where lift_id = $1", [liftId]);
-  await tx.run(`with ${LOCKED} select from locked`, [lifted.map(({ id }) => id)]);
+  // Locked as everybody does who blacklists an aggregate; the row of an idle one was removed, and one that fails now is not seen yet.
+  await tx.run(
+    `insert into aggregates as a (source_id, aggregate_type, aggregate_id)
+     select distinct s.id, c.aggregate_type, c.value from controls c join sources s on s.name = c.source
+      where c.lift_id = $1 and c.origin = 'automatic' order by c.value, s.id, c.aggregate_type
+     on conflict (aggregate_id, source_id, aggregate_type) do update set consecutive_failures = a.consecutive_failures`,
+    [liftId],
+  );
   const imposed = await tx.query<{ id: string }>(
     `update controls c set lifted_at = null, lifted_by = null, lift_reason = null
       where c.lift_id = $1 and (c.expires_at is null or c.expires_at > now())

@@ -1,5 +1,6 @@
-import { type QueryKey, useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { fetchJson } from "./fetch-json.browser";
+import type { Noun } from "./keys.browser";
 
 type Page = { nextCursor: string | null };
 
@@ -7,13 +8,9 @@ type Page = { nextCursor: string | null };
  * A list behind cursors: its first page, and each further page when it is asked for. `path` has the query of the list, with
  * its limit. `poll`: milliseconds between two reads of all pages that were read, by what they hold.
  */
-export function usePages<P extends Page>(
-  queryKey: QueryKey,
-  path: string,
-  poll: (pages: readonly P[]) => number | false,
-) {
+export function usePages<P extends Page>(noun: Noun, path: string, poll: (pages: readonly P[]) => number | false) {
   return useInfiniteQuery({
-    queryKey,
+    queryKey: [noun, "pages", path],
     queryFn: ({ signal, pageParam }) =>
       fetchJson<P>(pageParam === null ? path : `${path}&cursor=${encodeURIComponent(pageParam)}`, { signal }),
     initialPageParam: null as string | null,

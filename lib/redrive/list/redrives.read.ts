@@ -102,10 +102,12 @@ export async function listRedrives(
   nowMs: number,
 ): Promise<RedriveList> {
   const wait = query.waitsFor === null ? "true" : waitsFor(query.waitsFor);
+  // In the words of their index: the ended redrives are any number.
+  const live = query.states?.every((state) => !isFinal(state)) ? `r.state in ${LIVE_REDRIVES}` : "true";
   const rows = await db.query<ListedRedrive>(
     `select ${COLUMNS} from redrives r
       where ($1::text[] is null or r.state = any($1)) and ($2::uuid is null or r.id < $2) and ${seesRedrive("r", "$4")}
-        and ${wait}
+        and ${live} and ${wait}
       order by r.id desc limit $3`,
     [query.states, query.cursor, query.limit + 1, sourceScope(viewer)],
     { name: ["list-redrives", ...(query.waitsFor ?? [])].join("-") },

@@ -44,6 +44,8 @@ function bench(
     halt: new AbortController(),
     stop: new AbortController(),
     sent: 0,
+    /** What was taken and sent, in order. */
+    steps: [] as string[],
     finished: [] as Finish[],
     run: Promise.resolve(),
   };
@@ -54,6 +56,7 @@ function bench(
     publisher: {
       publish: async () => {
         on.sent++;
+        on.steps.push("send");
         return answers.shift()?.() ?? { status: "HTTP_200" };
       },
     },
@@ -62,6 +65,7 @@ function bench(
     state,
     stopped: on.stop.signal,
     takeToken: async (signal: AbortSignal) => {
+      on.steps.push("token of its target");
       if (on.sent === 0) return;
       on.repeatSignal = signal;
       await on.waitForToken(signal);
@@ -75,7 +79,7 @@ function bench(
   } as unknown as Redriver;
   const session = {
     redrive: () => ({ earlier: "hold" }),
-    takeToken: async () => undefined,
+    takeToken: async () => void on.steps.push("token of its redrive"),
     takePlace: async () => undefined,
     releasePlace: () => undefined,
     finish: async (finish: Finish) => on.finished.push(finish) > 0,
@@ -109,6 +113,14 @@ function bench(
 function busy(retryAfter: string | null = null): never {
   throw new PublishError("HTTP_503", "busy", { status: 503, sent: "no", retryAfter });
 }
+
+test("each send takes a token of its redrive and one of its target before it leaves (I9)", async () => {
+  const on = bench([() => busy()]);
+  await on.clock.advance(3_000);
+  await on.run;
+  const send = ["token of its redrive", "token of its target", "send"];
+  expect(on.steps).toEqual([...send, ...send]);
+});
 
 describe("an item that is repeated", () => {
   test("leaves its place at the target during the backoff, and enters again", async () => {

@@ -133,4 +133,17 @@ describe("the session of a redrive", () => {
     session.release();
     expect(clock.pending()).toBe(0);
   });
+
+  it("takes tokens at a third of the rate of a target that warms up, and none beside the target's own after it", async () => {
+    const { sessions, store, clock, asked } = sessionsOf({ state: "RUNNING", ratePerSecond: null });
+    Object.assign(store.row, { beganAtMs: clock.wallMs() });
+    const session = (await sessions.open("r1"))!;
+    const target = { ...TARGET, ratePerSecond: 60, warmUpMs: 1_500 };
+    await session.takeToken(target, new AbortController().signal);
+    expect(asked).toMatchObject([{ key: "warm-up:r1:t1", ratePerSecond: 20 }]);
+    await clock.advance(1_500);
+    await session.takeToken(target, new AbortController().signal);
+    expect(asked).toHaveLength(1);
+    session.release();
+  });
 });

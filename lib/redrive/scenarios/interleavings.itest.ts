@@ -1,4 +1,4 @@
 import { testInterleavings } from "./testing/interleavings";
 import { runsOf, seedOfToday } from "./testing/model-runs";
 
-testInterleavings(runsOf(15, seedOfToday()));
+testInterleavings(runsOf(12, seedOfToday()));

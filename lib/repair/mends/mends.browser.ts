@@ -5,6 +5,7 @@ import type { Selection } from "@/lib/events/selection/selection.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
+import { useRead } from "@/lib/platform/browser/resource.browser";
 import type { MendOutcome } from "@/lib/repair/mends/mending.pure";
 import type {
   MendCounts,
@@ -124,16 +125,11 @@ export async function startMend(client: QueryClient, body: MendRequest, idempote
   return answer;
 }
 
-export function useRecipes() {
-  return useQuery<RecipeList, ApiError>({
-    queryKey: keys.recipes,
-    queryFn: ({ signal }) => fetchJson<RecipeList>("/api/v1/recipes", { signal }),
-  });
-}
+export const useRecipes = () => useRead<RecipeList>("recipes", "/api/v1/recipes");
 
 export function useChangeRecipes() {
   const client = useQueryClient();
-  const read = () => client.invalidateQueries({ queryKey: keys.recipes });
+  const read = () => client.invalidateQueries({ queryKey: ["recipes"] });
   return {
     save: async (body: SaveRecipeRequest) => {
       const saved = await fetchJson<SavedRecipe>("/api/v1/recipes", { method: "POST", body, once: true });

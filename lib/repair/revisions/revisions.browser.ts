@@ -1,7 +1,7 @@
-import { type QueryClient, useQuery } from "@tanstack/react-query";
-import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import type { QueryClient } from "@tanstack/react-query";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
+import { invalidateAfter } from "@/lib/platform/browser/keys.browser";
+import { useRead } from "@/lib/platform/browser/resource.browser";
 import type {
   EditedAnswer,
   EditRequest,
@@ -15,22 +15,14 @@ import type { SchemaCheckOut, SchemaCheckRequest } from "@/lib/repair/schemas/pa
 const pathOf = (id: string) => `/api/v1/events/${encodeURIComponent(id)}/revisions`;
 
 /** All revisions of the event, newest first. `current` reads them again when another one becomes current. */
-export function useRevisions(id: string, current: number) {
-  return useQuery<RevisionList, ApiError>({
-    queryKey: keys.events.revisions(id, current),
-    queryFn: ({ signal }) => fetchJson<RevisionList>(pathOf(id), { signal }),
-  });
-}
+export const useRevisions = (id: string, current: number) =>
+  useRead<RevisionList>("events", pathOf(id), { by: current });
 
 /** One revision with its bytes, which never change. */
-export function useRevision(id: string, revision: number | null) {
-  return useQuery<RevisionDetail, ApiError>({
-    queryKey: keys.revision(id, revision),
-    queryFn: ({ signal }) => fetchJson<RevisionDetail>(`${pathOf(id)}/${revision}`, { signal }),
-    enabled: revision !== null,
+export const useRevision = (id: string, revision: number | null) =>
+  useRead<RevisionDetail>("revision", revision === null ? null : `${pathOf(id)}/${revision}`, {
     staleTime: Number.POSITIVE_INFINITY,
   });
-}
 
 /** Saves what was edited as a new revision, and makes it the current one. Parts that did not change are left out. */
 export async function saveRevision(client: QueryClient, id: string, edit: EditRequest): Promise<EditedAnswer> {

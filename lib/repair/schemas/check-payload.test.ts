@@ -146,7 +146,8 @@ describe("the check of a payload", () => {
 
   test("two schemas of one $id, and an edited one that keeps it, are each their own", async () => {
     const $id = "https://acme.example/order";
-    for (const type of ["object", "string", "number", "object"]) {
+    // The second one passes: a schema that cannot be used fails a payload, too.
+    for (const type of ["string", "object", "number", "object"]) {
       expect((await check(bytes("{}"), "application/json", { $id, type })).schema.ok).toBe(type === "object");
     }
   });

@@ -1,7 +1,8 @@
-import { type QueryClient, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type QueryClient, useMutation } from "@tanstack/react-query";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
+import { invalidateAfter } from "@/lib/platform/browser/keys.browser";
+import { useChange, useRead } from "@/lib/platform/browser/resource.browser";
 import type {
   InferredSchema,
   SchemaChange,
@@ -16,31 +17,16 @@ const ofSource = (source: string) => `/api/v1/sources/${encodeURIComponent(sourc
 const ofId = (id: string) => `/api/v1/schemas/${encodeURIComponent(id)}`;
 
 /** The schemas of a source by event type. */
-export function useSchemas(source: string) {
-  return useQuery<SchemaList, ApiError>({
-    queryKey: keys.schemas(source),
-    queryFn: ({ signal }) => fetchJson<SchemaList>(ofSource(source), { signal }),
-    retry: false,
-  });
-}
+export const useSchemas = (source: string) => useRead<SchemaList>("sources", ofSource(source), { retry: false });
 
 /** One version with its text, and all versions of its event type. null = none is asked for. */
-export function useSchema(source: string, id: string | null) {
-  return useQuery<SchemaVersionDetail, ApiError>({
-    queryKey: keys.schema(source, id),
-    queryFn: ({ signal }) => fetchJson<SchemaVersionDetail>(ofId(id!), { signal }),
-    enabled: id !== null,
-    retry: false,
-  });
-}
+export const useSchema = (id: string | null) =>
+  useRead<SchemaVersionDetail>("sources", id && ofId(id), { retry: false });
 
-export function useStoreSchema(source: string) {
-  const client = useQueryClient();
-  return useMutation<SchemaVersionDetail, ApiError, SchemaRequest>({
-    mutationFn: (body) => fetchJson<SchemaVersionDetail>(ofSource(source), { method: "POST", body, once: true }),
-    onSuccess: () => void invalidateAfter(client, "sources"),
-  });
-}
+export const useStoreSchema = (source: string) =>
+  useChange("sources", (body: SchemaRequest) =>
+    fetchJson<SchemaVersionDetail>(ofSource(source), { method: "POST", body, once: true }),
+  );
 
 export async function changeSchema(
   client: QueryClient,

@@ -51,7 +51,7 @@ const BY_CODE: [code: string, meaning: string][] = [
   ...group("permanent no", "AMQP_NO_ROUTE AMQP_NOT_FOUND AMQP_ACCESS_REFUSED AMQP_PRECONDITION_FAILED"),
   ...group("permanent no", "AMQP_CONTENT_TOO_LARGE AMQP_404"),
   ...group("permanent no", "AMQP_NO_ORIGIN_EXCHANGE AMQP_NO_ORIGIN_QUEUE AMQP_INVALID_MESSAGE AMQP_HEADERS_TOO_LARGE"),
-  ...group("permanent no", "HTTP_NO_TARGET AMQP_UNREADABLE"),
+  ...group("permanent no", "HTTP_NO_TARGET OAUTH_REFUSED AMQP_UNREADABLE"),
   ...group("permanent no", "BULLMQ_NOT_FAILED KAFKA_NO_ORIGIN_TOPIC REDIS_NO_STREAM REDIS_NOPERM SIDEKIQ_NOT_A_JOB"),
   ...group("throttled no", "REDIS_OOM PUBSUB_RESOURCE_EXHAUSTED"),
   ...group(

@@ -1,9 +1,11 @@
 import { type Family, judged } from "@/lib/retry/classify/classifier";
-import { type CodeRule, MAYBE_SENT, NOT_SENT, PERMANENT, THROTTLED, tableOf } from "@/lib/retry/classify/verdict";
+import { AWAY, type CodeRule, MAYBE_SENT, NOT_SENT, PERMANENT, THROTTLED, tableOf } from "@/lib/retry/classify/verdict";
 
 /** Codes of the HTTP adapter that are no status. */
 const CODES = tableOf<CodeRule>({
   HTTP_NO_TARGET: PERMANENT,
+  OAUTH_REFUSED: PERMANENT, // the client's settings must change first
+  OAUTH_UNAVAILABLE: AWAY, // without a token nothing is sent
   ADDRESS_REFUSED: PERMANENT, // the operator's list of addresses must change first
 });
 

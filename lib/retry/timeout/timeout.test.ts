@@ -144,13 +144,13 @@ describe("the limit of a phase", () => {
     ["connected", 900, "TIMEOUT_FIRST_BYTE"],
     ["answering", 3_000, "TIMEOUT_ATTEMPT"],
   ])("%s ends after %d ms", (phase, ms, code) => {
-    expect(phaseLimit(phase, phases, 3_000)).toEqual({ ms, code });
-    expect(phaseLimit(phase, null, 3_000)).toEqual({ ms: 3_000, code: "TIMEOUT_ATTEMPT" });
+    expect(phaseLimit(phase, phases, { wholeMs: 3_000 })).toEqual({ ms, code });
+    expect(phaseLimit(phase, null, { wholeMs: 3_000 })).toEqual({ ms: 3_000, code: "TIMEOUT_ATTEMPT" });
   });
 
   it("is the attempt's own when that is shorter", () => {
-    expect(phaseLimit("connecting", phases, 150)).toEqual({ ms: 150, code: "TIMEOUT_ATTEMPT" });
-    expect(phaseLimit("connecting", phases, 200)).toEqual({ ms: 200, code: "TIMEOUT_ATTEMPT" });
-    expect(phaseLimit("connected", phases, 800)).toEqual({ ms: 800, code: "TIMEOUT_ATTEMPT" });
+    expect(phaseLimit("connecting", phases, { wholeMs: 150 })).toEqual({ ms: 150, code: "TIMEOUT_ATTEMPT" });
+    expect(phaseLimit("connecting", phases, { wholeMs: 200 })).toEqual({ ms: 200, code: "TIMEOUT_ATTEMPT" });
+    expect(phaseLimit("connected", phases, { wholeMs: 800 })).toEqual({ ms: 800, code: "TIMEOUT_ATTEMPT" });
   });
 });

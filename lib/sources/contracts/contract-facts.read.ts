@@ -6,7 +6,7 @@ import { type HeartbeatInfo, IS_ALIVE } from "@/lib/sources/targets/target-list.
 /** Sends are counted over this long, seconds. */
 const RATE_WINDOW_S = 60;
 
-/** Repeats are looked at over this long, and at most this many of them: a report must not wait for more. */
+/** Repeats are looked at over this long, and at most this many of them, the newest: a report must not wait for more. */
 const REPEATS_MINUTES = 10;
 const REPEATS_MAX = 10_000;
 
@@ -20,7 +20,8 @@ export async function readContractFacts(db: Queryable): Promise<Map<string, Cont
   const repeated = await db.query<RepeatFacts & { target: string }>(
     `with repeats as materialized (
        select id, redrive_id, attempt, target, idempotency_key, revision, opened_at from redrive_attempts
-        where opened_at > now() - interval '${REPEATS_MINUTES} minutes' and attempt > 1 limit ${REPEATS_MAX}
+        where opened_at > now() - interval '${REPEATS_MINUTES} minutes' and attempt > 1
+        order by opened_at desc limit ${REPEATS_MAX}
      ), each as (
        select a.target, bool_or(b.idempotency_key <> a.idempotency_key) as other_key,
               max(extract(epoch from a.opened_at - b.opened_at) * 1000) filter (where b.state in (${ATTEMPT.delivered}, ${ATTEMPT.ambiguous})) as again_ms

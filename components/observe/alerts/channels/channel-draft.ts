@@ -1,3 +1,6 @@
+import { withValue } from "@/components/sources/form/source-draft";
+import { valueAt } from "@/lib/brokers/kinds/config-strings.pure";
+import type { OAuthSettings } from "@/lib/brokers/kinds/fields.shapes";
 import type { Severity } from "@/lib/observe/alerts/rules/alert-rule.pure";
 import type { ChannelOut, ChannelRequest } from "@/lib/observe/channels/channels.shapes";
 import type { ChannelKind } from "@/lib/observe/channels/notices.pure";
@@ -11,13 +14,41 @@ export type ChannelDraft = {
   settings: Partial<Record<Setting, string>>;
 };
 
-const SETTINGS = ["url", "secret", "routingKey", "server", "username", "password", "from", "to"] as const;
-export type Setting = (typeof SETTINGS)[number];
+type OAuthSetting = `oauth.${keyof OAuthSettings}`;
+export type Setting =
+  | "url"
+  | "secret"
+  | "routingKey"
+  | "server"
+  | "username"
+  | "password"
+  | "from"
+  | "to"
+  | OAuthSetting;
 export type ChannelErrors = Partial<Record<"name" | "severities" | "sources" | Setting, string>>;
 
 type SettingLook = { label: string; placeholder: string; hint?: string; optional?: boolean };
 const ENV = (name: string) => `env:PARKADE_SECRET_${name}`;
 const BY_NAME = "the variable of web and worker that holds it";
+
+const OAUTH: Record<OAuthSetting, SettingLook> = {
+  "oauth.url": {
+    label: "token URL",
+    placeholder: "https://login.example/oauth2/token",
+    hint: "OAuth 2.0 by client credentials: each message has a token",
+    optional: true,
+  },
+  "oauth.clientId": { label: "client id", placeholder: "parkade", optional: true },
+  "oauth.clientSecret": { label: "client secret", placeholder: ENV("CLIENT"), hint: BY_NAME, optional: true },
+  "oauth.method": {
+    label: "client authentication",
+    placeholder: "client_secret_basic",
+    hint: "or client_secret_post",
+    optional: true,
+  },
+  "oauth.scope": { label: "scope", placeholder: "alerts.write", optional: true },
+  "oauth.audience": { label: "audience", placeholder: "https://ops.example.com", optional: true },
+};
 
 /** The settings of each kind, in the order of the form. */
 export const SETTINGS_OF: Record<ChannelKind, Partial<Record<Setting, SettingLook>>> = {
@@ -29,6 +60,7 @@ export const SETTINGS_OF: Record<ChannelKind, Partial<Record<Setting, SettingLoo
       hint: `${BY_NAME}; Standard Webhooks`,
       optional: true,
     },
+    ...OAUTH,
   },
   slack: {
     url: { label: "incoming webhook", placeholder: ENV("SLACK_URL"), hint: `${BY_NAME}: the address is its secret` },
@@ -55,6 +87,7 @@ export const SETTINGS_OF: Record<ChannelKind, Partial<Record<Setting, SettingLoo
     url: { label: "address", placeholder: "http://alertmanager:9093" },
     username: { label: "user", placeholder: "parkade", optional: true },
     password: { label: "password", placeholder: ENV("ALERTMANAGER"), hint: BY_NAME, optional: true },
+    ...OAUTH,
   },
 };
 
@@ -73,11 +106,13 @@ type ChannelResult = { ok: true; request: ChannelRequest } | { ok: false; errors
 /** The request that a draft makes, or what it lacks, by field. */
 export function channelRequest(draft: ChannelDraft): ChannelResult {
   const { name, enabled, severities, sources, kind, settings } = draft;
-  const typed = Object.keys(SETTINGS_OF[kind]).flatMap((setting) => {
-    const text = settings[setting as Setting]?.trim() ?? "";
-    if (setting === "to") return [["to", list(text)]];
-    return text === "" ? [] : [[setting, text]];
-  });
+  const config = Object.keys(SETTINGS_OF[kind]).reduce(
+    (typed, setting) => {
+      const text = settings[setting as Setting]?.trim() ?? "";
+      return withValue(typed, setting.split("."), setting === "to" ? list(text) : text || undefined);
+    },
+    { kind } as Parameters<typeof withValue>[0],
+  );
   const errors: ChannelErrors = {};
   if (name.trim() === "") errors.name = "must not be empty";
   if (severities.length === 0) errors.severities = "choose at least one";
@@ -89,16 +124,16 @@ export function channelRequest(draft: ChannelDraft): ChannelResult {
     ...{ name: name.trim(), enabled, severities: [...severities] },
     sources: sources.trim() === "" ? null : list(sources),
     // The settings of its kind: what they may be the server says.
-    config: { kind, ...Object.fromEntries(typed) } as ChannelRequest["config"],
+    config: config as ChannelRequest["config"],
   };
   return { ok: true, request };
 }
 
 export function channelDraftOf({ name, enabled, severities, sources, config }: ChannelOut): ChannelDraft {
-  const { kind, ...settings } = config;
-  const texts = Object.entries(settings).map(([setting, value]) => [
-    setting,
-    Array.isArray(value) ? value.join(", ") : value,
-  ]);
+  const { kind } = config;
+  const texts = Object.keys(SETTINGS_OF[kind]).flatMap((setting) => {
+    const value = valueAt(config, setting.split("."));
+    return value === undefined ? [] : [[setting, Array.isArray(value) ? value.join(", ") : value]];
+  });
   return { name, enabled, severities, sources: sources?.join(", ") ?? "", kind, settings: Object.fromEntries(texts) };
 }

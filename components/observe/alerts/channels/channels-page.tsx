@@ -138,7 +138,7 @@ function Channel({ channel, onEdit }: { channel: ChannelOut; onEdit: () => void 
 }
 
 function DeleteDialog({ name, waiting, onClose }: { name: string; waiting: number; onClose: () => void }) {
-  const remove = useDeleteChannel(name);
+  const remove = useDeleteChannel();
   return (
     <ReasonDialog
       needs="change-alert"
@@ -151,7 +151,7 @@ function DeleteDialog({ name, waiting, onClose }: { name: string; waiting: numbe
       verb="Delete"
       onClose={onClose}
       onSubmit={async (reason) => {
-        await remove.mutateAsync(reason);
+        await remove.mutateAsync({ id: name, reason });
         return { title: `Deleted ${name}`, tone: "success" };
       }}
     />
@@ -177,7 +177,7 @@ function Maintenances() {
               everySource={sources === null}
               size="sm"
               onClick={() =>
-                void end.mutateAsync(id).catch((error: unknown) => failureToast("It was not ended", error))
+                void end.mutateAsync({ id }).catch((error: unknown) => failureToast("It was not ended", error))
               }
             >
               End now

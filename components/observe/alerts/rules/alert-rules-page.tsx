@@ -10,7 +10,7 @@ import { PageHeader } from "@/components/ui/page-header";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { TextLink } from "@/components/ui/text-link";
-import { useAlertRules, useDeleteAlertRule, useSaveAlertRule } from "@/lib/observe/alerts/alerts.browser";
+import { alertRules, useAlertRules } from "@/lib/observe/alerts/alerts.browser";
 import { SEVERITIES, sourcesOf } from "@/lib/observe/alerts/rules/alert-rule.pure";
 import type { AlertRuleOut, AlertWatch } from "@/lib/observe/alerts/rules/alert-rules.shapes";
 import { formatDuration, formatNumber, formatShare, plural } from "@/lib/platform/plain/format.pure";
@@ -127,7 +127,7 @@ function SwitchDialog({
   rule: AlertRuleOut;
   onClose: () => void;
 }) {
-  const save = useSaveAlertRule(id);
+  const save = alertRules.usePatch(id);
   return (
     <ReasonDialog
       needs="change-alert"
@@ -146,7 +146,7 @@ function SwitchDialog({
 }
 
 function DeleteDialog({ rule: { id, name }, onClose }: { rule: AlertRuleOut; onClose: () => void }) {
-  const remove = useDeleteAlertRule();
+  const remove = alertRules.useRemove();
   return (
     <ReasonDialog
       needs="change-alert"

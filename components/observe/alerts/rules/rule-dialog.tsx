@@ -1,32 +1,21 @@
 "use client";
 
-import { useState } from "react";
+import { DraftDialog, type Form } from "@/components/ui/draft-dialog";
 import { TextField, Tick } from "@/components/ui/input";
-import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { SelectField } from "@/components/ui/select";
 import { useSettled } from "@/components/ui/use-settled";
 import { KIND_WORDS } from "@/lib/observe/alerts/alert-words.pure";
-import { useSaveAlertRule } from "@/lib/observe/alerts/alerts.browser";
+import { alertRules } from "@/lib/observe/alerts/alerts.browser";
 import {
   ALERT_KINDS,
-  type AlertKind,
   SEVERITIES,
-  type Severity,
   SOURCE_FAULTS,
   sourcesOf,
   WINDOWS_MS,
 } from "@/lib/observe/alerts/rules/alert-rule.pure";
-import type { AlertRuleOut } from "@/lib/observe/alerts/rules/alert-rules.shapes";
+import type { AlertRuleOut, AlertWatch } from "@/lib/observe/alerts/rules/alert-rules.shapes";
 import { formatDuration } from "@/lib/platform/plain/format.pure";
-import {
-  type DraftErrors,
-  draftOf,
-  FIELDS_OF,
-  NEW_RULE,
-  type RuleDraft,
-  type RuleField,
-  ruleRequest,
-} from "./rule-draft";
+import { draftOf, FIELDS_OF, NEW_RULE, type RuleDraft, type RuleField, ruleRequest } from "./rule-draft";
 import { TrialPanel } from "./trial-panel";
 
 const KIND_OPTIONS = ALERT_KINDS.map((kind) => ({ value: kind, label: KIND_WORDS[kind] }));
@@ -34,48 +23,53 @@ const SEVERITY_OPTIONS = SEVERITIES.map((severity) => ({ value: severity, label:
 const WINDOW_OPTIONS = WINDOWS_MS.map((ms) => ({ value: String(ms), label: formatDuration(ms) }));
 
 export function RuleDialog({ rule, onClose }: { rule: AlertRuleOut | null; onClose: () => void }) {
-  const [draft, setDraft] = useState<RuleDraft>(() => (rule === null ? NEW_RULE : draftOf(rule)));
-  const save = useSaveAlertRule(rule?.id ?? null);
-  const result = ruleRequest({ ...draft, name: draft.name.trim() || "tried" });
-  const settled = useSettled(result.ok ? JSON.stringify(result.request.watch) : "");
+  const save = alertRules.useSave(rule);
   return (
-    <ReasonDialog
+    <DraftDialog
       needs="change-alert"
-      everySource={result.ok && sourcesOf(result.request.watch) === null}
+      by={(draft) => {
+        const watch = watchTyped(draft);
+        return { everySource: watch !== null && sourcesOf(watch) === null };
+      }}
       title={rule === null ? "Add a rule" : `Change ${rule.name}`}
       size="lg"
       verb={rule === null ? "Add the rule" : "Save"}
       reason="optional"
+      initial={() => (rule === null ? NEW_RULE : draftOf(rule))}
+      request={ruleRequest}
+      // A name that nobody has typed yet is no fault to show.
+      early={(errors) => ({ ...errors, name: undefined })}
+      save={async (request, reason) => {
+        const saved = await save.mutateAsync({ ...request, ...(reason ? { reason } : {}) });
+        return rule === null ? `Added ${saved.name}` : `Changed ${saved.name}`;
+      }}
       onClose={onClose}
-      onSubmit={async (reason) => {
-        const made = ruleRequest(draft);
-        if (!made.ok) return "stay";
-        const version = rule === null ? {} : { version: rule.version };
-        const saved = await save.mutateAsync({ ...made.request, ...version, ...(reason ? { reason } : {}) });
-        return { title: rule === null ? `Added ${saved.name}` : `Changed ${saved.name}`, tone: "success" };
-      }}
     >
-      {(pressed) => {
-        const made = ruleRequest(draft);
-        const errors = made.ok ? {} : made.errors;
-        // A name that nobody has typed yet is no fault to show.
-        const shown = pressed ? errors : { ...errors, name: undefined };
-        return (
-          <>
-            <Fields draft={draft} errors={shown as DraftErrors} set={(part) => setDraft({ ...draft, ...part })} />
-            <TrialPanel watch={settled === "" ? null : JSON.parse(settled)} />
-          </>
-        );
-      }}
-    </ReasonDialog>
+      {(form) => (
+        <>
+          <Fields {...form} />
+          <LiveTrial watch={watchTyped(form.draft)} />
+        </>
+      )}
+    </DraftDialog>
   );
 }
 
-type FieldsProps = { draft: RuleDraft; errors: DraftErrors; set: (part: Partial<RuleDraft>) => void };
+/** What the draft watches, whether it has a name or not; null while it is no rule. */
+function watchTyped(draft: RuleDraft): AlertWatch | null {
+  const made = ruleRequest({ ...draft, name: draft.name.trim() || "tried" });
+  return made.ok ? made.request.watch : null;
+}
+
+/** The trial of the current draft, a moment after the last key. */
+function LiveTrial({ watch }: { watch: AlertWatch | null }) {
+  const settled = useSettled(watch === null ? "" : JSON.stringify(watch));
+  return <TrialPanel watch={settled === "" ? null : JSON.parse(settled)} />;
+}
 
 type TextLook = { label: string; hint?: string; placeholder?: string; optional?: boolean };
 
-const TEXTS: Partial<Record<RuleField, TextLook>> = {
+const TEXTS = {
   above: { label: "more than (events)" },
   factor: { label: "times the usual" },
   atLeast: { label: "at least (events)", hint: "fewer say nothing" },
@@ -85,93 +79,48 @@ const TEXTS: Partial<Record<RuleField, TextLook>> = {
   belowPercent: { label: "below (%)" },
   sources: { label: "sources", optional: true, placeholder: "orders, billing", hint: "none = every source" },
   errorCodes: { label: "error codes", optional: true, placeholder: "TIMEOUT", hint: "none = every code" },
-};
+} satisfies Partial<Record<RuleField, TextLook>>;
 
-function Fields({ draft, errors, set }: FieldsProps) {
+const TIMES = [
+  ["forMinutes", "fires after (min)", "0 = at once"],
+  ["clearMinutes", "ends after (min)", "without its cause"],
+  ["repeatMinutes", "told again every (min)", "empty = never"],
+] as const;
+
+function Fields(form: Form<RuleDraft>) {
+  const { draft, text, tick } = form;
   return (
     <div className="grid gap-3">
       <div className="flex flex-wrap items-start gap-2">
-        <TextField
-          label="name"
-          className="min-w-48 flex-1"
-          maxLength={100}
-          error={errors.name}
-          value={draft.name}
-          onValue={(name) => set({ name })}
-        />
-        <SelectField
-          label="severity"
-          options={SEVERITY_OPTIONS}
-          value={draft.severity}
-          onValue={(severity) => set({ severity: severity as Severity })}
-        />
-        <SelectField
-          label="watches"
-          options={KIND_OPTIONS}
-          value={draft.kind}
-          onValue={(kind) => set({ kind: kind as AlertKind })}
-        />
+        <TextField {...text("name")} label="name" className="min-w-48 flex-1" maxLength={100} />
+        <SelectField {...text("severity")} label="severity" options={SEVERITY_OPTIONS} />
+        <SelectField {...text("kind")} label="watches" options={KIND_OPTIONS} />
       </div>
       <div className="flex flex-wrap items-start gap-2">
         {FIELDS_OF[draft.kind].map((field) => (
-          <OwnField key={field} field={field} draft={draft} errors={errors} set={set} />
+          <OwnField key={field} field={field} {...form} />
         ))}
       </div>
       <div className="flex flex-wrap items-start gap-2">
-        {(
-          [
-            ["forMinutes", "fires after (min)", "0 = at once"],
-            ["clearMinutes", "ends after (min)", "without its cause"],
-            ["repeatMinutes", "told again every (min)", "empty = never"],
-          ] as const
-        ).map(([field, label, hint]) => (
-          <TextField
-            key={field}
-            label={label}
-            hint={hint}
-            className="w-40"
-            inputMode="decimal"
-            error={errors[field]}
-            value={draft[field]}
-            onValue={(value) => set({ [field]: value })}
-          />
+        {TIMES.map(([field, label, hint]) => (
+          <TextField key={field} {...text(field)} label={label} hint={hint} className="w-40" inputMode="decimal" />
         ))}
         <TextField
+          {...text("runbookUrl")}
           label="runbook address"
           optional
           hint="none = the one of this kind"
           className="min-w-56 flex-1"
-          error={errors.runbookUrl}
-          value={draft.runbookUrl}
-          onValue={(runbookUrl) => set({ runbookUrl })}
         />
       </div>
-      <Tick label="switched on" checked={draft.enabled} onChecked={(enabled) => set({ enabled })} />
+      <Tick {...tick("enabled")} label="switched on" />
     </div>
   );
 }
 
-function OwnField({ field, draft, errors, set }: FieldsProps & { field: RuleField }) {
-  if (field === "windowMs") {
-    return (
-      <SelectField
-        label="counted over"
-        options={WINDOW_OPTIONS}
-        value={draft.windowMs}
-        onValue={(windowMs) => set({ windowMs })}
-      />
-    );
-  }
-  if (field === "perSource") {
-    return (
-      <Tick
-        className="self-center"
-        label="each source by itself"
-        checked={draft.perSource}
-        onChecked={(perSource) => set({ perSource })}
-      />
-    );
-  }
+function OwnField({ field, draft, errors, set, text, tick }: Form<RuleDraft> & { field: RuleField }) {
+  if (field === "windowMs") return <SelectField {...text(field)} label="counted over" options={WINDOW_OPTIONS} />;
+  if (field === "perSource") return <Tick {...tick(field)} className="self-center" label="each source by itself" />;
   if (field === "states") {
     return (
       <fieldset className="grid gap-1">
@@ -190,16 +139,13 @@ function OwnField({ field, draft, errors, set }: FieldsProps & { field: RuleFiel
       </fieldset>
     );
   }
-  const look = TEXTS[field]!;
   const wide = field === "sources" || field === "errorCodes";
   return (
     <TextField
-      {...look}
+      {...text(field as keyof typeof TEXTS)}
+      {...TEXTS[field as keyof typeof TEXTS]}
       className={wide ? "min-w-40 flex-1" : "w-40"}
       inputMode={wide ? "text" : "decimal"}
-      error={errors[field]}
-      value={draft[field] as string}
-      onValue={(value) => set({ [field]: value })}
     />
   );
 }

@@ -1,3 +1,4 @@
+import type { Asked } from "@/components/ui/draft-dialog";
 import type { AlertKind, Severity, SourceFault } from "@/lib/observe/alerts/rules/alert-rule.pure";
 import type { AlertRuleOut, AlertRuleRequest, AlertWatch } from "@/lib/observe/alerts/rules/alert-rules.shapes";
 
@@ -26,7 +27,7 @@ export type RuleDraft = {
 };
 
 export type RuleField = keyof RuleDraft;
-export type DraftErrors = Partial<Record<RuleField, string>>;
+type DraftErrors = Partial<Record<RuleField, string>>;
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -56,20 +57,24 @@ export const FIELDS_OF: Record<AlertKind, readonly RuleField[]> = {
   "redrive-still": ["sources"],
 };
 
-type DraftResult = { ok: true; request: AlertRuleRequest } | { ok: false; errors: DraftErrors };
+const TIMES = ["forMinutes", "clearMinutes", "repeatMinutes"] as const;
 
-const TIMES: readonly RuleField[] = ["forMinutes", "clearMinutes", "repeatMinutes"];
-const NUMBERS: readonly RuleField[] = [
-  ...(["above", "factor", "atLeast", "usualAtLeast", "aboveHours", "quietHours", "belowPercent"] as const),
-  ...TIMES,
-];
+/** The name of each number in a rule, and the unit of the form in that of the rule. */
+const NUMBERS: Partial<Record<RuleField, [name: string, unit: number]>> = {
+  ...{ above: ["above", 1], windowMs: ["windowMs", 1], factor: ["factor", 1], atLeast: ["atLeast", 1] },
+  ...{ usualAtLeast: ["usualAtLeast", 1], aboveHours: ["aboveMs", HOUR_MS], quietHours: ["quietMs", HOUR_MS] },
+  ...{ forMinutes: ["forMs", MINUTE_MS], clearMinutes: ["clearMs", MINUTE_MS], repeatMinutes: ["repeatMs", MINUTE_MS] },
+};
 
 /** The request that a draft makes, or what cannot be one, by field. Its bounds are the server's, and the trial says them. */
-export function ruleRequest(draft: RuleDraft): DraftResult {
+export function ruleRequest(draft: RuleDraft): Asked<AlertRuleRequest> {
   const errors: DraftErrors = {};
   if (draft.name.trim() === "") errors.name = "must not be empty";
   for (const field of [...FIELDS_OF[draft.kind], ...TIMES]) {
-    if (NUMBERS.includes(field) && !isNumber(draft[field] as string, field)) errors[field] = "must be a number";
+    const isNumber = field in NUMBERS || field === "belowPercent";
+    const text = String(draft[field]).trim();
+    const isTyped = text === "" ? field === "repeatMinutes" : Number.isFinite(Number(text));
+    if (isNumber && !isTyped) errors[field] = "must be a number";
   }
   if (draft.kind === "source" && draft.states.length === 0) errors.states = "choose at least one";
   if (Object.keys(errors).length > 0) return { ok: false, errors };
@@ -77,72 +82,52 @@ export function ruleRequest(draft: RuleDraft): DraftResult {
   return { ok: true, request: { name: draft.name.trim(), severity, enabled, watch: watchOf(draft) } };
 }
 
-function isNumber(text: string, field: RuleField): boolean {
-  return text.trim() === "" ? field === "repeatMinutes" : Number.isFinite(Number(text));
-}
-
-const whole = (text: string, unitMs = 1): number =>
-  text.trim() === "" ? Number.NaN : Math.round(Number(text) * unitMs);
 const list = (text: string): string[] | undefined => {
   const names = text.split(",").map((name) => name.trim());
   return text.trim() === "" ? undefined : names.filter((name) => name !== "");
 };
 
+/** A field as the rule has it. */
+function part(draft: RuleDraft, field: RuleField): object {
+  if (field === "sources" || field === "errorCodes") return { [field]: list(draft[field]) };
+  if (field === "belowPercent") {
+    const share = Number(draft.belowPercent) / 100;
+    return draft.kind === "storage" ? { belowShare: share } : { below: share };
+  }
+  const [name, unit] = NUMBERS[field] ?? [];
+  if (name === undefined || unit === undefined) return { [field]: draft[field] };
+  const text = String(draft[field]).trim();
+  if (text === "") return { [name]: null };
+  return { [name]: field === "factor" ? Number(text) : Math.round(Number(text) * unit) };
+}
+
 function watchOf(draft: RuleDraft): AlertWatch {
-  const values: Partial<Record<RuleField, object>> = {
-    above: { above: whole(draft.above) },
-    windowMs: { windowMs: Number(draft.windowMs) },
-    factor: { factor: draft.factor.trim() === "" ? Number.NaN : Number(draft.factor) },
-    atLeast: { atLeast: whole(draft.atLeast) },
-    usualAtLeast: { usualAtLeast: whole(draft.usualAtLeast) },
-    aboveHours: { aboveMs: whole(draft.aboveHours, HOUR_MS) },
-    quietHours: { quietMs: whole(draft.quietHours, HOUR_MS) },
-    belowPercent: {
-      [draft.kind === "storage" ? "belowShare" : "below"]: Number(draft.belowPercent.trim() || "NaN") / 100,
-    },
-    states: { states: draft.states },
-    perSource: { perSource: draft.perSource },
-    sources: { sources: list(draft.sources) },
-    errorCodes: { errorCodes: list(draft.errorCodes) },
-  };
+  const runbookUrl = draft.runbookUrl.trim();
   // The fields of its kind: what they may be the server says.
   return Object.assign(
     { kind: draft.kind },
-    ...FIELDS_OF[draft.kind].map((field) => values[field]),
-    {
-      forMs: whole(draft.forMinutes, MINUTE_MS),
-      clearMs: whole(draft.clearMinutes, MINUTE_MS),
-      repeatMs: draft.repeatMinutes.trim() === "" ? null : whole(draft.repeatMinutes, MINUTE_MS),
-    },
-    draft.runbookUrl.trim() === "" ? {} : { runbookUrl: draft.runbookUrl.trim() },
+    ...[...FIELDS_OF[draft.kind], ...TIMES].map((field) => part(draft, field)),
+    runbookUrl === "" ? {} : { runbookUrl },
   );
 }
 
 export function draftOf({ name, severity, enabled, watch }: AlertRuleOut): RuleDraft {
-  const has = <Value>(field: string): Value | undefined =>
-    (watch as Record<string, unknown>)[field] as Value | undefined;
-  const number = (field: string, fallback: string, unit = 1) => {
-    const value = has<number>(field);
-    return value === undefined ? fallback : String(Math.round((value / unit) * 1_000) / 1_000);
-  };
-  const share = has<number>("below") ?? has<number>("belowShare");
+  const stored = watch as Partial<Record<string, unknown>>;
+  const shown = (value: number) => String(Math.round(value * 1_000) / 1_000);
+  const numbers = Object.entries(NUMBERS).flatMap(([field, [at, unit]]) => {
+    const value = stored[at] as number | null | undefined;
+    return value === undefined ? [] : [[field, value === null ? "" : shown(value / unit)]];
+  });
+  const share = (stored.below ?? stored.belowShare) as number | undefined;
   return {
+    ...NEW_RULE,
     ...{ name, severity, enabled, kind: watch.kind },
-    sources: has<string[]>("sources")?.join(", ") ?? "",
-    errorCodes: has<string[]>("errorCodes")?.join(", ") ?? "",
-    perSource: has<boolean>("perSource") ?? NEW_RULE.perSource,
-    above: number("above", NEW_RULE.above),
-    windowMs: number("windowMs", NEW_RULE.windowMs),
-    factor: number("factor", NEW_RULE.factor),
-    atLeast: number("atLeast", NEW_RULE.atLeast),
-    usualAtLeast: number("usualAtLeast", NEW_RULE.usualAtLeast),
-    aboveHours: number("aboveMs", NEW_RULE.aboveHours, HOUR_MS),
-    quietHours: number("quietMs", NEW_RULE.quietHours, HOUR_MS),
+    ...Object.fromEntries(numbers),
+    sources: (stored.sources as string[] | undefined)?.join(", ") ?? "",
+    errorCodes: (stored.errorCodes as string[] | undefined)?.join(", ") ?? "",
+    perSource: (stored.perSource as boolean | undefined) ?? NEW_RULE.perSource,
     belowPercent: share === undefined ? NEW_RULE.belowPercent : String(Math.round(share * 10_000) / 100),
-    states: has<SourceFault[]>("states") ?? NEW_RULE.states,
-    forMinutes: number("forMs", "0", MINUTE_MS),
-    clearMinutes: number("clearMs", "0", MINUTE_MS),
-    repeatMinutes: watch.repeatMs === null ? "" : number("repeatMs", "", MINUTE_MS),
+    states: (stored.states as SourceFault[] | undefined) ?? NEW_RULE.states,
     runbookUrl: watch.runbookUrl ?? "",
   };
 }

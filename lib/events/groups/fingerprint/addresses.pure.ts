@@ -24,9 +24,10 @@ const NO_HOST = /^(?:asp|vb|ado)\.net$|^(?:socket|engine|web)\.io$|^[\w-]+\.pl$/
 const PACKAGE = /^(?:com|org|net|io|de|fr|uk|nl|dev|eu|me|java|javax|jakarta|kotlin|scala|akka|app|ch|br)\./;
 
 function isHost(token: string): boolean {
+  const last = token.slice(token.lastIndexOf(".") + 1);
+  if (last.length > 12 || !TOP_LEVEL.has(last.toLowerCase()) || NO_HOST.test(token)) return false;
   const labels = token.split(".");
-  const last = labels.at(-1)!;
-  if (labels.length < 2 || !TOP_LEVEL.has(last.toLowerCase()) || NO_HOST.test(token)) return false;
+  if (labels.length < 2) return false;
   if (labels.length < 3 && ALSO_WORDS.has(last)) return false;
   return (
     !(PACKAGE.test(token) && labels.length > 2 && /[A-Z]/.test(token)) &&
@@ -65,8 +66,8 @@ export function foldChunk(chunk: string): string {
 function isSealed(chunk: string): boolean {
   if (chunk.startsWith("eyJ")) return true;
   if (chunk.length < 24 || chunk.startsWith("/")) return false;
-  const bare = /^[A-Za-z0-9+/_=-]+$/.test(chunk);
-  if (!bare || !/[0-9]/.test(chunk) || !/[a-z]/.test(chunk) || !/[A-Z]/.test(chunk)) return false;
+  if (!/[0-9]/.test(chunk) || !/^[A-Za-z0-9+/_=-]+$/.test(chunk)) return false;
+  if (!/[a-z]/.test(chunk) || !/[A-Z]/.test(chunk)) return false;
   return chunk.length >= 40 || chunk.includes("+") || !chunk.includes("/");
 }
 
@@ -84,16 +85,28 @@ const foldIdentity = (text: string) => (/^[0-9a-f]{4,16}$/.test(text) ? "<id>" :
 
 const ANNOUNCES_CODE = /^(?:error|err|code|errno|status|exit|sqlstate|statuscode|http|signal)$/i;
 
+/** `redis-0.redis:6379`: a pod of Kubernetes and its service. */
+const OF_STATEFUL_SET = /^[a-z][a-z0-9-]*-[0-9]{1,3}(?:\.[a-z][a-z0-9-]*)+:[0-9]{2,5}$/;
+/** The id that BullMQ gives a repeated job. */
+const REPEATED_JOB = /^repeat:[0-9a-f]{8,}:[0-9]+$/;
+
 /** Parts of a cache key before the name of one person: `session:user:zoe`. */
 const OF_PERSON = /^(?:users?|customers?|session|id|username|email|host|tenant)$/i;
 
 function foldColons(chunk: string): string {
   if (IPV6.test(chunk)) return "<addr>";
   if (/^(?:arn|urn):/i.test(chunk)) return "<arn>";
+  if (OF_STATEFUL_SET.test(chunk)) return "<host>";
+  if (REPEATED_JOB.test(chunk)) return "<id>";
   const pieces = chunk.split(":");
   let folded = "";
   for (const [at, piece] of pieces.entries()) {
     if (at > 0 && /^[0-9]{1,5}$/.test(piece) && /<(?:host|addr|id)>$/.test(folded)) continue;
+    // Azure Service Bus: the namespace, before the queue.
+    if (at === 1 && pieces[0] === "SystemTracker") {
+      folded += ":<id>";
+      continue;
+    }
     if (at === pieces.length - 1 && OF_PERSON.test(pieces[at - 1] ?? "") && piece !== "") {
       folded += ":<id>";
       continue;
@@ -128,7 +141,8 @@ function foldUrl(url: string): string {
   const slash = rest.indexOf("/");
   const path = slash < 0 ? "" : rest.slice(slash).split(/[?#]/, 1)[0]!;
   const host = slash < 0 ? rest : rest.slice(0, slash);
-  const folded = OBJECT_SCHEME.test(scheme) || OBJECT_HOST.test(host) ? foldKey(path) : foldRoute(path);
+  const stored = OBJECT_SCHEME.test(scheme) || OBJECT_HOST.test(host);
+  const folded = stored ? foldKey(path) : ACTORS.test(scheme) ? foldPointer(path) : foldRoute(path);
   return `${scheme.toLowerCase()}://<host>${path === "" || path === "/" ? "" : folded}`;
 }
 
@@ -136,6 +150,16 @@ function foldUrl(url: string): string {
 const OBJECT_SCHEME = /^(?:s3[an]?|gs|oss|cos|wasbs?|abfss?)$/i;
 const OBJECT_HOST =
   /(?:^|\.)(?:s3[.-](?:[\w-]+\.)?amazonaws\.com|storage\.googleapis\.com|blob\.core\.windows\.net|r2\.cloudflarestorage\.com)$/i;
+
+/** Of Akka and Pekko. */
+const ACTORS = /^(?:akka|pekko)(?:\.tcp|\.ssl\.tcp)?$/;
+
+/** A JSON pointer or the path of an actor: the steps are names. */
+export const foldPointer = (path: string) =>
+  path
+    .split("/")
+    .map((step) => (step.startsWith("$") || isValue(step) ? "<id>" : step))
+    .join("/");
 
 /** The first folder of a key, which begins with a slash, and its ending. */
 export function foldKey(key: string): string {

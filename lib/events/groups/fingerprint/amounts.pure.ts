@@ -37,9 +37,10 @@ function matchEnd(pattern: RegExp, text: string, at: number): number {
 export function amountAt(text: string, at: number): Value | null {
   const plain = plainNumberEnd(text, at);
   if (plain > 0) return { end: plain, as: "<n>" };
-  const date = matchEnd(DATE, text, at);
+  const next = text[digitsEnd(text, at)] ?? "";
+  const date = "-/.:Ttsnr ".includes(next) ? matchEnd(DATE, text, at) : -1;
   if (date > 0) return { end: date, as: "<time>" };
-  const address = matchEnd(ADDRESS, text, at);
+  const address = next === "." ? matchEnd(ADDRESS, text, at) : -1;
   if (address > 0) return { end: address, as: "<addr>" };
   const duration = matchEnd(DURATION, text, at);
   if (duration > 0) return { end: duration, as: "<duration>" };
@@ -51,10 +52,15 @@ export function amountAt(text: string, at: number): Value | null {
   return isTokenPart(text, number) ? null : { end: number, as: "<n>" };
 }
 
-/** The end of digits behind which no date, unit or fraction can follow, -1 = look closer. */
-function plainNumberEnd(text: string, at: number): number {
+function digitsEnd(text: string, at: number): number {
   let end = at;
   while (isDigit(text.charCodeAt(end))) end++;
+  return end;
+}
+
+/** The end of digits behind which no date, unit or fraction can follow, -1 = look closer. */
+function plainNumberEnd(text: string, at: number): number {
+  const end = digitsEnd(text, at);
   if (end === at) return -1;
   if (end === text.length) return end;
   const next = text[end]!;

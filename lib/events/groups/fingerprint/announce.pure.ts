@@ -71,7 +71,7 @@ export function announcesValue(before: string): boolean {
 }
 
 const BASE_OR_SYNTAX =
-  /(?:base [0-9<n>]{1,3}|input (?:string|syntax for (?:type )?[\w ]{1,24})|enum [\w.]{1,24})[\s:=(]{0,3}$/i;
+  /(?:base [0-9<n>]{1,3}|input (?:string|for query argument \$<n>|syntax for (?:type )?[\w ]{1,24})|enum [\w.]{1,24})[\s:=(]{0,3}$/i;
 
 /**
  * The placeholder for an unquoted token that its context marks as a value; null = not a value. `plain` = only
@@ -158,6 +158,8 @@ export function announcesCode(out: string): boolean {
   if (/\bMsg $/.test(before)) return true;
   // `[error] 6410#0`: the level of a log.
   if (last !== null && /^err(?:or)?$/.test(last.word) && /^\] ?$/.test(last.gap)) return false;
+  // `Unexpected character ('x' (code 120))`
+  if (/["'] \(code $/.test(before)) return false;
   if (!CODE_WORD.test(before) || OTHER_CODE.test(before)) return false;
   return !/(?:^|\W)error: ?$/i.test(before);
 }
@@ -167,6 +169,9 @@ export const announcedCodeEarlier = (out: string) => CODE_EARLIER.test(out.slice
 
 /** What a number in brackets counts or names. */
 const NUMBER_OF = /(?:number|count|size|length|index|row|line|id|port|total|items?|offset) [([]$/i;
+/** What a number behind a colon measures. */
+const MEASURED =
+  /(?:actual|max|maximum|min|minimum|limit|size|length|count|total|offset|index|line|position|port|width|height|allowed|available|remaining|capacity|took|elapsed): ?$/i;
 const VERSION_OF = /(?:HTTP|TLS|SSL)[ /]?v?$/;
 export const announcesVersion = (out: string) => VERSION_OF.test(out.slice(-12));
 
@@ -185,6 +190,7 @@ export function isStatus(token: string, out: string, after: string, whole: boole
   if (REASON_AFTER.test(after) || ANSWERED_BEFORE.test(before)) return !COUNTED_AFTER.test(after);
   if (!whole && before === "") return false;
   if (/(?:^|\s)[([]$/.test(before)) return /^[)\]]/.test(after) && !NUMBER_OF.test(before);
+  if (MEASURED.test(before) && !/status|http|code|response/i.test(before)) return false;
   return /(?:^|: ?|- |=> ?|-> ?|")$/.test(before) && /^(?:\s*$|\s*[,;:)"\]]|\s+-)/.test(after);
 }
 
@@ -200,6 +206,10 @@ export const announcesSecret = (before: string) => SECRET_BEFORE.test(before);
 const SAYS_OF_VALUE =
   /^ (?:(?:is not|isn't) (?:an? )?(?:valid|number|numeric|integer|date|allowed value|well|one of|of type)|does not match|is (?:an )?invalid|(?:could not|cannot|can't) be (?:parsed|converted|cast|decoded)|is too |exceeds |is out of )/i;
 export const saysOfValue = (after: string) => after.startsWith(" ") && SAYS_OF_VALUE.test(after);
+
+/** How a validator speaks of the member at a JSON pointer. */
+const SAYS_OF_POINTER = /^["'`]?(?:: required| (?:is )?(?:must|should|required|missing)\b|,List\(Json)/;
+export const saysOfPointer = (after: string) => SAYS_OF_POINTER.test(after);
 
 /** Words before a quoted database or program name, whose digits are part of it: a generated constraint, `address1`. */
 const NAMES_THING =
@@ -223,8 +233,8 @@ export const speaksOfError = (text: string) => SPEAKS_OF_ERROR.test(text);
 /** The signature of a method. */
 const SIGNATURE = /^(?:public|private|protected|internal|static|final|abstract|async|void|function|def|fn|func|fun) /;
 const TYPE_NAME = /^(?:class |interface |type |struct )?[\w.$]+(?:<[\w.$<>, ?]+>|\[\])?$/;
-/** `Acme.Core, Version=1.0.0.0, Culture=neutral`, `orders_fkey (index)`: a name and what it is. */
-const NAME_WITH_MEMBERS = /^[\w.$-]+, \w+=|^\w+ \(\w+\)$/;
+/** `Acme.Core, Version=1.0.0.0, Culture=neutral`, `orders_fkey (index)`, `Acme.IStock stock`: a name and what it is. */
+const NAME_WITH_MEMBERS = /^[\w.$-]+, \w+=|^\w+ \(\w+\)$|^\w+(?:\.[A-Z]\w*)+ [a-z]\w*$/;
 
 /** Whether a quoted text of several words describes an error and is read; others are names of people and things. */
 export const isPassage = (inner: string, before: string) =>

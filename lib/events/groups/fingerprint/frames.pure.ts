@@ -2,7 +2,7 @@ import { elixirFrame, erlangCall, erlangFrame } from "./beam-frames.pure";
 import { type Frame, lineAt, withoutPosition } from "./frame.pure";
 import { isLibraryName, isLibraryPath } from "./libraries.pure";
 import { goFrame, nativeFrame, rustOrSwiftFrame } from "./native-frames.pure";
-import { hasDigit } from "./words.pure";
+import { hasDigit, isDigit } from "./words.pure";
 
 /**
  * The frame that a line of a stack holds, null for any other line. Some languages write a frame on two lines: then the first
@@ -21,6 +21,11 @@ export function frameAt(lines: readonly string[], index: number): Frame | null {
     return /^[0-9]+: from /.test(text) ? rubyFrame(text) : rustOrSwiftFrame(text, lines, index);
   // glog, the C++ logger.
   if (first === 64 && /^@ +0x/.test(text)) return nativeFrame(text.slice(1).trimStart());
+  const valgrind = first === 61 ? VALGRIND.exec(text)?.[1] : undefined;
+  if (valgrind !== undefined) return nativeFrame(valgrind.replace(/ \((?:in )?([^\s()]+)\)$/, " at $1"));
+  // `backtrace_symbols` of C++.
+  const symbol = text.endsWith("]") ? /^(\S+)\((\w+)\+0x[0-9a-f]+\) \[0x[0-9a-f]+\]$/.exec(text) : null;
+  if (symbol !== null) return nativeFrame(`${symbol[2]} from ${symbol[1]}`);
   if (text.startsWith("package:") || text.startsWith("dart:")) return dartFrame(text);
   return (
     rubyFrame(text) ??
@@ -31,6 +36,8 @@ export function frameAt(lines: readonly string[], index: number): Frame | null {
     placedFrame(text)
   );
 }
+
+const VALGRIND = /^==[0-9]+==\s+(?:at|by) 0x[0-9A-F]+: (.+)$/;
 
 /** A frame of a function in a file. */
 const named = (name: string | null, path: string): Frame => ({ name, path, library: isLibraryPath(path) });
@@ -49,7 +56,8 @@ function atFrame(text: string, lines: readonly string[], index: number): Frame |
   const package_ = packageFrame(text);
   if (package_ !== null) return package_;
   if (text.startsWith("[Source") || text.startsWith("Source:")) return null;
-  const source = text.lastIndexOf(" in ");
+  const closed = text.indexOf(")");
+  const source = closed < 0 || closed === text.length - 1 ? -1 : text.lastIndexOf(" in ");
   if (source > 0 && text[source - 1] === ")") return dotnetFrame(text.slice(0, source));
   const open = text.indexOf("(");
   if (open > 0 && text.indexOf(")", open) > 0 && (text[open - 1] !== " " || JVM_FILE.test(text.slice(open)))) {
@@ -82,8 +90,8 @@ const JVM_FILE = /^\(\w+\.(?:java|kt|scala|groovy)(?::[0-9]+)?\)$/;
 
 /** `loader//module@version/com.acme.Stock.reserve(Stock.java:42) ~[orders.jar:1.4]`. */
 function javaFrame(text: string, open: number): Frame | null {
-  const slash = text.lastIndexOf("/", open);
-  const dollar = text.indexOf("$$Lambda");
+  const slash = text.includes("/") ? text.lastIndexOf("/", open) : -1;
+  const dollar = slash < 0 ? -1 : text.indexOf("$$Lambda");
   const from = slash < 0 || (dollar >= 0 && dollar < slash) ? 0 : slash + 1;
   const start =
     from === 0 && slash >= 0 && text.lastIndexOf("/", dollar) >= 0 ? text.lastIndexOf("/", dollar) + 1 : from;
@@ -129,7 +137,7 @@ function jvmName(name: string): string {
 
 const RETURNED = /^(?:async |static |void |Task(?:<[^>]{0,80}>)? |ValueTask(?:<[^>]{0,80}>)? )+/;
 
-/** `Acme.Shop.Handler.<Handle>d__5.MoveNext()`: the compiler's class of an async method bears the name of the method. */
+/** `Acme.Shop.Handler.<Handle>d__5.MoveNext()`: the compiler's class of an async method bears the name of the method, as `reserve@20-1` of F# does. */
 function dotnetFrame(text: string): Frame {
   const signature = "asvTV".includes(text.charAt(0)) ? text.replace(RETURNED, "") : text;
   const open = signature.indexOf("(");
@@ -140,6 +148,7 @@ function dotnetFrame(text: string): Frame {
       /<<?(\w{1,120})>[a-z]__(\w{0,60}?)\|?[0-9_]{0,12}(?:>d)?(?:__?[0-9]{1,6})?(?:`[0-9]{1,3})?(?:\[[^\]]{0,80}\])?(?:\.MoveNext)?$/,
       (_, method, local) => (local && !/^[0-9_]*$/.test(local) ? `${method}.${local}` : method),
     )
+    .replace(/@[0-9]{1,6}(?:-[0-9]{1,6})?(?:\.(?:Invoke|MoveNext|GenerateNext)$)?/, "")
     .replaceAll("+", ".")
     .replace(/[0-9a-f]{16,}/g, "");
   return { name, path: null, library: isLibraryName(name, "dotnet") };
@@ -182,7 +191,7 @@ const RUBY =
 const GENERATED = /(?:_+[0-9]{4,})+$/;
 
 function rubyFrame(text: string): Frame | null {
-  if (!text.includes(":in ")) return null;
+  if (!text.includes("'") || !text.includes(":in ")) return null;
   const match = RUBY.exec(text);
   if (match === null) return null;
   const method = match[2]!.slice(match[2]!.lastIndexOf(" ") + 1);
@@ -233,7 +242,7 @@ function localizedFrame(text: string): Frame | null {
 const PHP_THROWN = / in ((?:[A-Za-z]:)?[^\s:]+\.(?:php|phtml|inc)):([0-9]+)$/;
 
 function phpThrown(text: string): Frame | null {
-  if (!text.includes(".php:") && !text.includes(".inc:")) return null;
+  if (!isDigit(text.charCodeAt(text.length - 1))) return null;
   const match = PHP_THROWN.exec(text);
   return match === null ? null : named(null, match[1]!);
 }
@@ -256,10 +265,10 @@ const SOURCE_ENDING =
 /** Any other line that ends in a position of a source file and holds a name besides. */
 function placedFrame(text: string): Frame | null {
   if (!text.includes(".") || !hasDigit(text)) return null;
-  // What Rust and Perl say of the error itself.
-  if (text.includes(" panicked at ") || (/ line [0-9]{1,9}\.$/.test(text) && !text.includes("called at"))) return null;
   const ending = SOURCE_ENDING.exec(text);
   if (ending === null) return null;
+  // What Rust and Perl say of the error itself.
+  if (text.includes(" panicked at ") || (/ line [0-9]{1,9}\.$/.test(text) && !text.includes("called at"))) return null;
   const end = ending.index + ending[0].search(/"?(?::|, line | line |\()[0-9]/);
   let from = end;
   while (from > 0 && !/[\s("'@]/.test(text[from - 1]!)) from--;

@@ -36,7 +36,7 @@ const NAMES = {
   ]),
   native: startsWith([
     "(?:std|core|alloc|tokio|futures\\w*|hyper\\w*|tower\\w*|axum|actix\\w*|anyhow|eyre|color_eyre|serde\\w*|sqlx\\w*|diesel|reqwest|rdkafka|lapin|backtrace|tracing\\w*|rayon\\w*|tonic|redis|aws_\\w+|test|panic_unwind|mio|rustls|native_tls|chrono|warp|rocket|lambda_runtime|async_std|h2|deadpool\\w*|sea_orm\\w*|tokio_\\w+|boost|__gnu_cxx|__cxxabiv1|absl|folly|google|grpc|testing|fmt|spdlog|rd_kafka\\w*|AmqpClient|pqxx|cppkafka)::",
-    "(?:rust_begin_unwind|rust_panic|__rust\\w*|_start|__libc\\w*|__GI_\\w*|__cxa_\\w*|__gxx\\w*|__pthread\\w*|_Unwind\\w*|raise|gsignal|abort|__assert\\w*|start_thread|clone3?|thread_start|_start|start|BaseThreadInitThunk|RtlUserThreadStart|swift_\\w+|_swift_\\w+|\\?\\?|main|_main|__lambda\\w*|panic|created by)$",
+    "(?:rust_begin_unwind|rust_panic|__rust\\w*|_start|__libc\\w*|__GI_\\w*|__cxa_\\w*|__gxx\\w*|__pthread\\w*|_Unwind\\w*|raise|gsignal|abort|__assert\\w*|start_thread|clone3?|thread_start|_start|start|malloc\\w*|_int_\\w+|free|realloc|calloc|mem(?:cpy|set|move)|str(?:len|cpy|cmp)|__kernel_\\w+|__restore_rt|epoll_wait|poll|(?:rd_kafka|curl|SSL|mysql|sqlite3|amqp|uv|zmq|grpc|gpr)_\\w+|PQ\\w+|BaseThreadInitThunk|RtlUserThreadStart|swift_\\w+|_swift_\\w+|\\?\\?|main|_main|__lambda\\w*|panic|created by)$",
     "<(?:\\w+ as )?(?:alloc|core|std|tokio|futures\\w*|hyper\\w*|tower\\w*)::",
     "(?:Foundation|Swift|NIO\\w*|_?NIO|Dispatch|libdispatch|UIKit\\w*|AsyncHTTPClient|Vapor|Fluent\\w*|Alamofire|Combine|SwiftUI|XCTest|PostgresNIO|GRPC\\w*|_Concurrency|closure #[0-9]+ in NIO)\\.",
   ]),

@@ -1,3 +1,4 @@
+import { foldPointer } from "./addresses.pure";
 import { speaksOfError } from "./announce.pure";
 
 /**
@@ -7,18 +8,20 @@ import { speaksOfError } from "./announce.pure";
 
 /** A member that says which error it is. */
 const TELLING = new Set(
-  "error errors err code errorcode errcode errortype errorname errormessage errordescription reason message msg detail details exception fault faultcode faultstring cause statuscode exitcode extensions developermessage usermessage subcode suberrors violations sqlstate".split(
+  "error errors err code errorcode errcode errortype errorname errormessage errordescription reason message msg detail details exception fault faultcode faultstring cause statuscode exitcode extensions developermessage usermessage subcode suberrors violations sqlstate interpolatedmessage".split(
     " ",
   ),
 );
 /** A member that is part of what a telling one beside it says. */
 const BESIDE = new Set(
-  "type kind title description status path field fields missing param params parameter property keyword expected received target name instancepath schemapath constraint rule severity column loc location resource service".split(
+  "type kind title description status path field fields missing param params parameter property keyword expected received target name instancepath schemapath pointer datapath propertypath constraint rule severity column loc location resource service".split(
     " ",
   ),
 );
 /** Members whose own members are named after invalid fields: `"errors": {"Email": ["..."]}`. */
 const OF_FIELDS = new Set("errors fielderrors validationerrors violations modelstate invalidparams".split(" "));
+/** Their value is a JSON pointer. */
+const POINTS = /^(?:instancepath|schemapath|datapath|pointer|instancelocation|keywordlocation)$/;
 const NUMBER_SAYS = /^(?:code|errcode|errorcode|status|statuscode|subcode|exitcode|sqlstate|faultcode)$/;
 
 /** The `type` of a problem of RFC 9457 says which error it is, on every host. */
@@ -200,6 +203,7 @@ class MemberReader {
     const kept = NUMBER_SAYS.test(key) && /^-?[0-9A-Z.]{1,8}$/.test(bare);
     const parent = ofField ? this.#keys.at(-1)! : "";
     const name = parent === "" || parent === this.#key ? this.#key : `${parent}.${this.#key}`;
-    this.#telling.push({ key: name, value: kept ? bare : this.#fold(bare), alone });
+    const folded = kept ? bare : POINTS.test(key) && /^#?\//.test(bare) ? foldPointer(bare) : this.#fold(bare);
+    this.#telling.push({ key: name, value: folded, alone });
   }
 }

@@ -1,4 +1,4 @@
-import { foldChunk } from "./addresses.pure";
+import { foldChunk, foldPointer } from "./addresses.pure";
 import { amountAt, ibanEnd, isAlphanumeric, namedDateEnd, phoneAt, pythonTimeEnd } from "./amounts.pure";
 import {
   announcedCodeEarlier,
@@ -7,6 +7,7 @@ import {
   announcesCode,
   announcesVersion,
   isStatus,
+  saysOfPointer,
 } from "./announce.pure";
 import { bracketsEnd, membersAt, printedAt } from "./members.pure";
 import { CLOSING, closingQuote, foldQuoted, isApostrophe } from "./quotes.pure";
@@ -20,12 +21,24 @@ const NESTED_MAX = 3;
 
 /** The words of a message: ids, numbers, names of persons and hosts, times and data are replaced by `<n>`, `<id>`, ... */
 export function messagePattern(message: string): string {
-  const dump = message.indexOf("\nJSON input: ");
-  const read = message.slice(0, dump < 0 ? MESSAGE_CHARS : Math.min(dump, MESSAGE_CHARS));
-  const text = read[5] === " " ? read.replace(/^[IWEF][0-9]{4} (?=[0-9]{2}:)/, "") : read;
+  const start = message.slice(0, MESSAGE_CHARS);
+  const dump = start.includes("\n") || start.startsWith("Timeout ") ? start.search(DUMP) : -1;
+  const read = dump < 0 ? start : start.slice(0, dump);
+  const whole = read[5] === " " ? read.replace(/^[IWEF][0-9]{4} (?=[0-9]{2}:)/, "") : read;
+  const text = whole.endsWith(")") || whole.includes("[") ? withoutInput(whole) : whole;
   // The whole text was escaped; after an unescaped quote, only the quoted text was.
   const escaped = text.indexOf('\\"');
   return wordsOf(escaped >= 0 && escaped < text.indexOf('"') ? text.replaceAll('\\"', '"') : text, 0);
+}
+
+/** Where a parser prints its input, Elixir the arguments, or a client of Redis its counters. */
+const DUMP =
+  /\nJSON input: |\n\nThe following arguments were given to |(?<=\(at character [0-9]{1,9}\))\n|(?<=^FormatException: [^\n]{1,80})\n|(?:, next: [^,]{1,120})?, inst: [0-9]/;
+/** The excerpt of Jackson, the class loaders of a cast, and what no case of Scala matches: `Parcel(17,Ulm) (of class Parcel)`. */
+function withoutInput(text: string): string {
+  if (text.includes("of loader ")) return text.replace(/ \([^()]{1,400} of loader [^()]{1,200}\)/, "");
+  if (text.includes("(of class ")) return text.replace(/^[\s\S]{1,800}(?= \(of class [\w.$]{1,200}\)$)/, "<data>");
+  return text.includes(" [Source: ") ? text.replace(/(?<= \[Source: )[\s\S]*?(?=; line: |$)/, "<data>") : text;
 }
 
 /**
@@ -184,7 +197,7 @@ class MessageReader {
 
   /** `1 attempt` -> `<n> attempts`. */
   #plural() {
-    const word = /^ ([a-z]{3,12})\b(?! [0-9])/.exec(this.#text.slice(this.#at, this.#at + 18))?.[1];
+    const word = /^ ([a-z]{3,12})\b(?! [0-9]|\()/.exec(this.#text.slice(this.#at, this.#at + 18))?.[1];
     if (word === undefined || !COUNTED.has(word)) return;
     this.#out += ` ${word.endsWith("y") && word !== "day" ? `${word.slice(0, -1)}ies` : /(?:ch|s)$/.test(word) ? `${word}es` : `${word}s`}`;
     this.#at += word.length + 1;
@@ -220,6 +233,13 @@ class MessageReader {
             : chunk.length < 16
               ? chunk
               : foldChunk(chunk);
+      return;
+    }
+    if (
+      chunk.charCodeAt(0) === 47 &&
+      (NAMES_STEPS.test(this.#out.slice(-5)) || saysOfPointer(text.slice(end, end + 16)))
+    ) {
+      this.#out += foldPointer(chunk);
       return;
     }
     const iban = chunk.charCodeAt(1) < 91 && /^[A-Z]{2}[0-9]{2}/.test(chunk) ? ibanEnd(text, from) : -1;
@@ -377,6 +397,8 @@ const NAME_OF_WORDS =
   /[^\s=:,;"'()[\]{}]{1,40}(?: [^\s=:,;"'()[\]{}]{1,40}){1,12}?(?=(?: [A-Z][a-z]+)? [A-Za-z]{1,24}=)/y;
 /** `May 28 23:21:58 mail-7 postfix/smtpd[1332]: `: the host of a syslog line. */
 const SYSLOG_HOST = / [\w.-]+(?= [\w./-]+(?:\[[0-9]+\])?: )/y;
+/** Before a JSON pointer or the path of an actor. */
+const NAMES_STEPS = /#$|^Path\($/;
 const ARGUMENT_ALONE = /(?:^|[Ee]rror)\($/;
 /** What a sentence about a password goes on with: `password authentication failed`. */
 const STARTS_PHRASE = /^[a-z]+$/;

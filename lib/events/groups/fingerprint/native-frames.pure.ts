@@ -19,6 +19,18 @@ export function nativeFrame(text: string): Frame | null {
   return { name: symbol, path: file, library };
 }
 
+/** `_ZN4acme5Stock7reserveEi` -> `acme::Stock::reserve`. */
+function demangled(name: string): string {
+  const parts: string[] = [];
+  let rest = name.slice(3);
+  for (let length = Number.parseInt(rest, 10); length > 0; length = Number.parseInt(rest, 10)) {
+    rest = rest.slice(String(length).length);
+    parts.push(rest.slice(0, length));
+    rest = rest.slice(length);
+  }
+  return parts.length === 0 ? name : parts.join("::");
+}
+
 /** The qualified name without arguments, templates, addresses and the trailing hash of a compiler. */
 function nativeName(text: string): string | null {
   let name = text
@@ -30,7 +42,7 @@ function nativeName(text: string): string | null {
     const open = name.indexOf("(");
     if (open > 0 && !name.startsWith("operator()")) name = name.slice(0, open);
   }
-  name = name
+  name = (name.startsWith("_ZN") ? demangled(name) : name)
     .replace(
       /^(?:static |async |implicit |specialized |partial apply (?:forwarder )?for |closure #[0-9]+ in |thunk for |virtual |void |int |bool )+/,
       "",
@@ -72,6 +84,7 @@ export function rustOrSwiftFrame(text: string, lines: readonly string[], index: 
  * `main.(*Stock).Reserve(0xc000)`.
  */
 export function goFrame(text: string, lines: readonly string[], index: number): Frame | null {
+  if (!text.endsWith(")") && text.includes(" ")) return null;
   const next = lines[index + 1] ?? "";
   const place =
     next.includes(".go:") || next.includes(".s:")

@@ -1,4 +1,4 @@
-import { foldKey } from "./addresses.pure";
+import { foldKey, foldPointer } from "./addresses.pure";
 import { isAlphanumeric } from "./amounts.pure";
 import {
   announcesCode,
@@ -8,6 +8,7 @@ import {
   isObjectKey,
   isPassage,
   namesThing,
+  saysOfPointer,
   saysOfValue,
 } from "./announce.pure";
 
@@ -70,12 +71,16 @@ export function foldQuoted(
   if (announcesSecret(before)) return "<secret>";
   if (fold === null) return "<text>";
   if (/^-?[0-9]+$/.test(inner)) return announcesCode(before) ? inner : "<text>";
-  if (QUOTES_INPUT.test(before)) return "<text>";
+  // `"<!DOCTYPE "... is not valid JSON`
+  if (QUOTES_INPUT.test(before) || (after.startsWith("...") && saysOfValue(after.slice(3)))) return "<text>";
   if (/^[[{<]./.test(inner)) return fold(inner);
+  if (inner.startsWith("/") && saysOfPointer(after)) return foldPointer(inner);
   if (PATH.test(inner) || (inner.includes(".") && FILE.test(inner))) return fold(inner.replace(/[^\x21-\x7e]+/g, "_"));
   if (/\s/.test(inner)) return whole || isPassage(inner, before) ? fold(inner) : "<text>";
   if (isObjectKey(before, inner)) return foldKey(`/${inner}`).slice(1);
-  if (namesThing(before, inner, after)) return inner;
+  // MySQL names the database as well: `fails (`shop`.`orders`, ...`, `Table 'shop.orders' ...`.
+  if (after.startsWith(".`") && before.endsWith(" fails (")) return "<id>";
+  if (namesThing(before, inner, after)) return before.endsWith("Table ") ? inner.replace(/^[\w-]+\./, "<id>.") : inner;
   if (announcesValue(before) || saysOfValue(after) || isComparedInSql(out)) return "<text>";
   if (inner.length > 80 || /[^\x20-\x7e]/.test(inner) || SIGN.test(inner)) return "<text>";
   const folded = fold(inner);

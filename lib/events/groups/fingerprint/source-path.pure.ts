@@ -26,7 +26,8 @@ export function sourcePath(path: string): string {
   const steps = clean.slice(0, query).split("/");
   const file = steps.pop();
   if (file === undefined || file === "") return path;
-  const names = steps.map((step) => step.toLowerCase());
+  const lower = clean.toLowerCase();
+  const names = lower === clean ? steps : steps.map((step) => step.toLowerCase());
   let from = anchored(names);
   for (let at = from; at < steps.length; at++) {
     const isRoot = from === at && (isRootName(names[at]!) || (at > 0 && NAMED_ROOTS.has(names[at - 1]!)));

@@ -23,7 +23,9 @@ type Chain = { cause: Thrown | null; parts: Part[] };
 
 export function readStack(stack: string): StackRead {
   const read = stack.slice(0, STACK_CHARS);
-  const text = read.includes("\r") ? read.replaceAll("\r\n", "\n") : read;
+  const unix = read.includes("\r") ? read.replaceAll("\r\n", "\n") : read;
+  // Erlang prints all frames of a term on one line.
+  const text = unix.includes("[{") ? unix.replaceAll("}]},{", "}]},\n{") : unix;
   const lines = text.split("\n");
   const { cause, parts } = chainOf(text, lines);
   return { cause, frame: firstOwnFrame(lines, parts) ?? panicPlace(lines) };
@@ -100,15 +102,17 @@ const whole = (lines: readonly string[], lastFirst = false): Part[] => [{ from: 
 
 /** The causes of a stack, the deepest first. */
 function chainOf(text: string, lines: readonly string[]): Chain {
-  if (text.includes('File "') && text.includes(", line ")) return pythonChain(text, lines);
+  // A rare character is found many times faster than a word.
+  const has = (char: string, word: string) => text.includes(char) && text.includes(word);
+  if (has('"', 'File "') && text.includes(", line ")) return pythonChain(text, lines);
   if (text.includes("Caused by:")) return causedBy(lines);
-  if (text.includes("---> ")) return innerException(lines);
-  if (text.includes("cause]: ") || (text.includes("{") && text.includes("  cause: "))) return nodeChain(lines);
-  if (text.includes("[previous exception]")) return lastHeader(lines, /^\[previous exception\] \[object\] \((.+)$/);
+  if (has(">", "---> ")) return innerException(lines);
+  if (has("]", "cause]: ") || has("{", "  cause: ")) return nodeChain(lines);
+  if (has("[", "[previous exception]")) return lastHeader(lines, /^\[previous exception\] \[object\] \((.+)$/);
   if (text.includes("\nNext ")) return firstHeader(lines);
-  if (text.includes("Wrapped by:")) return firstHeader(lines);
-  if (text.includes("** (")) return lastHeader(lines, /^\*\* (\(.+)$/, 1);
-  if (text.includes(":in ") && text.includes("(")) return rubyChain(lines);
+  if (has("W", "Wrapped by:")) return firstHeader(lines);
+  if (has("*", "** (")) return lastHeader(lines, /^\*\* (\(.+)$/, 1);
+  if (has("'", ":in ") && text.includes("(")) return rubyChain(lines);
   return { cause: null, parts: whole(lines) };
 }
 
@@ -147,6 +151,8 @@ function innerException(lines: readonly string[]): Chain {
     if (arrow >= 0 && !(found >= 0 && lines[index]!.includes("(Inner Exception #"))) {
       found = index;
       header = lines[index]!.slice(arrow + 6);
+      // `... can be invoked with the available services:`: the sentence continues on the next line.
+      if (header.endsWith(":")) header += ` ${lineAt(lines, index + 1)}`;
     } else if (found >= 0 && frameAt(lines, index) !== null) break;
   }
   if (found < 0) return { cause: null, parts: whole(lines) };

@@ -56,7 +56,9 @@ const isNumber = (token: string) => /^[0-9]+$/.test(token);
 
 /** Whether all digits of a token belong to names. */
 function isName(token: string): boolean {
-  if (ERROR_CODE.test(token) || NUMBERED.test(token)) return true;
+  const first = token.charCodeAt(0);
+  if ((first < 97 && ERROR_CODE.test(token)) || (!isDigit(first) && NUMBERED.test(token))) return true;
+  if (isDigit(first) && !/^(?:2fa|3ds|[1-5](?:xx|XX))/.test(token)) return false;
   NAMED_DIGITS.lastIndex = 0;
   return !/[0-9]/.test(token.replace(NAMED_DIGITS, ""));
 }
@@ -100,7 +102,7 @@ export function foldToken(token: string): string {
   if (!hasDigit(token))
     return token.at(-6) === "-" && POD_SUFFIX.test(token) ? foldParts(token) : isRandomLetters(token) ? "<id>" : token;
   // HRESULT and NTSTATUS say which error it is.
-  if (/^0x[0-9a-f]+$/i.test(token))
+  if (token.charCodeAt(0) === 48 && /^0x[0-9a-f]+$/i.test(token))
     return /^0x(?:80|c00)[0-9a-f]{5,6}$/i.test(token) && token.length === 10 ? token : "<hex>";
   if (token.includes("-") || token.includes("_")) return foldParts(token);
   switch (alphanumericKind(token)) {

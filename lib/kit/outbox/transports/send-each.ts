@@ -4,14 +4,26 @@ import { classify } from "@/lib/retry/classify/classify";
 /** Sends that are under way at the same time. */
 const CONCURRENCY = 32;
 
+type Publish = (message: Message, signal: AbortSignal) => Promise<unknown>;
+type Judge = (error: unknown) => MessageResult;
+
 /**
  * A transport of a function that sends one message and rejects when it was not stored. The engine judges its errors: a
  * permanent one ends the event, one of the connection counts as an outage, any other as an attempt.
  */
-export function fromPublisher(
-  publish: (message: Message, signal: AbortSignal) => Promise<unknown>,
-  judge: (error: unknown) => MessageResult = failureOf,
-): Transport {
+export function fromPublisher(publish: Publish, judge: Judge = failureOf): Transport {
+  const each = toReceivers(publish, judge);
+  return {
+    publishMany: async (...wave) => {
+      const results = await each.publishMany(...wave);
+      throwOutage(results);
+      return results;
+    },
+  };
+}
+
+/** The same for destinations that are servers of their own: the outage of all that a wave was sent to is none of the others. */
+export function toReceivers(publish: Publish, judge: Judge): Transport {
   return {
     publishMany: async (messages, signal, beginNoMore = signal) => {
       const results: MessageResult[] = messages.map(() => untried(beginNoMore));
@@ -24,7 +36,6 @@ export function fromPublisher(
         }
       };
       await Promise.all(Array.from({ length: Math.min(CONCURRENCY, messages.length) }, worker));
-      throwOutage(results);
       return results;
     },
   };

@@ -33,7 +33,7 @@ const choice = fc.record({
 
 /** What happens between two comparisons. */
 const commands = fc.oneof(
-  of("park", fc.nat({ max: 2 }), (model, aggregate) => model.park(aggregate)),
+  of("park", fc.tuple(fc.nat({ max: 2 }), fc.boolean()), (model, [aggregate, old]) => model.park(aggregate, old)),
   of("park again", place, (model, event) => model.parkAgain(event)),
   of("bounce", fc.tuple(place, fc.boolean()), (model, [send, changed]) => model.bounce(send, changed)),
   of("edit", place, (model, event) => model.edit(event, false)),
@@ -90,9 +90,16 @@ const commands = fc.oneof(
       place,
       fc.constantFrom("blacklist" as const, "whitelist" as const, "cooldown" as const),
       fc.constantFrom("event" as const, "aggregate" as const, "code" as const),
+      fc.boolean(),
     ),
-    (model, [event, kind, by]) => model.control(event, kind, by),
+    (model, [event, kind, by, expires]) => model.control(event, kind, by, expires),
   ),
+  of("time passes", fc.boolean(), (model, weeks) => model.timePasses(weeks)),
+  of("expire", fc.boolean(), async (model, twice) => {
+    await model.timePasses(true);
+    await model.expire(twice);
+  }),
+  of("bring back", place, (model, event) => model.bringBack(event)),
   of("lift", fc.constant(null), (model) => model.lift()),
   of("stop", fc.boolean(), (model, all) => model.stop(all)),
   of("go", fc.boolean(), (model, all) => model.go(all)),
