@@ -1,5 +1,6 @@
 import { GROUPING_VERSION } from "@/lib/events/groups/fingerprint.pure";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
+import { LINE_COLUMNS, linesOf } from "@/lib/order/line.sql";
 import type { Db } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 
@@ -45,8 +46,13 @@ export async function parkMany(db: Db, { source, events, redriveUrl, batch, days
   for (let from = 0; from < events; from += CHUNK) {
     await parkChunk(db, { source, sourceId, daysAgo, from, to: Math.min(from + CHUNK, events) });
   }
+  await db.run(
+    `insert into aggregate_lines (${LINE_COLUMNS}) select ${LINE_COLUMNS} from (${linesOf("e.source_id = $1")}) e where part is not null
+     on conflict do nothing`,
+    [sourceId],
+  );
   // As autovacuum would have by the time an operator comes to redrive them.
-  for (const table of ["dlq_events", "dlq_event_facts", "dlq_event_bodies", "event_keys"])
+  for (const table of ["dlq_events", "dlq_event_facts", "dlq_event_bodies", "event_keys", "aggregate_lines"])
     await db.run(`vacuum analyze ${table}`);
 }
 

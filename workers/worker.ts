@@ -25,6 +25,7 @@ import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import { removeExpired } from "@/lib/observe/rollups/upkeep.write";
 import { removeOldControls } from "@/lib/order/controls/old-controls.write";
 import { type AggregateCursor, removeIdleAggregates } from "@/lib/order/idle-aggregates.write";
+import { LINES_START, mendLines } from "@/lib/order/lines.write";
 import { atMost, type Clock, systemClock } from "@/lib/platform/clock";
 import { databaseClock } from "@/lib/platform/database/database-clock";
 import { createDb, type Db } from "@/lib/platform/database/db";
@@ -73,8 +74,8 @@ const IDLE_IN_TRANSACTION_MS = 4_000;
 const UPKEEP_STATEMENT_MS_MAX = 120_000;
 
 const DAY_MS = 86_400_000;
-/** Pages of aggregates that a round of upkeep examines: ten million aggregates in a day. */
-const IDLE_PAGES = 20;
+/** Pages of aggregates, and of lines, that a round of upkeep examines: ten million aggregates in a day. */
+const UPKEEP_PAGES = 20;
 /** Every statement over all days plans and opens each of them, an empty one too. Ingest makes a day that is missing. */
 const DAYS_AHEAD = 3;
 
@@ -309,6 +310,7 @@ async function openBuckets(env: Env, connection: LaneConnection, { clock, log }:
 function regularWorkOf(redriver: Redriver, lostWork: LostWork, upkeepDb: Db): RegularWork[] {
   const { paces } = redriver;
   let lookedTo: AggregateCursor = null;
+  let linesTo = LINES_START;
   return [
     { name: "lost work", everyMs: paces.lostWorkMs, work: () => lostWork.recover() },
     {
@@ -340,8 +342,15 @@ function regularWorkOf(redriver: Redriver, lostWork: LostWork, upkeepDb: Db): Re
         await removeOldMutes(upkeepDb);
         await removeOldControls(upkeepDb);
         await removeOldTicks(upkeepDb, redriver.clock.wallMs());
-        for (let page = 0; page < IDLE_PAGES && (page === 0 || lookedTo !== null); page++) {
+        for (let page = 0; page < UPKEEP_PAGES && (page === 0 || lookedTo !== null); page++) {
           lookedTo = await removeIdleAggregates(upkeepDb, lookedTo);
+        }
+        for (let page = 0; page < UPKEEP_PAGES; page++) {
+          const { next, mended } = await mendLines(upkeepDb, linesTo);
+          if (mended > 0)
+            redriver.log.warn({ events: mended }, "lines of aggregates differed from their events, mended");
+          linesTo = next;
+          if (next.eventId === LINES_START.eventId) break;
         }
       },
     },

@@ -14,6 +14,7 @@ import { finishItems } from "@/lib/redrive/run/finish";
 import { eventAfter, type ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
 import { type ClaimedItem, claimItems } from "@/lib/redrive/run/store/claim-items.write";
 import { deadLetter } from "@/lib/testing/letters";
+import { mendAllLines } from "@/lib/testing/lines";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
 const world = worldOfEachTest();
@@ -38,6 +39,7 @@ async function finish(redriveId: string, items: readonly ClaimedItem[], outcome:
 async function redrive(eventIds: string[], outcome: ItemOutcome): Promise<string> {
   // One that cools down holds the later events of its aggregate, too.
   await world.db.run("update dlq_events set cooldown_until = null");
+  await mendAllLines(world.db);
   const { id } = await world.request({ select: { ids: await world.idsOf(eventIds) } });
   await finish(id, await claim(id), outcome);
   return id;

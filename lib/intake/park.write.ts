@@ -3,6 +3,8 @@ import { type Fingerprint, fingerprintOf, GROUPING_VERSION } from "@/lib/events/
 import type { AdmissionMark, AdmissionRecord } from "@/lib/intake/admission/admission.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { STOPS_INTAKE } from "@/lib/intake/room/room.read";
+import { NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
+import { LAST_PLACE, PART, shardOfAggregate } from "@/lib/order/line.sql";
 import { CopyRows } from "@/lib/platform/database/copy-binary";
 import type { Tx } from "@/lib/platform/database/db";
 import { errorSummary } from "@/lib/platform/plain/storable.pure";
@@ -82,6 +84,7 @@ const FACT_COLUMNS = [
   ...["id", "aggregate_id", "event_type", "trace_id", "failed_at", "last_error_code", "last_error", "payload_bytes"],
   "tags",
 ];
+const LINE_COLUMNS = ["shard", "aggregate_id", "source_id", "aggregate_type", "part", "place", "id"];
 const BODY_COLUMNS = [
   "id",
   "payload",
@@ -103,6 +106,8 @@ export async function insertEvents(tx: Tx, parkings: readonly Parking[], nowMs: 
   await copyRows(tx, COPY_EVENTS, encodeEvents(parkings, nowMs));
   await copyRows(tx, COPY_FACTS, encodeFacts(parkings));
   await copyRows(tx, COPY_BODIES, encodeBodies(parkings));
+  const ordered = parkings.filter(({ letter }) => letter.aggregateId !== null);
+  if (ordered.length > 0) await copyRows(tx, COPY_LINES, encodeLines(ordered));
   await countParked(tx, parkings, nowMs);
   await touchGroups(tx, parkings, nowMs);
 }
@@ -110,6 +115,7 @@ export async function insertEvents(tx: Tx, parkings: readonly Parking[], nowMs: 
 export const COPY_EVENTS = `copy dlq_events (${EVENT_COLUMNS}) from stdin (format binary)`;
 export const COPY_FACTS = `copy dlq_event_facts (${FACT_COLUMNS}) from stdin (format binary)`;
 export const COPY_BODIES = `copy dlq_event_bodies (${BODY_COLUMNS}) from stdin (format binary)`;
+const COPY_LINES = `copy aggregate_lines (${LINE_COLUMNS}) from stdin (format binary)`;
 
 /** After a failure the chunks are not reused: the broken connection may still hold them. */
 async function copyRows(tx: Tx, text: string, rows: CopyRows): Promise<void> {
@@ -132,6 +138,23 @@ export function encodeFacts(parkings: readonly Parking[]): CopyRows {
 export function encodeBodies(parkings: readonly Parking[]): CopyRows {
   const rows = new CopyRows(BODY_COLUMNS.length);
   for (const parking of parkings) addBody(rows, parking);
+  return rows;
+}
+
+/** Of events that have an aggregate. */
+function encodeLines(parkings: readonly Parking[]): CopyRows {
+  const rows = new CopyRows(LINE_COLUMNS.length);
+  for (const { id, sourceId, letter } of parkings) {
+    rows
+      .row()
+      .int4(shardOfAggregate(sourceId, letter.aggregateId!))
+      .text(letter.aggregateId)
+      .uuid(sourceId)
+      .text(letter.aggregateType ?? NO_AGGREGATE_TYPE)
+      .int4(PART.parked)
+      .int8(letter.version ?? LAST_PLACE)
+      .uuid(id);
+  }
   return rows;
 }
 

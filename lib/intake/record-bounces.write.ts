@@ -5,6 +5,7 @@ import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import type { Parking } from "@/lib/intake/park.write";
 import { flowBesideBounce } from "@/lib/observe/flow.pure";
 import { rollupOf } from "@/lib/observe/rollups/rollup.write";
+import { followLines } from "@/lib/order/lines.write";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 import { errorSummary, INT4_MAX } from "@/lib/platform/plain/storable.pure";
@@ -307,6 +308,7 @@ export async function recordBounces(tx: Tx, bounces: Bounce[], nowMs: number): P
     { name: "record-bounces" },
   );
   const moved = new Set(rows.map((row) => row.id));
+  await followLines(tx, [...moved]);
   await updateFacts(
     tx,
     bounces.filter(({ found }) => moved.has(found.id)),

@@ -1,8 +1,9 @@
 import { type AggregateName, aggregateKey, NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
-import { HOLDS, SKIPPED } from "@/lib/order/order.sql";
-import { type Earlier, HEADS_MAX, type Head, isSuperseded } from "@/lib/order/order-gate.pure";
+import { ABOVE_PROCESSED, inLine, LAST_PLACE } from "@/lib/order/line.sql";
+import { type Earlier, HEADS_MAX, type Head } from "@/lib/order/order-gate.pure";
 import type { Queryable } from "@/lib/platform/database/db";
-import { EVENT, HOLDING, ITEM } from "@/lib/redrive/states/state.sql";
+import { idSpan } from "@/lib/platform/database/id-span";
+import { EVENT, ITEM } from "@/lib/redrive/states/state.sql";
 
 /** The order of an aggregate in SQL. A whole aggregate is `(source_id, aggregate_type, aggregate_id)` of the alias given. */
 
@@ -15,30 +16,20 @@ export function sameAggregate(event: string, name: string): string {
 /** `e` is a version that its consumer has processed. Delivered is not enough. */
 export const PROCESSED = `e.status = ${EVENT.REDRIVEN} and e.confirmed_at is not null and e.version is not null`;
 
-/**
- * The newest version of `name` that its consumer has processed: reported or confirmed. The aliases in this SQL must
- * differ from the caller's `name`: with the same alias it would compare the aggregate with itself and take the versions
- * of all others.
- */
-export function versionProcessed(name: string): string {
-  return `greatest(
-    (select max(word.version) from processed_events word
+/** The newest version of the aggregate `name` that its consumer has reported. */
+const reported = (name: string) => `(select max(word.version) from processed_events word
       where word.aggregate_id = ${name}.aggregate_id and word.source_id = ${name}.source_id
-        and word.aggregate_type = ${name}.aggregate_type),
-    (select e.version from dlq_events e
-      where ${sameAggregate("e", name)} and ${PROCESSED}
-      order by e.version desc limit 1))`;
-}
+        and word.aggregate_type = ${name}.aggregate_type)`;
 
 /**
- * Whether a parked event `e` holds its aggregate in this redrive, `i` being its item there. An event that a verify run
- * has passed does not hold. In a redrive with `pass` only an event that failed or came back in this redrive holds.
+ * The newest confirmed version of `name`. The aliases in this SQL must differ from the caller's `name`: with the same alias it would
+ * compare the aggregate with itself and take the versions of all others. Days are looked into only for an aggregate that has a row,
+ * as each with a confirmed event has: see `keepAggregatesOf`.
  */
-function counts(earlier: Earlier): string {
-  return earlier === "pass"
-    ? `i.state in (${ITEM.failed}, ${ITEM.delivered})`
-    : `i.state is distinct from ${ITEM.passed}`;
-}
+const confirmed = (name: string) => `(select e.version from aggregates known cross join lateral (
+       select e.version from dlq_events e where ${sameAggregate("e", "known")} and ${PROCESSED} order by e.version desc limit 1) e
+      where known.aggregate_id = ${name}.aggregate_id and known.source_id = ${name}.source_id
+        and known.aggregate_type = ${name}.aggregate_type)`;
 
 /** Aggregates of one batch whose confirmed events are looked up, a look-up in each day's partition. */
 const LOOKED_UP_MAX = 200;
@@ -93,7 +84,7 @@ export type AggregateOrder = {
   versionProcessed: bigint | null;
   /** The first parked versions in their order, the head first; at most HEADS_MAX. */
   heads: Head[];
-  /** Parked events that cool down after a failure, in the order in which they were parked. */
+  /** The first parked event that cools down after a failure. */
   cooling: { id: string; eventId: string; version: bigint | null }[];
   /** The first open item of another redrive; null = none. */
   queued: { id: string; version: bigint | null } | null;
@@ -108,125 +99,86 @@ export const headsOut = (heads: readonly StoredHead[] | null): Head[] =>
 export const HEADS_JSON = `jsonb_agg(jsonb_build_object('id', h.id, 'eventId', h.event_id, 'version', h.version::text, 'status', h.status)
                    order by h.version, h.id)`;
 
-/** SQL: the rows `h` that cool down, as JSON. */
-const COOLING_JSON =
-  "jsonb_agg(jsonb_build_object('id', h.id, 'eventId', h.event_id, 'version', h.version::text) order by h.id)";
-
+type Row = { id: string; version: string | null };
 type OrderRow = {
   sourceId: string;
   aggregateType: string;
   aggregateId: string;
   processed: string | null;
-  heads: StoredHead[] | null;
-  cooling: { id: string; eventId: string; version: string | null }[] | null;
-  queued: { id: string; version: string | null } | null;
+  heads: Row[] | null;
+  cooling: Row | null;
+  queued: Row | null;
 };
 
-/** SQL: the first open item of another redrive than $4 in the aggregate `w`, as `q.queued`. */
-const QUEUED = `left join lateral (
-         select jsonb_build_object('id', o.id, 'version', o.version::text) as queued
-           from redrive_items o
-          where ${sameAggregate("o", "w")} and o.state = ${ITEM.open} and o.redrive_id is distinct from $4
-          order by coalesce(o.version, 9223372036854775807), o.id limit 1
-       ) q on true`;
+const ROW = `jsonb_build_object('id', l.id, 'version', nullif(l.place, ${LAST_PLACE})::text)`;
 
-/** Parked, or processed, events that are read at once. An aggregate may have any number of them. */
+/** SQL: the newest processed version of the aggregate `name` as `d.processed`, and the first place above it as `d.first`. */
+export const processedOf = (name: string, confirmedVersion = confirmed(name)) =>
+  `cross join lateral (select d.processed, ${ABOVE_PROCESSED} as first
+                   from (select greatest(${reported(name)}, ${confirmedVersion}) as processed offset 0) d) d`;
+
+/** Confirmed events that are read in one pass over the days. An aggregate may have any number of them: then each is looked up. */
 const AT_ONCE_MAX = 5_000;
 
-const OF_EVENT =
-  "e.id, e.event_id, e.source_id, coalesce(e.aggregate_type, '') as aggregate_type, e.aggregate_id, e.version, e.status";
+const CONFIRMED_AT_ONCE = `case when (select count(*) from done) < ${AT_ONCE_MAX}
+    then (select n.version from newest n
+           where n.aggregate_id = w.aggregate_id and n.source_id = w.source_id and n.aggregate_type = w.aggregate_type)
+    else ${confirmed("w")} end`;
 
 /**
- * The events of all wanted aggregates that their order depends on, in one pass over the days: each day's index is opened once,
- * not once for each aggregate. Rows of `facts` are parked events, and versions that were processed. No rows when there are more
- * events than are read.
+ * What holds each aggregate, from its line: each question reads rows in their order and ends at the first that counts. `$4` is the
+ * redrive: what it sends itself is no other's, and what it has done with an event decides whether that counts. `$5`, `$6`: the last
+ * place that is asked about, of a batch those of its last event.
  */
-const ORDER_AT_ONCE = (earlier: Earlier) => `
+const ORDER = (item: string) => `
 with wanted as materialized (
-  select distinct * from unnest($1::uuid[], $2::text[], $3::text[]) as w(source_id, aggregate_type, aggregate_id)
-), parked as materialized (
-  select ${OF_EVENT}, e.revision, e.bounces, e.cooldown_until
-    from dlq_events e where e.aggregate_id = any($3::text[]) and e.status in ${HOLDING} limit ${AT_ONCE_MAX}
+  select distinct on (aggregate_id, source_id, aggregate_type) *
+    from unnest($1::uuid[], $2::text[], $3::text[], $5::bigint[], $6::uuid[]) as w(source_id, aggregate_type, aggregate_id, place, id)
+   order by aggregate_id, source_id, aggregate_type, place desc, id desc
 ), done as materialized (
-  select ${OF_EVENT} from dlq_events e where e.aggregate_id = any($3::text[]) and ${PROCESSED} limit ${AT_ONCE_MAX}
-), facts as (
-  select e.id, e.event_id, e.source_id, e.aggregate_type, e.aggregate_id, e.version, e.status, true as holds,
-         e.status = ${EVENT.PENDING} and e.cooldown_until > now() as cools
-    from parked e
-    left join lateral (select o.state from redrive_items o where o.id = e.id and o.redrive_id = $4 offset 0) i on true
-   where not ${SKIPPED} and ${counts(earlier)}
-  union all
-  select id, event_id, source_id, aggregate_type, aggregate_id, version, status, false, false from done
-  union all
-  select null, null, w.source_id, w.aggregate_type, w.aggregate_id, word.version, null, false, false
-    from wanted w cross join lateral (
-      select max(p.version) as version from processed_events p
-       where p.aggregate_id = w.aggregate_id and p.source_id = w.source_id and p.aggregate_type = w.aggregate_type) word
-), judged as (
-  select *, max(version) filter (where not holds) over (partition by aggregate_id, source_id, aggregate_type) as processed
-    from facts
-), placed as (
-  select *, row_number() over (partition by aggregate_id, source_id, aggregate_type, is_head order by version, id) as place
-    from (select *, coalesce(holds and version is not null and (processed is null or version > processed), false) as is_head
-            from judged) j
-), orders as (
-  select h.source_id, h.aggregate_type, h.aggregate_id, h.processed,
-         ${HEADS_JSON} filter (where h.is_head and h.place <= ${HEADS_MAX}) as heads,
-         ${COOLING_JSON} filter (where h.cools) as cooling
-    from placed h group by h.source_id, h.aggregate_type, h.aggregate_id, h.processed
+  select e.source_id, coalesce(e.aggregate_type, '') as aggregate_type, e.aggregate_id, e.version
+    from dlq_events e
+   where e.aggregate_id = any(array(select known.aggregate_id from wanted w cross join lateral (
+           select a.aggregate_id from aggregates a where ${sameAggregate("a", "w")} offset 0) known)) and ${PROCESSED}
+   limit ${AT_ONCE_MAX}
+), newest as materialized (
+  select source_id, aggregate_type, aggregate_id, max(version) as version from done group by source_id, aggregate_type, aggregate_id
 )
 select w.source_id as "sourceId", w.aggregate_type as "aggregateType", w.aggregate_id as "aggregateId",
-       o.processed::text, o.heads, o.cooling, q.queued
+       d.processed::text, h.heads, c.cooling, q.queued
   from wanted w
-  join orders o on o.aggregate_id = w.aggregate_id and o.source_id = w.source_id and o.aggregate_type = w.aggregate_type
-  ${QUEUED}
- where (select count(*) from parked) < ${AT_ONCE_MAX} and (select count(*) from done) < ${AT_ONCE_MAX}`;
+  ${processedOf("w", CONFIRMED_AT_ONCE)}
+  left join lateral (
+    select jsonb_agg(${ROW} order by l.place, l.id) as heads from (
+      select l.place, l.id from aggregate_lines l
+       where ${inLine("l", "w", "parked")} and l.place >= d.first and l.place < ${LAST_PLACE} and ${item}
+       order by l.place, l.id limit ${HEADS_MAX}) l) h on true
+  left join lateral (
+    select ${ROW} as cooling from aggregate_lines l
+     where ${inLine("l", "w", "parked")} and l.place >= d.first and (l.place, l.id) <= (w.place, w.id)
+       and l.cooldown_until > now() and ${item}
+     order by l.place, l.id limit 1) c on true
+  left join lateral (
+    select ${ROW} as queued from aggregate_lines l
+     where ${inLine("l", "w", "open")} and (l.place, l.id) <= (w.place, w.id) and l.redrive_id is distinct from $4::uuid
+     order by l.place, l.id limit 1) q on true`;
 
-/** The same aggregate by aggregate, in the order of an index: for aggregates with any number of events. */
-const ORDER_ONE_BY_ONE = (earlier: Earlier) => `
-     select w.source_id as "sourceId", w.aggregate_type as "aggregateType", w.aggregate_id as "aggregateId",
-            d.processed::text, o.heads, c.cooling, q.queued
-       from (select distinct * from unnest($1::uuid[], $2::text[], $3::text[])
-               as w(source_id, aggregate_type, aggregate_id)) w
-       cross join lateral (select ${versionProcessed("w")} as processed offset 0) d
-       left join lateral (
-         select ${HEADS_JSON} as heads from (
-           select e.id, e.event_id, e.version, e.status
-             from dlq_events e left join redrive_items i on i.id = e.id and i.redrive_id = $4
-            where ${sameAggregate("e", "w")} and ${HOLDS} and e.version is not null
-              and (d.processed is null or e.version > d.processed) and ${counts(earlier)}
-            order by e.version, e.id limit ${HEADS_MAX}) h
-       ) o on true
-       left join lateral (
-         select ${COOLING_JSON} as cooling from (
-           select e.id, e.event_id, e.version
-             from dlq_events e left join redrive_items i on i.id = e.id and i.redrive_id = $4
-            where ${sameAggregate("e", "w")} and e.status = ${EVENT.PENDING} and e.cooldown_until > now() and not ${SKIPPED}
-              and ${counts(earlier)}) h
-       ) c on true
-       ${QUEUED}`;
+/** SQL: the item of the row `l` in the redrive is in one of these states. */
+const itemIn = (states: string) =>
+  `exists (select from redrive_items i where i.id = l.id and i.redrive_id = $4 and i.state in (${states}))`;
+
+const ANY_REDRIVE = { name: "order", text: ORDER("true") };
+/** An event that a dry run has passed does not hold what comes behind it in the same run. */
+const HOLDING = { name: "order-hold", text: ORDER(`not ${itemIn(ITEM.passed)}`) };
+/** Only an event holds that failed or came back in this redrive. */
+const PASSING = { name: "order-pass", text: ORDER(itemIn(`${ITEM.failed}, ${ITEM.delivered}`)) };
 
 type OrderOf = { id: string; earlier: Earlier } | null;
 
-/** The order of aggregates, see `readAggregateOrder`; null = they have more parked or processed events than are read at once. */
-export async function readOrderAtOnce(
-  db: Queryable,
-  aggregates: readonly AggregateName[],
-  redrive: OrderOf,
-): Promise<Map<string, AggregateOrder> | null> {
-  if (aggregates.length === 0) return new Map();
-  const orders = await readOrder(db, aggregates, redrive, { name: "at-once", text: ORDER_AT_ONCE });
-  return orders.size === 0 ? null : orders;
-}
+/** `version` and `id`: the last place of the aggregate that is asked about; left out = all of it. */
+type WantedOrder = AggregateName & { id?: string; version?: bigint | number | string | null };
 
-/** The order of aggregates with any number of events, see `readAggregateOrder`. */
-export function readOrderOneByOne(
-  db: Queryable,
-  aggregates: readonly AggregateName[],
-  redrive: OrderOf,
-): Promise<Map<string, AggregateOrder>> {
-  return readOrder(db, aggregates, redrive, { name: "one-by-one", text: ORDER_ONE_BY_ONE });
-}
+const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /**
  * The events that hold each aggregate now, by `aggregateKey`, for one redrive. `redrive` null: for a redrive that has
@@ -234,43 +186,55 @@ export function readOrderOneByOne(
  */
 export async function readAggregateOrder(
   db: Queryable,
-  aggregates: readonly AggregateName[],
+  aggregates: readonly WantedOrder[],
   redrive: OrderOf,
 ): Promise<Map<string, AggregateOrder>> {
-  return (await readOrderAtOnce(db, aggregates, redrive)) ?? readOrderOneByOne(db, aggregates, redrive);
-}
-
-async function readOrder(
-  db: Queryable,
-  aggregates: readonly AggregateName[],
-  redrive: OrderOf,
-  statement: { name: string; text: (earlier: Earlier) => string },
-): Promise<Map<string, AggregateOrder>> {
-  // Taking earlier versions along changes what is selected, not what holds.
-  const earlier = redrive?.earlier === "pass" ? "pass" : "hold";
+  if (aggregates.length === 0) return new Map();
+  const { name, text } = redrive === null ? ANY_REDRIVE : redrive.earlier === "pass" ? PASSING : HOLDING;
   const rows = await db.query<OrderRow>(
-    statement.text(earlier),
+    text,
     [
       aggregates.map((aggregate) => aggregate.sourceId),
       aggregates.map((aggregate) => aggregate.aggregateType ?? NO_AGGREGATE_TYPE),
       aggregates.map((aggregate) => aggregate.aggregateId),
       redrive?.id ?? null,
+      aggregates.map(({ version }) => (version ?? LAST_PLACE).toString()),
+      aggregates.map(({ id = LAST_ID }) => id),
     ],
-    { name: `aggregate-order-${statement.name}-${earlier}` },
+    { name },
   );
-  return new Map(rows.map((row) => [aggregateKey(row), orderOf(row)]));
+  const ids = rows.flatMap(({ heads, cooling }) =>
+    [...(heads ?? []), ...(cooling ? [cooling] : [])].map(({ id }) => id),
+  );
+  const events = await readHolders(db, ids);
+  const versioned = ({ id, version }: Row) => ({ id, version: version === null ? null : BigInt(version) });
+  // One that has left meanwhile holds nothing.
+  const named = (row: Row) => {
+    const event = events.get(row.id);
+    return event ? [{ ...event, ...versioned(row) }] : [];
+  };
+  return new Map(
+    rows.map((row) => [
+      aggregateKey(row),
+      {
+        versionProcessed: row.processed === null ? null : BigInt(row.processed),
+        heads: (row.heads ?? []).flatMap(named) as Head[],
+        cooling: row.cooling ? named(row.cooling) : [],
+        queued: row.queued && versioned(row.queued),
+      },
+    ]),
+  );
 }
 
-function orderOf({ processed, heads, cooling, queued }: OrderRow): AggregateOrder {
-  const versionProcessed = processed === null ? null : BigInt(processed);
-  const versioned = (cooling ?? []).map((event) => ({
-    ...event,
-    version: event.version === null ? null : BigInt(event.version),
-  }));
-  return {
-    queued: queued && { ...queued, version: queued.version === null ? null : BigInt(queued.version) },
-    versionProcessed,
-    heads: headsOut(heads),
-    cooling: versioned.filter((event) => !isSuperseded(event, versionProcessed)),
-  };
+type Holder = Pick<Head, "id" | "eventId" | "status">;
+
+/** A statement of its own: it looks into the days of the holders, and into none where nothing holds. */
+async function readHolders(db: Queryable, ids: readonly string[]): Promise<Map<string, Holder>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db.query<Holder>(
+    `select id, event_id as "eventId", status from dlq_events where id = any($1::uuid[]) and id between $2 and $3`,
+    [ids, ...idSpan(ids)],
+    { name: "holders" },
+  );
+  return new Map(rows.map((row) => [row.id, row]));
 }

@@ -25,7 +25,7 @@ type Place = { id: string; version: bigint | null };
 
 /**
  * Order within an aggregate: by version, events without one last, then by the time they were parked (UUIDv7). SQL says the
- * same in `place.sql.ts`.
+ * same in `line.sql.ts`.
  */
 export function comparePlaces(left: Place, right: Place): number {
   if (left.version !== right.version) {

@@ -9,11 +9,10 @@ import {
   type AggregateOrder,
   HEADS_JSON,
   headsOut,
+  processedOf,
   type StoredHead,
-  sameAggregate,
-  versionProcessed,
 } from "@/lib/order/aggregate-order.read";
-import { HOLDS, SKIPPED } from "@/lib/order/order.sql";
+import { inLine } from "@/lib/order/line.sql";
 import { HEADS_MAX } from "@/lib/order/order-gate.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { EVENT } from "@/lib/redrive/states/state.sql";
@@ -40,8 +39,9 @@ function wantedValues(wanted: readonly WantedAggregate[]): unknown[] {
   ];
 }
 
-/** Parked versions of the wanted aggregates below the versions that are sent, over `w` and `e`. */
-const EARLIER_PARKED = `${sameAggregate("e", "w")} and ${HOLDS} and e.version < w.top`;
+/** SQL: the events `e` of parked versions of the aggregate `w` above its processed version and below `w.top`, which hold what is sent. */
+const EARLIER_PARKED = `aggregate_lines l join dlq_event_rows e on e.id = l.id
+  where ${inLine("l", "w", "parked")} and l.place >= d.first and l.place < w.top`;
 
 /**
  * The events outside of a selection that hold each aggregate, by `aggregateKey`. The selected PENDING events go before,
@@ -54,26 +54,17 @@ export async function readOutsideOrder(
 ): Promise<Map<string, OutsideOrder>> {
   if (wanted.length === 0) return new Map();
   const selected = compileSelection(page.selection, page.asOfMs, 7);
-  // One row for each aggregate, so that the planner need not guess the number of rows of a join.
-  const text = `with wanted as materialized ${WANTED}, parked as materialized (
-       select w.source_id, w.aggregate_type, w.aggregate_id, array_agg(e.id) as ids, array_agg(e.event_id) as event_ids,
-              array_agg(e.version) as versions, array_agg(e.status) as statuses
-         from wanted w
-         left join dlq_event_rows e on ${EARLIER_PARKED}
-                               and (e.status = ${EVENT.IGNORED} or not coalesce(e.id <= $1 and ${selected.where}, false))
-        group by w.source_id, w.aggregate_type, w.aggregate_id
-       having count(e.id) > 0 or bool_or(w.judged)
-     )
-     select p.source_id as "sourceId", p.aggregate_type as "aggregateType", p.aggregate_id as "aggregateId",
-            d.processed::text, h.heads
-       from parked p
-       cross join lateral (select ${versionProcessed("p")} as processed) d
+  const text = `with wanted as materialized ${WANTED}
+     select w.source_id as "sourceId", w.aggregate_type as "aggregateType", w.aggregate_id as "aggregateId",
+            d.processed::text, o.heads
+       from wanted w ${processedOf("w")}
        left join lateral (
          select ${HEADS_JSON} as heads from (
-           select * from unnest(p.ids, p.event_ids, p.versions, p.statuses) as h(id, event_id, version, status)
-            where h.id is not null and (d.processed is null or h.version > d.processed)
-            order by h.version, h.id limit ${HEADS_MAX}) h
-       ) h on true`;
+           select e.id, e.event_id, e.version, e.status from ${EARLIER_PARKED}
+              and (e.status = ${EVENT.IGNORED} or not coalesce(e.id <= $1 and ${selected.where}, false))
+            order by l.place, l.id limit ${HEADS_MAX}) h
+       ) o on true
+      where o.heads is not null or w.judged`;
   type OutsideRow = AggregateName & { processed: string | null; heads: StoredHead[] | null };
   const rows = await db.query<OutsideRow>(text, [page.cutoff, ...wantedValues(wanted), ...selected.values], {
     name: "outside-order",
@@ -95,19 +86,20 @@ export async function readOutsideOrder(
  */
 export async function readOutsideCooling(
   db: Queryable,
-  aggregateIds: readonly string[],
+  aggregates: readonly AggregateName[],
   page: Pick<CandidatePage, "selection" | "asOfMs" | "cutoff">,
 ): Promise<Map<string, AggregateOrder["cooling"]>> {
-  if (aggregateIds.length === 0) return new Map();
-  const selected = compileSelection(page.selection, page.asOfMs, 3);
-  // In this form the planner may begin with the few events that cool down.
-  const text = `select e.source_id as "sourceId", e.aggregate_type as "aggregateType", e.aggregate_id as "aggregateId",
+  if (aggregates.length === 0) return new Map();
+  const selected = compileSelection(page.selection, page.asOfMs, 7);
+  const wanted = aggregates.map((aggregate) => ({ ...aggregate, top: 0n }));
+  const text = `select w.source_id as "sourceId", w.aggregate_type as "aggregateType", w.aggregate_id as "aggregateId",
             e.id, e.event_id as "eventId", e.version::text as version
-       from dlq_event_rows e
-      where e.aggregate_id = any($2::text[]) and e.status = ${EVENT.PENDING} and e.cooldown_until > now()
-        and not ${SKIPPED} and not coalesce(e.id <= $1 and ${selected.where}, false)`;
+       from ${WANTED} w
+       join aggregate_lines l on ${inLine("l", "w", "parked")} and l.cooldown_until > now()
+       join dlq_event_rows e on e.id = l.id
+      where not coalesce(e.id <= $1 and ${selected.where}, false)`;
   type CoolingRow = AggregateName & { id: string; eventId: string; version: string | null };
-  const rows = await db.query<CoolingRow>(text, [page.cutoff, aggregateIds, ...selected.values], {
+  const rows = await db.query<CoolingRow>(text, [page.cutoff, ...wantedValues(wanted), ...selected.values], {
     name: "outside-cooling",
   });
   const cooling = rows.map((row) => ({ ...row, version: row.version === null ? null : BigInt(row.version) }));
@@ -129,20 +121,15 @@ export async function readEarlierVersions(
 ): Promise<Candidate[]> {
   if (wanted.length === 0) return [];
   const selected = compileSelection(page.selection, page.asOfMs, 10);
-  const text = `with wanted as materialized ${WANTED}, parked as materialized (
-       select w.source_id, w.aggregate_type, w.aggregate_id, array_agg(e.id) as ids, array_agg(e.version) as versions
-         from wanted w join dlq_event_rows e on ${EARLIER_PARKED}
-        where not coalesce(e.id <= $1 and ${selected.where}, false)
-          and not exists (select 1 from redrive_items i where i.id = e.id and i.redrive_id = $7)
-          and ($9::uuid is null or e.id > $9)
-        group by w.source_id, w.aggregate_type, w.aggregate_id
-     ), earlier as materialized (
-       select h.id
-         from parked p
-         cross join lateral (select ${versionProcessed("p")} as processed) d
-         cross join lateral unnest(p.ids, p.versions) as h(id, version)
-        where d.processed is null or h.version > d.processed
-        order by h.id limit $8
+  const text = `with wanted as materialized ${WANTED}, earlier as materialized (
+       select p.id
+         from wanted w ${processedOf("w")}
+        cross join lateral (
+          select e.id from ${EARLIER_PARKED}
+             and not coalesce(e.id <= $1 and ${selected.where}, false)
+             and not exists (select 1 from redrive_items i where i.id = e.id and i.redrive_id = $7)
+             and ($9::uuid is null or e.id > $9)) p
+        order by p.id limit $8
      )
      select ${CANDIDATE_COLUMNS} from earlier p join dlq_events e on e.id = p.id join sources s on s.id = e.source_id
       order by e.id`;

@@ -1,3 +1,4 @@
+import { followLines } from "@/lib/order/lines.write";
 import type { Tx } from "@/lib/platform/database/db";
 
 type SkippableEvent = { id: string; revision: number; bounces: number };
@@ -16,9 +17,12 @@ export async function insertSkip(
             created_by = excluded.created_by, created_at = excluded.created_at`,
     [id, revision, bounces, by.reason, by.actor, by.atMs],
   );
+  await followLines(tx, [id]);
 }
 
-/** Lets the events hold their aggregates again. Returns how many rows there were. */
-export async function deleteSkips(tx: Tx, ids: readonly string[]): Promise<number> {
-  return tx.run("delete from skipped_heads where id = any($1::uuid[])", [ids], { name: "delete-skips" });
+/** Lets the events, which must be locked by this transaction, hold their aggregates again. */
+export async function deleteSkips(tx: Tx, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await tx.run("delete from skipped_heads where id = any($1::uuid[])", [ids], { name: "delete-skips" });
+  await followLines(tx, ids);
 }

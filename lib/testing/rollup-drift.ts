@@ -10,6 +10,7 @@ import {
   UNGROUPED_KINDS,
 } from "@/lib/observe/flow-tables.sql";
 import type { Db, Queryable } from "@/lib/platform/database/db";
+import { lineFaults } from "@/lib/testing/lines";
 
 /** The narrowest that are never removed: by group, and for the kinds that are not kept by group. */
 const KEPT = GROUP_FLOW.find(({ table }) => table.endsWith("hours"))!;
@@ -143,7 +144,7 @@ export async function auditGaps(db: Db): Promise<unknown[]> {
  * agree.
  */
 export async function contradictions(db: Db): Promise<unknown[]> {
-  return db.query(`${SUBJECTS}
+  const found = await db.query(`${SUBJECTS}
     select 'queued without open item, or open item without queued' as broken, e.event_id, e.status
       from dlq_events e
       left join redrive_items i on i.id = e.id and i.state = 'open'
@@ -200,4 +201,5 @@ export async function contradictions(db: Db): Promise<unknown[]> {
      where m.moves <> a.entries and not exists (
        select 1 from subjects s join audit_entries x on x.id = s.entry_id
         where s.event_id = e.id and x.action in ('event.ignored'))`);
+  return [...found, ...(await lineFaults(db))];
 }

@@ -2,6 +2,8 @@ import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import { flowSql, rollupOf } from "@/lib/observe/rollups/rollup.write";
+import { keepAggregatesOf } from "@/lib/order/idle-aggregates.write";
+import { followLines } from "@/lib/order/lines.write";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
@@ -113,6 +115,7 @@ async function end(tx: Tx, redriveId: string, events: readonly Redriven[], { ite
      select id from moved`,
     [ids, status, PAST.by, item, atMs],
   );
+  await followLines(tx, ids);
   if (result) await tx.run("update dlq_event_facts set last_error_code = $2 where id = any($1::uuid[])", [ids, result]);
   await appendAudit(tx, {
     ...{ actor: "worker", action: `event.${flow}`, subjectKind: "event", subjectId: null, redriveId },
@@ -146,6 +149,7 @@ async function confirm(tx: Tx, redriveId: string, events: readonly Redriven[], a
      select id from moved`,
     [ids, atMs, redriveId],
   );
+  await keepAggregatesOf(tx, ids);
   await appendAudit(tx, {
     ...{ actor: "worker", action: "event.confirmed", subjectKind: "event", subjectId: null, redriveId },
     ...{ reason: "no bounce within 600 s", before: { status: "REDRIVEN", confirmed: false } },

@@ -30,6 +30,7 @@ commit;
 --                                over more than one shard.
 -- redrive_items, aggregates,     claim, finish and settle lock items and aggregates of one slice in one statement. An aggregate and its
 -- redrive_attempts               items have different keys, so no distribution puts them on one shard.
+-- aggregate_lines                change in the transaction of their events, and are joined to events and items by id.
 -- event_keys, processed_events   are locked by key with the events (`for update`, `for key share`).
 -- dlq_levels, dlq_flow, ...      appended by the statement that moves the events, and folded by ctid.
 -- outbox                         an identity column, and claims with SKIP LOCKED.

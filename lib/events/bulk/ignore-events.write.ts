@@ -1,5 +1,6 @@
 import type { EVENT_MOVES } from "@/lib/events/event-state.pure";
 import { flowSql, rollupOf } from "@/lib/observe/rollups/rollup.write";
+import { followLines } from "@/lib/order/lines.write";
 import { deleteSkips } from "@/lib/order/skips.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { INT4_MAX } from "@/lib/platform/plain/storable.pure";
@@ -22,7 +23,7 @@ export async function ignoreEvents(
     tx,
     events.map(({ id }) => id),
   );
-  return tx.query<{ id: string; from: IgnoredFrom }>(
+  const ignored = await tx.query<{ id: string; from: IgnoredFrom }>(
     `with was as materialized (
        select e.id, e.status, w.attempts, w.lost
          from dlq_events e join unnest($1::uuid[], $3::int[], $4::int[]) as w(id, attempts, lost) on w.id = e.id
@@ -45,6 +46,11 @@ export async function ignoreEvents(
       events.map(({ lost }) => (lost ? 1 : 0)),
     ],
   );
+  await followLines(
+    tx,
+    ignored.map(({ id }) => id),
+  );
+  return ignored;
 }
 
 /** IGNORED to PENDING, with a fresh redrive limit and no cooldown unless `keepLimits`. Returns the ids that moved. */
@@ -70,6 +76,6 @@ export async function releaseEvents(
   );
   const released = rows.map((row) => row.id);
   // Whoever releases a skipped event wants it to be sent in its place.
-  if (released.length > 0) await deleteSkips(tx, released);
+  await deleteSkips(tx, released);
   return released;
 }

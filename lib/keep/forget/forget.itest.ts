@@ -505,7 +505,15 @@ const OF_EVENTS = [
     "event_keys",
     "archived_events",
   ],
-  ...["processed_events", "redrive_items", "redrive_attempts", "admission_drops", "outbox", "audit_entries"],
+  ...[
+    "aggregate_lines",
+    "processed_events",
+    "redrive_items",
+    "redrive_attempts",
+    "admission_drops",
+    "outbox",
+    "audit_entries",
+  ],
 ];
 
 /** Columns that name no person: words of Parkade, names of sources and of operators, hashes and counts. */

@@ -1,6 +1,7 @@
 import { LEFT_PARKED } from "@/lib/keep/removal/removed-events.write";
 import { reportArchivedVersions } from "@/lib/keep/removal/reported-versions.write";
 import { rollupOf } from "@/lib/observe/rollups/rollup.write";
+import { rowsOf } from "@/lib/order/line.sql";
 import { deleteSkips } from "@/lib/order/skips.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
@@ -37,7 +38,8 @@ export async function deleteStored(
      gone as (
        delete from dlq_events e where e.id ${ofEvents} and e.id ${within}
        returning e.id, e.source_id, e.event_id, e.aggregate_type, e.aggregate_id, e.version, e.error_code, e.fingerprint,
-                 e.first_seen, e.status, e.confirmed_at, e.status as old_status, null::text as new_status)
+                 e.first_seen, e.status, e.confirmed_at, e.status as old_status, null::text as new_status),
+     left_lines as (delete from aggregate_lines where ctid = any(${rowsOf("gone")}))
      ${rollupOf("gone", { flow: { kinds: LEFT_PARKED, at: "to_timestamp($4::float8 / 1000)" } })}
      select ${FORGOTTEN}, case when status = ${EVENT.REDRIVEN} and confirmed_at is not null then version::text end as processed,
             (select count(*)::int from revisions) as revisions, (select count(*)::int from bounces) as bounces

@@ -19,6 +19,7 @@ import { removeEvents } from "@/lib/keep/removal/remove-events";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
 import { addSource, deadLetter } from "@/lib/testing/letters";
+import { mendAllLines } from "@/lib/testing/lines";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 import { archiveOfEachTest, EVERY_ARCHIVED } from "@/lib/testing/test-archive";
 
@@ -65,6 +66,7 @@ async function parkSettled(count: number): Promise<void> {
      select date_trunc('minute', now(), 'UTC'), source_id, error_code, fingerprint,
             case status when 'IGNORED' then 'ignored' else 'redriven' end, 1 from moved`,
   );
+  await mendAllLines(world.db);
 }
 
 /** As the quiet window does, without its audit: no consumer reports anything. */
@@ -189,7 +191,7 @@ describe("a removal", () => {
     await world.db.run("truncate dlq_levels, dlq_group_levels, dlq_flow");
     const ids = await archivedIds();
     expect(await restore(ids)).toMatchObject({ restored: 6 });
-    await world.db.run("truncate dlq_levels, dlq_group_levels, dlq_flow, dlq_events, archived_events");
+    await world.db.run("truncate dlq_levels, dlq_group_levels, dlq_flow, dlq_events, aggregate_lines, archived_events");
   });
 
   test("does not let an aggregate go back behind a version that was processed", async () => {
@@ -580,7 +582,7 @@ describe("a restore", () => {
     const answer = await restore((await archivedIds()).slice(0, 1));
     expect(answer.refused[0]!.detail).toContain('source "orders" does not exist');
     await world.db.run("delete from dlq_events where event_id = 'event-0004'");
-    await world.db.run("truncate dlq_levels, dlq_group_levels, dlq_flow, dlq_events, archived_events");
+    await world.db.run("truncate dlq_levels, dlq_group_levels, dlq_flow, dlq_events, aggregate_lines, archived_events");
   });
 
   test("in two requests at once brings each event once", async () => {

@@ -2,6 +2,7 @@ import type { EventStatus } from "@/lib/events/event-state.pure";
 import type { WrittenSet } from "@/lib/keep/archive/sets/set-key.pure";
 import { type NamedAggregate, reportArchivedVersions } from "@/lib/keep/removal/reported-versions.write";
 import { rollupOf } from "@/lib/observe/rollups/rollup.write";
+import { rowsOf } from "@/lib/order/line.sql";
 import { deleteSkips } from "@/lib/order/skips.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
@@ -67,6 +68,7 @@ export async function deleteEvents(
        delete from dlq_events e where e.id ${ofEvents} and e.id ${within}
        returning e.id, e.source_id, e.event_id, e.aggregate_type, e.aggregate_id, e.version, e.error_code, e.fingerprint,
                  e.first_seen, e.status, e.confirmed_at, e.status as old_status, null::text as new_status),
+     left_lines as (delete from aggregate_lines where ctid = any(${rowsOf("gone")})),
      archived as (
        insert into archived_events (id, object_id, source_id, source, event_id, aggregate_id, aggregate_type, version, event_type,
                                     error_code, status, payload_bytes, hashes)

@@ -19,6 +19,7 @@ import {
 } from "@/lib/keep/restore/restored-events.write";
 import { keepRestored } from "@/lib/keep/retention/retention.write";
 import { keepAggregatesOf } from "@/lib/order/idle-aggregates.write";
+import { followLines } from "@/lib/order/lines.write";
 import type { Clock } from "@/lib/platform/clock";
 import { type Db, isRowFault, type Tx } from "@/lib/platform/database/db";
 import { isReadTimeout, retrying } from "@/lib/platform/database/retrying";
@@ -174,6 +175,7 @@ async function store(
   await insertRestoredGroups(tx, events);
   await insertRestored(tx, events, { archived });
   const ids = events.map(({ id }) => id);
+  await followLines(tx, ids);
   if (archived) await reportArchivedVersions(tx, await forgetArchived(tx, ids));
   await keepAggregatesOf(tx, ids);
   await keepRestored(tx, ids);

@@ -12,6 +12,7 @@ import { listRedriveItems } from "@/lib/redrive/list/redrive-items.read";
 import { planRedrive } from "@/lib/redrive/plan/plan-redrive";
 import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
 import { claimItems } from "@/lib/redrive/run/store/claim-items.write";
+import { mendAllLines } from "@/lib/testing/lines";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 /** The order of an aggregate is a gate: nothing is sent while an earlier version is parked, until a person says otherwise. */
@@ -209,6 +210,7 @@ describe("the order of an aggregate", () => {
     expect((await detail("v1")).heldBy).toBeNull();
     expect((await detail("u0")).heldBy).toBeNull();
     await world.db.run("update dlq_events set cooldown_until = now() + interval '1 hour' where event_id = 'u0'");
+    await mendAllLines(world.db);
     expect((await detail("u1")).heldBy).toMatchObject({ eventId: "u0", text: expect.stringContaining("cools down") });
     await confirmEvents(world.deps, { source: "orders", eventIds: ["v2"] }, localViewer("consumer"));
     expect((await detail("v3")).heldBy).toBeNull();

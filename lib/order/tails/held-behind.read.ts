@@ -10,9 +10,8 @@ type Facts = Pick<EventOut, "id" | "source" | "status" | "aggregateType" | "aggr
 type ReadInTime = <T>(read: (tx: Queryable) => Promise<T>) => Promise<T | null>;
 
 /**
- * What holds each of these events behind it, by the rule of the gate; those that nothing holds are left out. Nothing that is
- * stored says so: it costs an index read a day's partition for all events together. `inTime` bounds the read; null = its time was
- * over, and then the answer is empty.
+ * What holds each of these events behind it, by the rule of the gate; those that nothing holds are left out. `inTime` bounds the
+ * read; null = its time was over, and then the answer is empty.
  */
 export async function readHeldBehind(
   db: Queryable,

@@ -3,12 +3,13 @@ import type { EventStatus } from "@/lib/events/event-state.pure";
 import { withShownReasons } from "@/lib/guard/masking/typed-texts.read";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { AggregateName } from "@/lib/order/aggregate.pure";
-import { readAggregateOrder, sameAggregate } from "@/lib/order/aggregate-order.read";
+import { readAggregateOrder } from "@/lib/order/aggregate-order.read";
+import { inLine, LAST_PLACE } from "@/lib/order/line.sql";
 import { SKIP_IN_FORCE } from "@/lib/order/order.sql";
 import { headReason } from "@/lib/order/order-gate.pure";
 import { TAIL_MAX, type TailOut } from "@/lib/order/tails/tails.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
-import { EVENT, HOLDING } from "@/lib/redrive/states/state.sql";
+import { EVENT } from "@/lib/redrive/states/state.sql";
 
 export type TailEvent = Omit<AggregateName, "aggregateId"> & {
   aggregateId: string | null;
@@ -60,24 +61,25 @@ export async function readTail(db: Queryable, viewer: Viewer, id: string): Promi
   const [order] = (await readAggregateOrder(db, [name], null)).values();
   const { versionProcessed } = order!;
   const [first] = order!.heads;
-  const values = [sourceId, aggregateType, aggregateId, versionProcessed?.toString() ?? null];
-  const ofAggregate = `${sameAggregate("e", "w")} and ($4::bigint is null or e.version > $4)`;
+  const values = [sourceId, aggregateType, aggregateId];
   const parked = await db.query<MemberRow>(
     `select e.id, e.event_id as "eventId", e.version, e.error_code as "errorCode", e.status, e.bounces, e.failures,
             e.cooldown_until as "cooldownUntil", k.reason, k.created_by as "createdBy", k.created_at as "createdAt"
        from (values ($1::uuid, $2::text, $3::text)) as w(source_id, aggregate_type, aggregate_id)
-       join dlq_events e on ${ofAggregate}
+      cross join lateral (
+        select array(select l.id from aggregate_lines l
+                      where ${inLine("l", "w", "skipped")} and ($4::bigint is null or l.place > $4)
+                      order by l.place, l.id limit ${TAIL_MAX}) as ids) skipped
+       join dlq_events e on e.id = any(skipped.ids || $5::uuid)
        left join skipped_heads k on ${SKIP_IN_FORCE}
-      where e.status in ${HOLDING} and (k.id is not null or e.id = $5::uuid)
       order by e.version, e.id limit ${TAIL_MAX}`,
-    [...values, first?.id ?? null],
+    [...values, versionProcessed?.toString() ?? null, first?.id ?? null],
     { isoTimes: true },
   );
   const head = parked.find((row) => row.id === first?.id) ?? null;
   const skipped = parked.filter((row) => row.id !== first?.id);
   const from = head ?? skipped[0] ?? null;
-  const held =
-    from === null ? [] : await readHeld(db, [...values, from.version, skipped.map((row) => row.id)], ofAggregate);
+  const held = from === null ? [] : await readHeld(db, [...values, from.version]);
   return {
     head: head && headOut(head),
     why: head && headReason({ ...head, cooling: order!.cooling.some((each) => each.id === head.id) }),
@@ -86,12 +88,12 @@ export async function readTail(db: Queryable, viewer: Viewer, id: string): Promi
   };
 }
 
-function readHeld(db: Queryable, values: unknown[], ofAggregate: string): Promise<MemberRow[]> {
+function readHeld(db: Queryable, values: unknown[]): Promise<MemberRow[]> {
   return db.query<MemberRow>(
     `select e.id, e.event_id as "eventId", e.version, e.error_code as "errorCode", count(*) over ()::int as n
        from (values ($1::uuid, $2::text, $3::text)) as w(source_id, aggregate_type, aggregate_id)
-       join dlq_events e on ${ofAggregate}
-      where e.status = ${EVENT.PENDING} and e.version > $5::bigint and e.id <> all($6::uuid[])
+       join aggregate_lines l on ${inLine("l", "w", "parked")} and l.place > $4::bigint and l.place < ${LAST_PLACE}
+       join dlq_events e on e.id = l.id and e.status = ${EVENT.PENDING}
       order by e.version, e.id limit ${TAIL_MAX}`,
     values,
   );

@@ -1,5 +1,6 @@
 import type { EVENT_MOVES, EventStatus } from "@/lib/events/event-state.pure";
 import { flowSql, rollupOf } from "@/lib/observe/rollups/rollup.write";
+import { followLines } from "@/lib/order/lines.write";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 import { DELIVERED_BY } from "@/lib/redrive/confirm/confirm-quiet.write";
@@ -71,17 +72,16 @@ export async function recordProcessed(
   );
 }
 
+type Confirmed = { id: string; from: (typeof EVENT_MOVES.confirm.from)[number]; redriveId: string | null };
+
 /**
  * Confirms the events that are REDRIVEN or PENDING. A PENDING event counts as redriven too: it leaves the parked
  * events. Returns the moved events, their status before, and the redrive that had delivered each: its `confirmed`
  * counts the event from now on.
  */
-export async function confirmEvents(
-  tx: Tx,
-  ids: readonly string[],
-): Promise<{ id: string; from: (typeof EVENT_MOVES.confirm.from)[number]; redriveId: string | null }[]> {
+export async function confirmEvents(tx: Tx, ids: readonly string[]): Promise<Confirmed[]> {
   await lockEvents(tx, ids);
-  return tx.query(
+  const confirmed = await tx.query<Confirmed>(
     `with was as materialized (
        select id, status from dlq_events
         where id = any($1::uuid[]) and confirmed_at is null and status in ${EVENT_MOVE.confirm.from}
@@ -96,4 +96,9 @@ export async function confirmEvents(
     [ids],
     { name: "confirm-events" },
   );
+  await followLines(
+    tx,
+    confirmed.map(({ id }) => id),
+  );
+  return confirmed;
 }

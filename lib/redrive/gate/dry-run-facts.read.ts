@@ -13,7 +13,7 @@ type Wanted = OrderedItem & { eventId: string; producer: string };
  */
 export async function readOrderFacts(
   db: Queryable,
-  redrive: { id: string; earlier: Earlier },
+  redrive: { id: string; earlier: Earlier } | null,
   wanted: readonly Wanted[],
 ): Promise<Map<string, OrderFacts>> {
   const processed = await readProcessed(db, wanted);
@@ -45,22 +45,8 @@ export async function readPlannedOrderFacts(
   db: Queryable,
   wanted: readonly Wanted[],
 ): Promise<Map<string, OrderFacts>> {
-  const processed = await readProcessed(db, wanted);
-  const ordered = wanted.flatMap((event) =>
-    event.aggregateId === null ? [] : [{ ...event, aggregateId: event.aggregateId }],
-  );
-  const orders = await readAggregateOrder(db, ordered, null);
-  return new Map(
-    wanted.map((event) => [
-      event.id,
-      {
-        versionProcessed: orders.get(aggregateKeyOf(event) ?? "")?.versionProcessed ?? null,
-        heldBy: null,
-        waits: false,
-        processedBy: processed.get(event.id) ?? [],
-      },
-    ]),
-  );
+  const facts = await readOrderFacts(db, null, wanted);
+  return new Map([...facts].map(([id, each]) => [id, { ...each, heldBy: null, waits: false }]));
 }
 
 async function readProcessed(db: Queryable, wanted: readonly Wanted[]): Promise<Map<string, string[]>> {

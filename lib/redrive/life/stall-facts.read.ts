@@ -1,3 +1,4 @@
+import { inLine } from "@/lib/order/line.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 import { isWithin } from "@/lib/platform/database/moments.sql";
 import type { StallFacts } from "@/lib/redrive/life/stalled.pure";
@@ -83,13 +84,10 @@ select r.id, ${QUIET} as quiet, i.claimed, i.deferred, i.until as "untilMs", b.r
            min(not_before) filter (where not_before > now()) as until
       from redrive_items where ${QUIET} and redrive_id = r.id and state = ${ITEM.open}) i on true
   left join lateral (
-    select o.redrive_id
+    select l.redrive_id
       from (select source_id, aggregate_type, aggregate_id, coalesce(version, 9223372036854775807) as place, id from redrive_items
              where ${QUIET} and redrive_id = r.id and state = ${ITEM.open} and aggregate_id is not null limit ${BLOCKED_LOOK}) mine
-      join redrive_items o on o.aggregate_id = mine.aggregate_id and o.source_id = mine.source_id
-       and o.aggregate_type = mine.aggregate_type and o.state = ${ITEM.open}
-       and o.redrive_id <> r.id
-       and (coalesce(o.version, 9223372036854775807), o.id) < (mine.place, mine.id)
+      join aggregate_lines l on ${inLine("l", "mine", "open")} and l.redrive_id <> r.id and (l.place, l.id) < (mine.place, mine.id)
      limit 1) b on true
   left join lateral (
     select jsonb_agg(jsonb_build_object('name', t.name, 'force', t.breaker_force)) as targets

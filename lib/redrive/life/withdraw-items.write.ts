@@ -1,4 +1,6 @@
 import { rollupOf } from "@/lib/observe/rollups/rollup.write";
+import { inLine } from "@/lib/order/line.sql";
+import { followLines } from "@/lib/order/lines.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { INT4_MAX } from "@/lib/platform/plain/storable.pure";
 import type { GateRefusal } from "@/lib/redrive/gate/refusal.pure";
@@ -59,6 +61,7 @@ export async function cancelOpenItems(tx: Tx, redriveId: string, limit: number, 
      select id from closed`,
     [redriveId, ids, actor],
   );
+  await followLines(tx, ids);
   return rows.map((row) => row.id);
 }
 
@@ -117,10 +120,8 @@ export async function endWithdrawnLeases(
          join freed f on a.aggregate_id = f.aggregate_id and a.source_id = f.source_id
                      and a.aggregate_type = f.aggregate_type and a.lease_redrive = f.redrive_id
         where a.lease_until >= now() and not exists (
-                select 1 from redrive_items i
-                 where i.aggregate_id = a.aggregate_id and i.source_id = a.source_id
-                   and i.aggregate_type = a.aggregate_type and i.state = ${ITEM.open} and i.redrive_id = f.redrive_id
-                   and i.claimed_until >= now())
+                select 1 from aggregate_lines l join redrive_items i on i.id = l.id and i.redrive_id = l.redrive_id
+                 where ${inLine("l", "a", "open")} and l.redrive_id = f.redrive_id and i.state = ${ITEM.open} and i.claimed_until >= now())
         order by a.aggregate_id, a.source_id, a.aggregate_type for update of a
      )
      update aggregates a set lease_until = clock_timestamp() - interval '1 day'

@@ -4,6 +4,7 @@ import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import type { Earlier } from "@/lib/order/order-gate.pure";
+import { mendAllLines } from "@/lib/testing/lines";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 import { readFree } from "./free-events.read";
 import { planEvents } from "./freeze-chunk";
@@ -84,6 +85,7 @@ async function parted(earlier: Earlier) {
 test("only events about which nothing is to be decided are frozen unread", async () => {
   await world.park(PARKED.length, (index) => PARKED[index]!);
   for (const fact of FACTS) await world.db.run(fact);
+  await mendAllLines(world.db);
   for (const earlier of ["hold", "include"] as const) expect(await parted(earlier)).toEqual([0, 1, 2, 3, 17, 18]);
   expect(await parted("pass")).toEqual([0, 1, 2, 3, 5, 7, 9, 15, 17, 18]);
 });

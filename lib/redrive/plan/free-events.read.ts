@@ -1,6 +1,6 @@
 import { type CandidatePage, compileSelection } from "@/lib/events/selection/candidates.read";
 import { UNDER_CONTROL } from "@/lib/order/controls/controls.read";
-import { HOLDS } from "@/lib/order/order.sql";
+import { inLine } from "@/lib/order/line.sql";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { EVENT } from "@/lib/redrive/states/state.sql";
@@ -23,8 +23,6 @@ const PASSES = `(e.status = ${EVENT.PENDING} and e.admission is null and e.redri
   and (e.cooldown_until is null or e.cooldown_until <= to_timestamp($2::float8 / 1000))
   and not ${UNDER_CONTROL})`;
 
-const COOLS = `e.status = ${EVENT.PENDING} and e.cooldown_until > now()`;
-
 /**
  * Parts the events of a chunk into the free ones, which the redrive sends whatever its rules say, and the rest, about
  * which `planEvents` decides. An aggregate is never split: all its events here are free, or none. It is not free when an
@@ -40,7 +38,7 @@ export async function readFree(
   const ordered = page.earlier !== "pass";
   const selected = compileSelection(page.selection, page.asOfMs, 5);
   const outside = `not coalesce(e.id <= $4 and ${selected.where}, false)`;
-  // One pass over the days for all aggregates. Groups instead of a join, whose number of rows the planner would have to guess.
+  // Groups instead of a join, whose number of rows the planner would have to guess.
   const text = `with judged as materialized (
        select e.id, e.source_id, coalesce(e.aggregate_type, '') as aggregate_type, e.aggregate_id, e.version, ${PASSES} as passes
          from dlq_events e join sources s on s.id = e.source_id where e.id = any($1::uuid[])
@@ -48,10 +46,11 @@ export async function readFree(
        select source_id, aggregate_type, aggregate_id, max(version) as top from judged
         where aggregate_id is not null group by 1, 2, 3 having bool_and(passes)
      ), outside as (
-       select e.source_id, coalesce(e.aggregate_type, '') as aggregate_type, e.aggregate_id, min(e.version) as least,
-              coalesce(bool_or(${COOLS}), false) as cools
-         from dlq_event_rows e
-        where e.aggregate_id = any(array(select aggregate_id from inside)) and ${HOLDS} and (e.status = ${EVENT.IGNORED} or ${outside})
+       select i.source_id, i.aggregate_type, i.aggregate_id, min(e.version) as least,
+              coalesce(bool_or(l.cooldown_until > now()), false) as cools
+         from inside i
+         join aggregate_lines l on ${inLine("l", "i", "parked")}
+         join dlq_event_rows e on e.id = l.id and (e.status = ${EVENT.IGNORED} or ${outside})
         group by 1, 2, 3
      ), free as materialized (
        select source_id, aggregate_type, aggregate_id

@@ -166,7 +166,7 @@ export async function readHolders(
   passing.delete("");
   const cooling = await readOutsideCooling(
     tx,
-    [...passing.values()].map(([event]) => event!.aggregateId!),
+    [...passing.values()].map(([event]) => ({ ...event!, aggregateId: event!.aggregateId! })),
     redrive,
   );
   const judged = (key: string) => refused.has(key) || cooling.has(key);

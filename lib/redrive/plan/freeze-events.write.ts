@@ -1,5 +1,6 @@
 import type { Candidate } from "@/lib/events/selection/candidates.read";
 import { rollupOf } from "@/lib/observe/rollups/rollup.write";
+import { PART, rowsOf } from "@/lib/order/line.sql";
 import type { Tx } from "@/lib/platform/database/db";
 import { storableJsonText } from "@/lib/platform/plain/storable.pure";
 import type { Check } from "@/lib/redrive/gate/dry-run.pure";
@@ -66,6 +67,9 @@ export async function freezeEvents(
        select id, $2, ${sliceOf("moved", "$2::uuid")}, source_id, coalesce(aggregate_type, ''), aggregate_id, version, error_code, revision, $4, $5
          from moved
        returning id, slice, source_id
+     ), opened as (
+       update aggregate_lines set part = ${PART.open}, redrive_id = $2, cooldown_until = null
+        where ctid = any(${rowsOf("moved")})
      ), frozen as materialized (
        select coalesce(array_agg(id), '{}') as ids, array_agg(distinct slice) as slices, array_agg(distinct source_id) as sources
          from items

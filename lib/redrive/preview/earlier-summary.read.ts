@@ -2,7 +2,8 @@ import { type CandidateGroup, type CandidatePage, selectedWhere } from "@/lib/ev
 import { NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
 import { PROCESSED, sameAggregate } from "@/lib/order/aggregate-order.read";
 import { BLACKLISTED_HASHED } from "@/lib/order/controls/control.sql";
-import { HOLDS, SKIPPED } from "@/lib/order/order.sql";
+import { inLine } from "@/lib/order/line.sql";
+import { SKIPPED } from "@/lib/order/order.sql";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import type { EarlierOut, EarlierSample } from "@/lib/redrive/preview/redrive-preview.shapes";
 import { EVENT, HOLDING } from "@/lib/redrive/states/state.sql";
@@ -126,7 +127,7 @@ function summarySql(where: string): string {
        from judged where passes and version is not null group by source_id, aggregate_type, aggregate_id
    ), parked as materialized (
      select w.source_id, w.aggregate_type, w.aggregate_id, e.id, e.event_id, e.version, e.status
-       from wanted w join dlq_event_rows e on ${sameAggregate("e", "w")} and ${HOLDS} and e.version < w.top
+       from wanted w join aggregate_lines l on ${inLine("l", "w", "parked")} and l.place < w.top join dlq_event_rows e on e.id = l.id
       where not coalesce(e.id <= $1 and ${where}, false) or e.id in (select id from refused)
    ), behind as materialized (
      select source_id, aggregate_type, aggregate_id from parked
@@ -209,7 +210,7 @@ export async function countEarlierUpTo(
         group by 1, 2, 3
      )
      select count(*) as n from (
-       select 1 from wanted w join dlq_event_rows e on ${sameAggregate("e", "w")} and ${HOLDS} and e.version < w.top
+       select 1 from wanted w join aggregate_lines l on ${inLine("l", "w", "parked")} and l.place < w.top join dlq_event_rows e on e.id = l.id
         where not coalesce(e.id <= $1 and ${where}, false) limit $2) few`,
     [page.cutoff, limit, ...values],
   );

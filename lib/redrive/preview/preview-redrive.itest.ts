@@ -9,6 +9,7 @@ import type { RedriveRequest } from "@/lib/redrive/request/redrive-request.shape
 import { createPayloadChecker } from "@/lib/repair/schemas/check-payload";
 import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
 import { addTarget } from "@/lib/sources/targets/add-target";
+import { mendAllLines } from "@/lib/testing/lines";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 let world: World;
@@ -301,6 +302,7 @@ async function arrange(name: string, { events, schema, facts = [], select, befor
   const sourceId = await world.source(name, schema ? { schema } : {});
   await world.park(events.length, (index) => events[index] ?? {}, name);
   for (const sql of facts) await world.db.run(sql, [sourceId]);
+  if (facts.length > 0) await mendAllLines(world.db);
   const rows = await world.db.query<{ id: string }>(
     "select id from dlq_events where source_id = $1 order by event_id",
     [sourceId],

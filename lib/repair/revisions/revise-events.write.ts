@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { EVENT_MOVES, type EventStatus } from "@/lib/events/event-state.pure";
 import type { Header } from "@/lib/intake/dead-letter.pure";
+import { followLines } from "@/lib/order/lines.write";
 import { CopyRows } from "@/lib/platform/database/copy-binary";
 import type { Tx } from "@/lib/platform/database/db";
 import { INT4_MAX, storableJsonText } from "@/lib/platform/plain/storable.pure";
@@ -79,12 +80,12 @@ export async function reviseEvents(tx: Tx, { revisions, ...by }: Revising): Prom
   if (moves.length === 0) return outcomes;
   await tx.copyIn(COPY_REVISIONS, rows.end());
   rows.release();
-  await moveCurrent(tx, moves, by.actor);
   await tx.run(
     `update dlq_events set cooldown_until = null, admission = nullif(admission, 'early')
       where id = any($1::uuid[]) and (cooldown_until is not null or admission = 'early')`,
     [moves.map(({ id }) => id)],
   );
+  await moveCurrent(tx, moves, by.actor);
   return outcomes;
 }
 
@@ -183,6 +184,7 @@ export async function moveCurrent(tx: Tx, moves: readonly Move[], actor: string 
       where e.id = any($1::uuid[]) and e.id = w.id`,
     [ids, moves.map(({ to }) => to), actor],
   );
+  await followLines(tx, ids);
   await tx.run(
     `update dlq_event_facts f set payload_bytes = w.bytes from unnest($1::uuid[], $2::int[]) as w(id, bytes)
       where f.id = any($1::uuid[]) and f.id = w.id and f.payload_bytes <> w.bytes`,

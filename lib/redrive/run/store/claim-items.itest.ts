@@ -16,6 +16,7 @@ import {
   openAttempts,
 } from "@/lib/redrive/run/store/open-attempts.write";
 import { slicesNextInLine } from "@/lib/redrive/run/store/slice-waits.write";
+import { mendAllLines } from "@/lib/testing/lines";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 import { countingRows } from "@/lib/testing/rows-looked-at";
 
@@ -168,6 +169,7 @@ describe("the order of an aggregate", () => {
     await letClaimsExpire();
     expect(await claim(later)).toEqual([]);
     await world.db.run("update redrive_items set state = 'delivered' where redrive_id = $1", [earlier]);
+    await mendAllLines(world.db);
     expect(await claim(later)).toEqual([]);
     await world.db.run("update aggregates set lease_until = now() - interval '1 second'");
     expect(eventIds(await claim(later))).toEqual(["event-0001"]);
@@ -474,6 +476,7 @@ describe("a plan that was made while no item was open", () => {
     const { id: earlier } = await world.request();
     await world.db.run("update redrive_items set state = 'cancelled' where redrive_id = $1", [earlier]);
     await world.db.run("update dlq_events set status = 'PENDING'");
+    await mendAllLines(world.db);
     await world.db.run("vacuum analyze redrive_items");
     const { id } = await world.request();
     // A slice holds some of them: claims of all slices together.

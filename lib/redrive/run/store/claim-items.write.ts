@@ -1,5 +1,6 @@
 import type { EventStatus } from "@/lib/events/event-state.pure";
 import type { AdmissionMark } from "@/lib/intake/admission/admission.pure";
+import { inLine } from "@/lib/order/line.sql";
 import { PLACE, SKIPPED } from "@/lib/order/order.sql";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
@@ -41,19 +42,18 @@ with head as materialized (
    order by i.slice, ${PLACE}, i.id
    limit ${CLAIM_WINDOW}
 ), spans as materialized (
-  select source_id, aggregate_type, aggregate_id, max(place) as place, min(${placeKey("place", "id")}) filter (where waits) as own_block
+  select source_id, aggregate_type, aggregate_id, max(place) as place, max(id::text)::uuid as id,
+         min(${placeKey("place", "id")}) filter (where waits) as own_block
     from head where aggregate_id is not null
    group by source_id, aggregate_type, aggregate_id
 ), blocks as materialized (
   select s.source_id, s.aggregate_type, s.aggregate_id, s.own_block, other.block as other_block
     from spans s
     left join lateral (
-      select ${placeKey(PLACE, "o.id")} as block
-        from redrive_items o
-       where o.aggregate_id = s.aggregate_id and o.source_id = s.source_id and o.aggregate_type = s.aggregate_type
-         and o.state = ${ITEM.open}
-         and o.redrive_id <> $1 and ${PLACE} <= s.place
-       order by ${PLACE}, o.id
+      select ${placeKey("o.place", "o.id")} as block
+        from aggregate_lines o
+       where ${inLine("o", "s", "open")} and o.redrive_id <> $1 and (o.place, o.id) <= (s.place, s.id)
+       order by o.place, o.id
        limit 1
     ) other on true
    where s.own_block is not null or other.block is not null

@@ -4,6 +4,8 @@ import { rollupOf } from "@/lib/observe/rollups/rollup.write";
 import { NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
 import type { FailedAggregate } from "@/lib/order/aggregate-failures.write";
 import type { AggregateResult } from "@/lib/order/aggregate-result.pure";
+import { inLine } from "@/lib/order/line.sql";
+import { followLines } from "@/lib/order/lines.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 import { INT4_MAX, storableJsonText, storableText } from "@/lib/platform/plain/storable.pure";
@@ -200,6 +202,7 @@ export async function moveFinishedEvents(
     ],
     { name: "move-finished-events" },
   );
+  await followLines(tx, ids);
   await recordErrors(tx, finished, new Set(moved.map(({ id }) => id)));
   return moved;
 }
@@ -295,11 +298,15 @@ export function lastRedrives(all: string): string {
   return `(${all})[greatest(1, cardinality(${all}) - ${COUNTED_REDRIVES_MAX - 1}):]`;
 }
 
-/** SQL: the redrive $1 leases the aggregate `a` and works no further item of it. */
+/**
+ * SQL: the redrive $1 leases the aggregate `a` and works no further item of it. Its few open events first, by the line, whatever the
+ * planner knows of the tables: it would read all open items of the redrive for each aggregate.
+ */
 const LEASE_IS_OVER = `(a.lease_redrive = $1 and not exists (
-  select 1 from redrive_items i
-   where i.aggregate_id = a.aggregate_id and i.source_id = a.source_id and i.aggregate_type = a.aggregate_type
-     and i.state = ${ITEM.open} and ${checked("i.redrive_id", "$1::uuid")} and i.claimed_until >= now()))`;
+  select 1 from aggregate_lines l cross join lateral (
+    select 1 from redrive_items i
+     where i.id = l.id and ${checked("i.redrive_id", "$1::uuid")} and i.state = ${ITEM.open} and i.claimed_until >= now() offset 0) i
+   where ${inLine("l", "a", "open")} and l.redrive_id = $1))`;
 
 /**
  * Applies each aggregate's result to its consecutive failures, of which a redrive adds one at the most, and releases

@@ -1,4 +1,4 @@
-import { PLACE } from "@/lib/order/order.sql";
+import { inLine } from "@/lib/order/line.sql";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { checked } from "@/lib/redrive/run/store/fence.write";
 import { ITEM, REDRIVE } from "@/lib/redrive/states/state.sql";
@@ -28,10 +28,10 @@ const NEXT_IN_LINE = `
   from (select distinct source_id, aggregate_type, aggregate_id from redrive_items
          where id = any($2::uuid[]) and ${checked("redrive_id", "$1::uuid")} and aggregate_id is not null) closed
  cross join lateral (
-   select o.redrive_id, o.slice from redrive_items o
-    where o.aggregate_id = closed.aggregate_id and o.source_id = closed.source_id
-      and o.aggregate_type = closed.aggregate_type and o.state = ${ITEM.open}
-    order by ${PLACE}, o.id
+   select o.redrive_id, o.slice
+     from aggregate_lines l join redrive_items o on o.id = l.id and o.redrive_id = l.redrive_id and o.state = ${ITEM.open}
+    where ${inLine("l", "closed", "open")}
+    order by l.place, l.id
     limit 1) next
   join redrives r on r.id = next.redrive_id
  where next.redrive_id <> $1::uuid and ${RELEASED}

@@ -1,0 +1,59 @@
+import { createHash } from "node:crypto";
+import { SKIPPED } from "@/lib/order/order.sql";
+import { EVENT, HOLDING, ITEM } from "@/lib/redrive/states/state.sql";
+
+/** Rows that are parked and not skipped, open, or parked and skipped. A question about one part reads no row of another. */
+export const PART = { parked: 0, open: 1, skipped: 2 } as const;
+
+/** `place` of an event without a version. */
+export const LAST_PLACE = 2n ** 63n - 1n;
+const FIRST_PLACE = -(2n ** 63n);
+
+/** The aggregates of a source spread over this many shards. */
+const SHARDS = 64;
+
+/** The same as `shardOf` in SQL. */
+export function shardOfAggregate(sourceId: string, aggregateId: string): number {
+  return createHash("sha256").update(`${sourceId}:${aggregateId}`).digest()[0]! % SHARDS;
+}
+
+/** SQL: the shard of the aggregate of `row`. */
+function shardOf(row: string): string {
+  return `(get_byte(sha256(convert_to(${row}.source_id || ':' || ${row}.aggregate_id, 'UTF8')), 0) % ${SHARDS})`;
+}
+
+/** SQL: the row `l` is in this part of the line of the aggregate `name`, whose type is not null. */
+export function inLine(l: string, name: string, part: keyof typeof PART): string {
+  return `${l}.shard = ${shardOf(name)} and ${l}.aggregate_id = ${name}.aggregate_id and ${l}.source_id = ${name}.source_id
+    and ${l}.aggregate_type = ${name}.aggregate_type and ${l}.part = ${PART[part]}`;
+}
+
+/** SQL: `ctid` of the rows of the events `e`, in any part. Each is looked up by its key, whatever the planner knows of the table. */
+export function rowsOf(e: string): string {
+  return `array(select l.ctid from ${e} e cross join lateral (
+    select l.ctid from aggregate_lines l
+     where l.shard = ${shardOf("e")} and l.aggregate_id = e.aggregate_id and l.source_id = e.source_id
+       and l.aggregate_type = coalesce(e.aggregate_type, '') and l.part = any('{${Object.values(PART)}}'::int[])
+       and l.place = coalesce(e.version, ${LAST_PLACE}) and l.id = e.id offset 0) l)`;
+}
+
+/** SQL: the first place of an aggregate above the processed version `d.processed`. */
+export const ABOVE_PROCESSED = `(case when d.processed is null then ${FIRST_PLACE}
+    when d.processed = ${LAST_PLACE} then ${LAST_PLACE} else d.processed + 1 end)`;
+
+export const LINE_COLUMNS =
+  "shard, aggregate_id, source_id, aggregate_type, part, place, id, cooldown_until, redrive_id";
+
+/** SQL: the rows of the lines as the events `e` that match `which` say them. */
+export function linesOf(which: string): string {
+  return `select ${shardOf("e")} as shard, e.aggregate_id, e.source_id, coalesce(e.aggregate_type, '') as aggregate_type, p.part,
+       coalesce(e.version, ${LAST_PLACE}) as place, e.id, e.version,
+       case when p.part = ${PART.parked} and e.status = ${EVENT.PENDING} then e.cooldown_until end as cooldown_until, o.redrive_id
+  from dlq_events e
+  left join lateral (
+    select i.redrive_id from redrive_items i
+     where i.id = e.id and i.state = ${ITEM.open} and i.revision >= 0 and e.status = ${EVENT.QUEUED} offset 0) o on true
+ cross join lateral (select case when e.status in ${HOLDING} then case when ${SKIPPED} then ${PART.skipped} else ${PART.parked} end
+                                 when o.redrive_id is not null then ${PART.open} end as part) p
+ where e.aggregate_id is not null and ${which}`;
+}
