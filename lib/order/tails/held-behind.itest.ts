@@ -124,3 +124,25 @@ test("a page says what the gate says, whatever became of the earlier versions", 
   const shown = await readHeldBehind(world.db, items);
   expect(Object.fromEntries(shown)).toEqual(Object.fromEntries(expected));
 });
+
+test("the newest version that is processed counts, also of an aggregate with more than are read at once", async () => {
+  const processed = 5_100;
+  await world.park(processed, (index) => ({
+    eventId: `busy-${index + 1}`,
+    aggregateId: "busy",
+    version: BigInt(index + 1),
+  }));
+  // One of them is still parked, and its version is processed.
+  await world.db.run(
+    "update dlq_events set status = 'REDRIVEN', confirmed_at = now() where aggregate_id = 'busy' and version <> 5050",
+  );
+  await world.park(2, (index) => ({
+    eventId: `after-${index + 1}`,
+    aggregateId: "busy",
+    version: BigInt(processed + index + 1),
+  }));
+  await mendAllLines(world.db);
+  const ids = await world.idsOf(["busy-5100"]);
+  await world.db.transaction((tx) => keepAggregatesOf(tx, ids));
+  expect((await behind()).slice(0, 2)).toEqual(["after-2 behind after-1", "after-1 behind nothing"]);
+});
