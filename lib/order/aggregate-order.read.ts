@@ -180,6 +180,9 @@ type WantedOrder = AggregateName & { id?: string; version?: bigint | number | st
 
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
+/** A row without its event, which the next round of upkeep mends, must not be asked for without end. */
+const HOLDERS_TRIES = 3;
+
 /**
  * The events that hold each aggregate now, by `aggregateKey`, for one redrive. `redrive` null: for a redrive that has
  * sent nothing yet and takes no earlier versions along.
@@ -188,6 +191,7 @@ export async function readAggregateOrder(
   db: Queryable,
   aggregates: readonly WantedOrder[],
   redrive: OrderOf,
+  tries = HOLDERS_TRIES,
 ): Promise<Map<string, AggregateOrder>> {
   if (aggregates.length === 0) return new Map();
   const { name, text } = redrive === null ? ANY_REDRIVE : redrive.earlier === "pass" ? PASSING : HOLDING;
@@ -207,6 +211,8 @@ export async function readAggregateOrder(
     [...(heads ?? []), ...(cooling ? [cooling] : [])].map(({ id }) => id),
   );
   const events = await readHolders(db, ids);
+  // Others hold in place of those that have left between the two statements.
+  if (tries > 1 && events.size < new Set(ids).size) return readAggregateOrder(db, aggregates, redrive, tries - 1);
   const versioned = ({ id, version }: Row) => ({ id, version: version === null ? null : BigInt(version) });
   // One that has left meanwhile holds nothing.
   const named = (row: Row) => {

@@ -60,6 +60,7 @@ async function removeAmongNext(tx: Tx, after: AggregateCursor): Promise<Aggregat
  * removal that does not see these events yet waits for the row, and then sees that lease.
  */
 export async function keepAggregatesOf(tx: Tx, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
   await tx.run(
     `insert into aggregates (source_id, aggregate_type, aggregate_id, lease_until)
      select distinct e.source_id, coalesce(e.aggregate_type, ''), e.aggregate_id, now() - interval '1 day'

@@ -44,11 +44,12 @@ const STRAYS = `from page l where not exists (select from (${linesOf("e.id = l.i
  * otherwise. A change by hand leaves such rows, or a worker of a release without lines. Returns where the next page begins.
  */
 export async function mendLines(db: Db, after: LinesCursor): Promise<{ next: LinesCursor; mended: number }> {
+  // Each is looked up by its key: the planner may read both tables for a page of them.
   const [events] = await db.query<{ n: number; last: string; ids: string[] }>(
     `with page as materialized (${EVENTS})
      select count(*)::int as n, (array_agg(id order by id desc))[1] as last,
-            array(select e.id from page cross join lateral (${linesOf("e.id = page.id")}) e
-                   where e.part is not null and not exists (select from aggregate_lines l where ${SAME})) as ids
+            array(select e.id from page cross join lateral (${linesOf("e.id = page.id")} offset 0) e
+                   where e.part is not null and not exists (select from aggregate_lines l where ${SAME} offset 0)) as ids
        from page`,
     [after.eventId],
     { name: "events-without-lines" },

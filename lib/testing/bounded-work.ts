@@ -42,6 +42,7 @@ import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import { removeExpired } from "@/lib/observe/rollups/upkeep.write";
 import { removeOldControls } from "@/lib/order/controls/old-controls.write";
 import { removeIdleAggregates } from "@/lib/order/idle-aggregates.write";
+import { LINES_START, mendLines } from "@/lib/order/lines.write";
 import { createDb, type Db } from "@/lib/platform/database/db";
 import { confirmQuietEvents } from "@/lib/redrive/confirm/confirm-quiet-events";
 import { removeOldTicks } from "@/lib/redrive/life/old-redrives.write";
@@ -103,6 +104,8 @@ const WORK: [what: string, rows: number, pages: number, run: (store: Store) => P
   ["removing old controls", 100, 500, ({ deps }) => removeOldControls(deps.db)],
   ["removing old ticks", 600, 4_000, ({ deps }) => removeOldTicks(deps.db, Date.now())],
   ["removing idle aggregates", 10_000, 20_000, ({ deps }) => removeIdleAggregates(deps.db, null)],
+  // Of a page of 5,000 the rows of the events, their items, skips and lines.
+  ["comparing lines with their events", 30_000, 80_000, ({ deps }) => mendLines(deps.db, LINES_START)],
   ["retention and the removal of old keys", 100, 500, retention],
   ["folding rollups", 500, 500, ({ deps }) => foldRollups(deps.db)],
   ["evaluating the alerts", 20_000, 60_000, alertsRound],
@@ -113,7 +116,8 @@ const WORK: [what: string, rows: number, pages: number, run: (store: Store) => P
   ["running redrive rules", 100, 500, ({ deps }) => runRedriveRules(deps)],
   ["moving groups", 100, 500, ({ deps }) => moveGroups(deps.db)],
   ["working on forgets", 100, 500, ({ deps }) => workForgets(deps, new AbortController().signal)],
-  ["a storm of bounces", 2_500, 30_000, bounce],
+  // Of each event its row, its item and its place in the line.
+  ["a storm of bounces", 3_500, 30_000, bounce],
   ["the status", 500, 300, get(status.GET)],
   [
     "the controls of the metrics",

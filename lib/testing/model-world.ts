@@ -52,6 +52,7 @@ import { runRedriveRules } from "@/lib/rules/run-redrive-rules";
 import { changeRedriveRule, createRedriveRule, deleteRedriveRule } from "@/lib/rules/store-redrive-rule";
 import { tryRedriveRule } from "@/lib/rules/try-redrive-rule";
 import { addSource, deadLetter } from "@/lib/testing/letters";
+import { mendAllLines } from "@/lib/testing/lines";
 import {
   type EventFacts,
   expiring,
@@ -955,6 +956,7 @@ export async function openModel(store: ModelStore) {
             where source_id = $1`,
           [sourceId],
         );
+        await mendAllLines(store.db);
         for (const table of ["event_revisions", "event_bounces"])
           await store.db.run(
             `update ${table} r set ${earlier("at")} from dlq_events e where e.id = r.id and e.source_id = $1`,

@@ -1,5 +1,6 @@
 import { ensurePartitions } from "@/lib/intake/partitions.write";
 import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
+import { LINE_COLUMNS, linesOf } from "@/lib/order/line.sql";
 import type { Db } from "@/lib/platform/database/db";
 import { addSource, countStored } from "@/lib/testing/letters";
 
@@ -151,6 +152,9 @@ export async function fillWaiting(db: Db, items: number, { told = items } = {}):
         tables.filter((_, index) => index % 2 === half),
       ),
     ),
+  );
+  await db.run(
+    `insert into aggregate_lines (${LINE_COLUMNS}) select ${LINE_COLUMNS} from (${linesOf("true")}) e where part is not null`,
   );
   await countStored(db);
   await foldRollups(db);
