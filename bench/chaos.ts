@@ -163,7 +163,7 @@ async function lost(db: Db, load: ChaosLoad): Promise<unknown[]> {
 async function unannounced(db: Db, consumer: ChaosConsumer): Promise<unknown[]> {
   const rows = await db.query<{ key: string }>(
     `select s.name || ':' || e.event_id || ' ' || a.redrive_id || ' ' || a.attempt as key
-       from redrive_attempts a join dlq_events e on e.id = a.id join sources s on s.id = e.source_id`,
+       from sends a join dlq_events e on e.id = a.id join sources s on s.id = e.source_id`,
   );
   const intents = new Set(rows.map((row) => row.key));
   const seen = new Set<string>();

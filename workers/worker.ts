@@ -46,6 +46,7 @@ import { reconcile } from "@/lib/redrive/life/reconcile";
 import { startWaiting } from "@/lib/redrive/life/start-redrive";
 import { advanceCanaries } from "@/lib/redrive/pace/canary-and-brake";
 import { createRedriver, type Redriver } from "@/lib/redrive/run/redriver";
+import { removeOldWaves } from "@/lib/redrive/run/store/intents.write";
 import { runRedriveRules } from "@/lib/rules/run-redrive-rules";
 import { startAlertPublisher } from "./alert-publisher";
 import { startConsumers } from "./consumers";
@@ -338,6 +339,7 @@ function regularWorkOf(redriver: Redriver, lostWork: LostWork, upkeepDb: Db): Re
       work: async () => {
         await ensureDays(upkeepDb, redriver.clock);
         await removeExpired(upkeepDb);
+        await removeOldWaves(upkeepDb);
         await removeOldAlerts(upkeepDb);
         await removeOldMutes(upkeepDb);
         await removeOldControls(upkeepDb);

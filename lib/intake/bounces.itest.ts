@@ -16,6 +16,7 @@ import { type ClaimedItem, claimItems } from "@/lib/redrive/run/store/claim-item
 import { deadLetter } from "@/lib/testing/letters";
 import { mendAllLines } from "@/lib/testing/lines";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
+import { endOf, storeOpenSend } from "@/lib/testing/sends";
 
 const world = worldOfEachTest();
 
@@ -330,17 +331,11 @@ describe("a letter without id or mark, whose record may be of a send without a r
     await world.park(1, () => ({ origin: { key: "order-4" } }));
     const { id: redriveId } = await world.request();
     const [item] = await claim(redriveId);
-    const { id, fence } = item!;
-    await world.db.run(
-      `insert into redrive_attempts (id, redrive_id, attempt, fence, target, idempotency_key, opened_at)
-       values ($1, $2, 1, $3, 'orders', 'orders:event-0000', now())`,
-      [id, redriveId, fence],
-    );
-    const ended = { state: "delivered", latencyMs: 5, code: RECORD, detail: null, decision: null } as const;
+    await storeOpenSend(world.db, item!);
     const end = async () => {
       const outcome: ItemOutcome = { kind: "delivered", code: RECORD, record: RECORD };
       const after = eventAfter(outcome, item!, await readSettings(world.db), Date.now());
-      const closes = [{ id, redriveId, attempt: 1, fence, ...ended }];
+      const closes = [endOf(item!, { state: "delivered", code: RECORD })];
       await finishItems(world.deps, redriveId, [{ item: item!, outcome, after, attempts: 1, findings: [], closes }]);
     };
     return { end };

@@ -12,6 +12,7 @@ import { uuidv7, uuidv7TimeMs } from "@/lib/platform/ids";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 import { auditGaps, rollupDrift } from "@/lib/testing/rollup-drift";
+import { storeOpenSend } from "@/lib/testing/sends";
 import { waitForLocks } from "@/lib/testing/waiting-for-locks";
 
 let database: TestDatabase;
@@ -83,13 +84,9 @@ async function move(status: string, item?: { redriveId: string; state: string; a
      on conflict (id, redrive_id) do update set state = excluded.state`,
     [id, item.redriveId, item.state],
   );
-  if (item.attempt) {
-    await db.run(
-      `insert into redrive_attempts (id, redrive_id, attempt, fence, target, idempotency_key, opened_at)
-       values ($1, $2, 1, 1, 't', 'k', now())`,
-      [id, item.redriveId],
-    );
-  }
+  if (!item.attempt) return;
+  if (item.state === "open") await storeOpenSend(db, { id: String(id), redriveId: item.redriveId });
+  else await db.run("update redrive_items set sent_at = now() where id = $1 and redrive_id = $2", [id, item.redriveId]);
 }
 
 test("of two batches that revive the key of an event that has left the store, one gets it", async () => {
@@ -265,7 +262,7 @@ describe("a bounce", () => {
     await one(at(died));
     const redriveId = await addRedrive();
     await move("REDRIVEN", { redriveId, state: "delivered", attempt: true });
-    await db.run("update redrive_attempts set opened_at = now() + interval '10 minutes'");
+    await db.run("update redrive_items set sent_at = now() + interval '10 minutes'");
     expect(await one(at(died))).toEqual(["duplicate"]);
     // Another letter of the same event, from before the send too.
     expect(await one(at(died + 240_000))).toEqual(["duplicate"]);
@@ -286,7 +283,6 @@ describe("a bounce", () => {
       await one({ payload, origin: { key: "b3JkZXItNw==" } });
       redriveId = await addRedrive();
       await move("REDRIVEN", { redriveId, state: "delivered", attempt: true });
-      await db.run("update redrive_attempts set state = 'delivered'");
       await db.run("update redrive_items set sent_record = 'orders [3] offset 330'");
     });
 

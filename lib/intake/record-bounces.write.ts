@@ -10,7 +10,7 @@ import type { Db, Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 import { errorSummary, INT4_MAX } from "@/lib/platform/plain/storable.pure";
 import { lockEvents } from "@/lib/redrive/run/store/fence.write";
-import { ATTEMPT, FINAL_REDRIVES, ITEM, PARKED } from "@/lib/redrive/states/state.sql";
+import { FINAL_REDRIVES, ITEM, PARKED } from "@/lib/redrive/states/state.sql";
 import { BODY_HOLDS_BYTES, bytesHash, REVISION_HOLDS_BYTES } from "@/lib/repair/revisions/revise-events.write";
 import { bounceBecomesCurrent } from "@/lib/repair/revisions/revision.pure";
 
@@ -40,12 +40,18 @@ export type StoredEvent = KnownEvent & {
  */
 export async function findKnown(tx: Tx, parkings: Parking[]): Promise<StoredEvent[]> {
   const rows = await tx.query<Omit<StoredEvent, keyof FirstArrival> & { n: number }>(
-    `select w.n::int as n, e.id, e.source_id as "sourceId", e.event_id as "eventId", e.producer, e.error_code as "errorCode", e.fingerprint,
+    `with intended as materialized (
+       select w.id, w.redrive_id, min(s.opened_at) as opened_at
+         from send_intents s cross join lateral unnest(s.ids, s.redrive_ids) as w (id, redrive_id) group by 1, 2
+     )
+     select w.n::int as n, e.id, e.source_id as "sourceId", e.event_id as "eventId", e.producer, e.error_code as "errorCode", e.fingerprint,
             e.aggregate_type as "aggregateType", e.aggregate_id as "aggregateId", e.attempts, e.bounces, e.failures,
             e.confirmed_at is not null as confirmed, e.confirmed_redrive as "confirmedRedrive",
             (extract(epoch from e.first_seen) * 1000)::float8 as "firstSeenMs",
-            (select (extract(epoch from min(t.opened_at)) * 1000)::float8 from redrive_attempts t
-              where t.id = e.id and t.redrive_id = coalesce(sending.redrive_id, delivered.redrive_id)) as "sentAtMs",
+            (select (extract(epoch from least(i.sent_at, u.opened_at, min(t.opened_at))) * 1000)::float8
+               from redrive_items i left join redrive_attempts t on t.id = i.id and t.redrive_id = i.redrive_id
+              where i.id = e.id and i.redrive_id = coalesce(sending.redrive_id, delivered.redrive_id)
+              group by i.id, i.redrive_id) as "sentAtMs",
             e.status, e.redrives, coalesce(e.bounced_redrives, '{}') as "bouncedRedrives",
             array(select i.redrive_id from redrive_items i where i.id = e.id and i.state = ${ITEM.failed}) as "failedRedrives",
             sending.redrive_id as "sendingRedrive", delivered.redrive_id as "deliveredRedrive"
@@ -55,10 +61,12 @@ export async function findKnown(tx: Tx, parkings: Parking[]): Promise<StoredEven
        left join lateral (
          select i.redrive_id from redrive_items i
           where i.id = e.id and i.state = ${ITEM.open}
-            and exists (select 1 from redrive_attempts t where t.id = i.id and t.redrive_id = i.redrive_id)) sending on true
+            and ((i.id, i.redrive_id) in (select id, redrive_id from intended)
+              or exists (select 1 from redrive_attempts t where t.id = i.id and t.redrive_id = i.redrive_id))) sending on true
        left join lateral (
          select i.redrive_id from redrive_items i where i.id = e.id and i.state = ${ITEM.delivered}
-          order by i.finished_at desc limit 1) delivered on true`,
+          order by i.finished_at desc limit 1) delivered on true
+       left join intended u on u.id = e.id and u.redrive_id = coalesce(sending.redrive_id, delivered.redrive_id)`,
     [
       parkings.map((parking) => parking.sourceId),
       parkings.map((parking) => parking.letter.eventId),
@@ -135,8 +143,7 @@ export async function stillOpen(db: Db, sends: readonly OpenSend[]): Promise<Ope
   return db.query<OpenSend>(
     `select t.id, t.redrive_id as "redriveId", t.attempt
        from unnest($1::uuid[], $2::uuid[], $3::int[]) as w (id, redrive_id, attempt)
-       join redrive_attempts t using (id, redrive_id, attempt)
-      where t.state = ${ATTEMPT.open}`,
+       join open_sends t using (id, redrive_id, attempt)`,
     [sends.map(({ id }) => id), sends.map(({ redriveId }) => redriveId), sends.map(({ attempt }) => attempt)],
     { name: "still-open" },
   );
@@ -170,8 +177,8 @@ export async function ofSentRecords<P extends Parking>(
          join dlq_events e on e.id = i.id
      ), sends as materialized (
        select t.id, t.redrive_id, t.attempt, t.revision, i.source_id
-         from redrive_attempts t join redrive_items i on i.id = t.id and i.redrive_id = t.redrive_id
-        where $8 and t.state = ${ATTEMPT.open} and i.source_id in (select source_id from letters)
+         from open_sends t join redrive_items i on i.id = t.id and i.redrive_id = t.redrive_id
+        where $8 and i.source_id in (select source_id from letters)
      )
      select t.letter_id as "letterId", t.event_id as "eventId", t.producer, t.id, t.redrive_id as "redriveId", t.attempts as attempt,
             false as open, t.finished_at as at
@@ -347,13 +354,13 @@ export async function storeBounces(
   { actor, nowMs }: { actor: string; nowMs: number },
 ): Promise<ReadonlyMap<string, BroughtRevision>> {
   const column = <T>(of: (bounce: Bounce) => T) => bounces.map(of);
-  // The intent of a send is stored before the send: what came back has an attempt. Without one, a consumer had confirmed
+  // The intent of a send is stored before the send: what came back has one. Without one, a consumer had confirmed
   // an event that Parkade had not sent.
   const sent = await tx.query<{ id: string; sent: number }>(
     `insert into event_bounces
        (id, bounce, at, redrive_id, sent, error_type, error_message, error_detail, headers, origin, admission)
      select w.id, w.bounce, to_timestamp($10::float8 / 1000), w.redrive,
-            coalesce((select a.revision from redrive_attempts a
+            coalesce((select a.revision from sends a
                        where a.id = w.id and (w.redrive is null or a.redrive_id = w.redrive)
                        order by a.opened_at desc limit 1), 1),
             w.type, w.message, w.stack, w.headers, w.origin, w.admission

@@ -190,7 +190,7 @@ function patiently<T>(read: () => Promise<T>): Promise<T> {
 }
 
 async function openSends(db: Db): Promise<number> {
-  const [row] = await db.query<{ n: number }>("select count(*)::int as n from redrive_attempts where state = 'open'");
+  const [row] = await db.query<{ n: number }>("select count(*)::int as n from open_sends");
   return row!.n;
 }
 

@@ -167,12 +167,8 @@ export async function contradictions(db: Db): Promise<unknown[]> {
      where (case e.revision when 1 then octet_length(b.payload) else octet_length(r.payload) end) is distinct from f.payload_bytes
     union all
     select 'an attempt with another revision than its item', a.id::text, a.revision::text
-      from redrive_attempts a join redrive_items i on i.id = a.id and i.redrive_id = a.redrive_id
+      from sends a join redrive_items i on i.id = a.id and i.redrive_id = a.redrive_id
      where a.revision <> i.revision
-    union all
-    select 'an attempt without an end of an item that has ended', a.id::text, a.redrive_id::text
-      from redrive_attempts a join redrive_items i on i.id = a.id and i.redrive_id = a.redrive_id
-     where a.state = 'open' and i.state <> 'open'
     union all
     select 'a key of two revisions, or a revision with two keys', min(a.idempotency_key), null
       from redrive_attempts a group by a.id, a.revision having count(distinct a.idempotency_key) > 1

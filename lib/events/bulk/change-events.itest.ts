@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
+import { storeOpenSend } from "@/lib/testing/sends";
 
 const world = worldOfEachTest({ invariants: false });
 const ADA = localViewer("ada");
@@ -10,11 +11,7 @@ test("what a run found in flight that the store then refused is left to the work
   await world.park(1);
   const ids = await world.idsOf();
   const { id: redriveId } = await world.request();
-  await world.db.run(
-    `insert into redrive_attempts (id, redrive_id, attempt, fence, target, idempotency_key, opened_at)
-     values ($1, $2, 1, 1, 'orders', 'k', now())`,
-    [ids[0], redriveId],
-  );
+  await storeOpenSend(world.db, { id: ids[0]!, redriveId });
   await world.db.run("update redrive_items set fence = 1, claimed_until = now() + interval '1 minute'");
   // The answer of a run that changed the events itself names no operation.
   await world.db.run(

@@ -171,7 +171,7 @@ async function readAttempts(db: Queryable, id: string): Promise<Entry[]> {
     `select a.redrive_id as "redriveId", a.attempt, a.state, a.target, a.opened_at as "openedMs", a.closed_at as "closedMs",
             a.latency_ms as "latencyMs", a.code, a.detail, a.revision, ${STOPPED} as stopped,
             coalesce(${DEDUPLICATED}, false) as deduplicated
-       from redrive_attempts a left join redrive_items i on i.redrive_id = a.redrive_id and i.id = a.id
+       from sends a left join redrive_items i on i.redrive_id = a.redrive_id and i.id = a.id
       where a.id = $1 order by a.opened_at desc limit ${ENTRIES_MAX}`,
     [id],
     { name: "event-attempts" },

@@ -10,10 +10,11 @@ import type { Queryable } from "@/lib/platform/database/db";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { refuseQueuedItems } from "@/lib/redrive/life/withdraw-items.write";
 import { type ClaimedItem, claimItems } from "@/lib/redrive/run/store/claim-items.write";
-import { closeAttempts } from "@/lib/redrive/run/store/finish-items.write";
-import { type AttemptIntent, openAttempts } from "@/lib/redrive/run/store/open-attempts.write";
+import { insertAttempts } from "@/lib/redrive/run/store/finish-items.write";
+import type { AttemptIntent } from "@/lib/redrive/run/store/intents.write";
 import { type World, worldOfEachTest } from "@/lib/testing/redrive-world";
 import { auditGaps } from "@/lib/testing/rollup-drift";
+import { endOf, intend } from "@/lib/testing/sends";
 import { waitForLocks } from "@/lib/testing/waiting-for-locks";
 
 let redriveId: string;
@@ -41,7 +42,7 @@ function intentOf(item: ClaimedItem): AttemptIntent {
 }
 
 const intents = () => items.map(intentOf);
-const openRows = () => world.db.query("select id from redrive_attempts where state = 'open'");
+const openRows = () => world.db.query("select id from open_sends");
 
 /** The deps of the person's process, whose pauses take no time: two seconds are over at once. */
 function impatient(onPause: () => Promise<void> = async () => {}) {
@@ -54,10 +55,7 @@ function impatient(onPause: () => Promise<void> = async () => {}) {
 }
 
 async function close(item: ClaimedItem): Promise<void> {
-  const end = { state: "failed" as const, latencyMs: 3, code: "HTTP 503", detail: null, decision: null };
-  await world.db.transaction((tx) =>
-    closeAttempts(tx, [{ id: item.id, redriveId, attempt: 1, fence: item.fence, ...end }]),
-  );
+  await world.db.transaction((tx) => insertAttempts(tx, [endOf(item)]));
 }
 
 /** The id that the intents name as their target's. */
@@ -99,13 +97,13 @@ describe.each(STOPS)("$name", ({ stop }) => {
         return world.db.query(...statement) as never;
       },
     };
-    expect(await openAttempts(slow, intents())).toEqual(new Set());
+    expect(await intend(slow, intents())).toEqual(new Set());
     expect(looks).toBe(2);
     expect(await openRows()).toEqual([]);
   });
 
   test("answers when the last send under way has ended, and lets nothing begin after its answer", async () => {
-    expect((await openAttempts(world.db, intents())).size).toBe(3);
+    expect((await intend(world.db, intents())).size).toBe(3);
     const left = [...items];
     const answer = await stop(
       impatient(async () => {
@@ -116,11 +114,11 @@ describe.each(STOPS)("$name", ({ stop }) => {
     expect(answer.underWay).toBe(0);
     expect(left).toEqual([]);
     const next = intents().map((intent) => ({ ...intent, attempt: 2 }));
-    expect(await openAttempts(world.db, next)).toEqual(new Set());
+    expect(await intend(world.db, next)).toEqual(new Set());
   });
 
   test("says after two seconds how many are still being sent; a dead worker's do not count", async () => {
-    await openAttempts(world.db, intents());
+    await intend(world.db, intents());
     await world.db.run("update redrive_items set claimed_until = now() - interval '1 second' where id = $1", [
       items[0]!.id,
     ]);
@@ -131,7 +129,7 @@ describe.each(STOPS)("$name", ({ stop }) => {
 describe("a stop of a target", () => {
   test("lets the sends to another one begin", async () => {
     await imposeStop(impatient(), { target: "orders.slow", reason: "wrong data" }, localViewer("ada"));
-    expect((await openAttempts(world.db, intents())).size).toBe(3);
+    expect((await intend(world.db, intents())).size).toBe(3);
   });
 
   test("by two people is one stop of the first of them, with one audit entry", async () => {
@@ -157,7 +155,7 @@ describe("ignoring", () => {
       await held.promise;
     });
     await taken.promise;
-    const opening = openAttempts(world.db, intents());
+    const opening = intend(world.db, intents());
     await waitForLocks(world.db, 1);
     held.resolve();
     await stop;
@@ -170,7 +168,7 @@ describe("ignoring", () => {
     const goOn = Promise.withResolvers<void>();
     // An intent whose transaction is still open: the worker's statement has not come to its end.
     const opening = world.db.transaction(async (tx) => {
-      const opened = await openAttempts(tx, intents());
+      const opened = await intend(tx, intents());
       recorded.resolve();
       await goOn.promise;
       return opened;
@@ -204,7 +202,7 @@ describe("ignoring", () => {
   });
 
   test("by a bulk operation takes what was being sent as soon as its send ends, and leaves the rest", async () => {
-    await openAttempts(world.db, intents());
+    await intend(world.db, intents());
     await world.park(BULK_NOW_MAX, (index) => ({ eventId: `more-${index}` }));
     const request = { select: { filter: {} }, reason: "not wanted" };
     const { id } = await ignoreEvents(world.deps, request, localViewer("ada"));
@@ -225,7 +223,7 @@ describe("ignoring", () => {
   });
 
   test("takes what was being sent as soon as its send ends without a delivery", async () => {
-    await openAttempts(world.db, intents());
+    await intend(world.db, intents());
     const left = [...items];
     const answer = await ignore(
       impatient(async () => {
@@ -237,13 +235,13 @@ describe("ignoring", () => {
     expect([...answer.ids!].sort()).toEqual([items[1]!.id, items[2]!.id].sort());
     expect(await world.statuses()).toEqual({ IGNORED: 2, QUEUED: 1 });
     // The next attempt of one that was taken is denied.
-    expect(await openAttempts(world.db, [{ ...intentOf(items[1]!), attempt: 2 }])).toEqual(new Set());
+    expect(await intend(world.db, [{ ...intentOf(items[1]!), attempt: 2 }])).toEqual(new Set());
   });
 });
 
 describe("a send whose worker died, when a person ends its item before another worker claims it", () => {
   test.each(["cancel", "ignore"])("%s: it ends as ambiguous, and counts as a send and a redrive", async (how) => {
-    await openAttempts(world.db, intents());
+    await intend(world.db, intents());
     await world.db.run("update redrive_items set claimed_until = now() - interval '1 second'");
     if (how === "cancel") {
       await changeRedrive(impatient(), { id: redriveId, change: { action: "cancel" } }, localViewer("ada"));

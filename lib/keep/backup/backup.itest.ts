@@ -27,12 +27,12 @@ import { createDb, type Db } from "@/lib/platform/database/db";
 import { readEnv } from "@/lib/platform/env";
 import { createLog } from "@/lib/platform/log";
 import { claimItems } from "@/lib/redrive/run/store/claim-items.write";
-import { openAttempts } from "@/lib/redrive/run/store/open-attempts.write";
 import { fillEmptyTables } from "@/lib/testing/filled-tables";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 import { program } from "@/lib/testing/programs";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 import { auditGaps, contradictions, rollupDrift } from "@/lib/testing/rollup-drift";
+import { intend } from "@/lib/testing/sends";
 import { prepareAppRole } from "@/scripts/app-role";
 import { migrate } from "@/scripts/migrate";
 import { startWorker } from "@/workers/worker";
@@ -296,19 +296,19 @@ describe("a restored store", () => {
     )) as [{ id: string }];
     const key = `orders:${item!.eventId}`;
     const intent = { ...item!, attempt: 1, target: "orders", targetId, idempotencyKey: key, whitelisted: false };
-    expect((await openAttempts(world.db, [intent])).size).toBe(1);
+    expect((await intend(world.db, [intent])).size).toBe(1);
     const { path } = await backUp(world.url, folder);
     await restore(target.url, path);
 
     // The last gate of every send.
-    expect(await openAttempts(restored, [{ ...intent, attempt: 2 }])).toEqual(new Set());
+    expect(await intend(restored, [{ ...intent, attempt: 2 }])).toEqual(new Set());
     const env = readEnv({ DATABASE_URL: target.url, REDIS_URL: "", PARKADE_LOG_LEVEL: "silent" });
     const log = createLog({ level: "silent", process: "test" });
     const worker = await startWorker(env, log);
     const lane = createLaneQueue({ kind: "postgres", connectionString: target.url, max: 2 }, systemClock);
     try {
       // It has taken over what the worker of before had claimed.
-      const attempts = "select state, idempotency_key as key from redrive_attempts order by opened_at";
+      const attempts = "select state, idempotency_key as key from sends order by opened_at";
       expect(world.sink.arrived).toEqual([]);
       await resumeSends(
         { db: restored, lane, clock: systemClock, log, ...lowRate() },
@@ -331,7 +331,7 @@ describe("a restored store", () => {
     // No send began while the stop was in force, though a worker ran.
     expect(
       await restored.query(
-        `select count(*) as n from redrive_attempts a, stops s
+        `select count(*) as n from sends a, stops s
           where s.scope = 'everything' and a.opened_at > s.created_at and a.opened_at < s.lifted_at`,
       ),
     ).toEqual([{ n: 0 }]);

@@ -510,6 +510,7 @@ const OF_EVENTS = [
     "processed_events",
     "redrive_items",
     "redrive_attempts",
+    "send_intents",
     "admission_drops",
     "outbox",
     "audit_entries",

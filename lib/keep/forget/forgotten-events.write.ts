@@ -97,6 +97,13 @@ export async function forgetEvents(tx: Tx, forgetId: string, events: readonly Fo
       where id = any($1::uuid[])`,
     [ids],
   );
+  await tx.run(
+    `update send_intents s
+        set keys = array(select case when w.id = any($1::uuid[]) then 'forgotten:' || w.id else w.key end
+                           from unnest(s.ids, s.keys) with ordinality as w(id, key, n) order by w.n)
+      where s.ids && $1::uuid[]`,
+    [ids],
+  );
   await reportProcessed(tx, events);
 }
 

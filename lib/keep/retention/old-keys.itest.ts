@@ -48,7 +48,7 @@ const knownFor = (days: number | null) => world.db.run("update sources set known
 async function left(ids: readonly string[]): Promise<Record<string, number>> {
   const [row] = await world.db.query<Record<string, number>>(
     `select (select count(*)::int from event_keys where id = any($1)) as keys,
-            (select count(*)::int from redrive_attempts where id = any($1)) as attempts`,
+            (select count(*)::int from sends where id = any($1)) as attempts`,
     [ids],
   );
   return row!;

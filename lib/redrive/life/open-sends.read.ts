@@ -1,6 +1,5 @@
 import { CONTROL_COVERS } from "@/lib/order/controls/control.sql";
 import type { Queryable } from "@/lib/platform/database/db";
-import { ATTEMPT, ITEM } from "@/lib/redrive/states/state.sql";
 
 /** The stopped scope: a redrive, named events (by our ids), the events that a control covers, a target, or everything. */
 export type StopScope =
@@ -10,15 +9,14 @@ export type StopScope =
   | { targetId: string | null };
 
 /** Sends of a worker that is alive and still holds the item. */
-const OPEN_SENDS = `redrive_attempts a
-  join redrive_items i on i.id = a.id and i.redrive_id = a.redrive_id and i.state = ${ITEM.open} and i.fence = a.fence
-   and i.claimed_until >= now()`;
+const OPEN_SENDS = `open_sends a
+  join redrive_items i on i.id = a.id and i.redrive_id = a.redrive_id and i.fence = a.fence and i.claimed_until >= now()`;
 
 /** The events of a scope that are being sent now: their intent is recorded, and their end is not. */
 export async function openSends(db: Queryable, scope: StopScope): Promise<string[]> {
   const [where, value] = conditionOf(scope);
   const rows = await db.query<{ id: string }>(
-    `select distinct a.id from ${OPEN_SENDS} where a.state = ${ATTEMPT.open} and ${where}`,
+    `select distinct a.id from ${OPEN_SENDS} where ${where}`,
     [value],
   );
   return rows.map((row) => row.id);

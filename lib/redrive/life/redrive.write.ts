@@ -281,7 +281,7 @@ export async function dueCanaries(db: Queryable): Promise<string[]> {
 /** The items among `ids` whose last send began before their redrive was last started or resumed. */
 export async function sentBeforeResume(tx: Tx, id: string, ids: readonly string[]): Promise<Set<string>> {
   const rows = await tx.query<{ id: string }>(
-    `select a.id from redrive_attempts a join redrives r on r.id = a.redrive_id
+    `select a.id from sends a join redrives r on r.id = a.redrive_id
       where a.redrive_id = $1 and a.id = any($2::uuid[])
       group by a.id, r.sampled_from having max(a.opened_at) < r.sampled_from`,
     [id, ids],

@@ -5,24 +5,22 @@ import type { Tx } from "@/lib/platform/database/db";
 import { INT4_MAX } from "@/lib/platform/plain/storable.pure";
 import type { GateRefusal } from "@/lib/redrive/gate/refusal.pure";
 import { lockEvents } from "@/lib/redrive/run/store/fence.write";
-import { WORKER_LOST } from "@/lib/redrive/run/store/open-attempts.write";
-import { ATTEMPT, EVENT_MOVE, ITEM, ITEM_MOVE } from "@/lib/redrive/states/state.sql";
+import { endAsLost } from "@/lib/redrive/run/store/intents.write";
+import { EVENT_MOVE, ITEM, ITEM_MOVE } from "@/lib/redrive/states/state.sql";
 
 /** An item that was taken out of its redrive. `attempts`: earlier sends in that redrive; `lost`: see `ENDED_ATTEMPTS`. */
 export type WithdrawnItem = { id: string; redriveId: string; attempts: number; lost: boolean };
 
 /** SQL: sends of the item `i` in this redrive, with those of a worker that died before it counted them. */
-const SENDS_MADE = `greatest(i.attempts, coalesce(
-  (select max(a.attempt) from redrive_attempts a where a.id = i.id and a.redrive_id = i.redrive_id), 0))`;
+const SENDS_MADE = `greatest(i.attempts, coalesce((select max(a.attempt) from sends a where a.id = i.id and a.redrive_id = i.redrive_id), 0))`;
 
 /**
- * SQL: the open attempts of the items that `closed` ends. Their worker died, or is too late: no later claim will look at
+ * SQL: the open sends of the items that `closed` ends. Their worker died, or is too late: no later claim will look at
  * them. As in `markAmbiguous` each may have been delivered, so its event counts the redrive.
  */
 const ENDED_ATTEMPTS = `, lost as (
-  update redrive_attempts a set ${WORKER_LOST}
-    from closed c where a.id = c.id and a.redrive_id = c.redrive_id and a.state = ${ATTEMPT.open}
-  returning a.id
+  ${endAsLost("exists (select from closed c where c.id = o.id and c.redrive_id = o.redrive_id)")}
+  returning id
 )`;
 
 /**
@@ -67,7 +65,7 @@ export async function cancelOpenItems(tx: Tx, redriveId: string, limit: number, 
 
 /**
  * Takes named events out of the open redrive that holds them, as refused, since a person's ignore takes precedence over
- * a queued redrive. Events with a send in flight (an open attempt) stay: a send cannot be undone. The items' fence is
+ * a queued redrive. Events with a send in flight stay: a send cannot be undone. The items' fence is
  * raised, so that a worker that holds one is denied its next attempt. The items are locked in the order of their ids,
  * as intents lock them.
  */
@@ -88,9 +86,8 @@ export async function refuseQueuedItems(
         set state = ${ITEM_MOVE.refuse.to}, result = $2, fence = fence + 1, claimed_until = null, finished_at = now(),
             attempts = ${SENDS_MADE}
       where i.id = any($1::uuid[]) and i.state in ${ITEM_MOVE.refuse.from}
-        and not exists (select 1 from redrive_attempts a
-                         where a.id = i.id and a.redrive_id = i.redrive_id and a.state = ${ATTEMPT.open} and a.fence = i.fence
-                           and i.claimed_until >= now())
+        and not exists (select 1 from open_sends a
+                         where a.id = i.id and a.redrive_id = i.redrive_id and a.fence = i.fence and i.claimed_until >= now())
        returning i.id, i.redrive_id, i.attempts
      )${ENDED_ATTEMPTS}
      select c.id, c.redrive_id as "redriveId", c.attempts, exists (select 1 from lost l where l.id = c.id) as lost

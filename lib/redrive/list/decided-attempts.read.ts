@@ -43,16 +43,16 @@ export async function* readDecidedAttempts(
   }
 }
 
-/** Attempts of the same redrive or event, with or without a decision. */
+/** Attempts of the same redrive or event that have ended, with or without a decision. */
 export async function countAttempts(
   db: Queryable,
   { redriveId, eventId }: { redriveId: string; eventId: string | null },
 ): Promise<number> {
   const [row] = await db.query<{ n: number }>(
-    `select count(*) as n
-       from redrive_items i join redrive_attempts a on a.id = i.id and a.redrive_id = i.redrive_id
-       left join dlq_events e on e.id = a.id
-      where i.redrive_id = $1 and ($2::text is null or e.event_id = $2 or a.id::text = $2)`,
+    `select coalesce(sum((i.sent_at is not null)::int + (
+              select count(*) from redrive_attempts a where a.id = i.id and a.redrive_id = i.redrive_id)), 0)::int as n
+       from redrive_items i left join dlq_events e on e.id = i.id
+      where i.redrive_id = $1 and ($2::text is null or e.event_id = $2 or i.id::text = $2)`,
     [redriveId, eventId],
   );
   return row!.n;

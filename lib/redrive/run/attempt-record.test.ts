@@ -46,6 +46,8 @@ async function records(failures: Error[]) {
   return { clock, target, made };
 }
 
+const INTENT = { openedAtMs: 0, wave: { id: "wave", open: 1 } };
+
 /** The line, parsed from what the log wrote. */
 function lineOf({ clock, target, made }: Awaited<ReturnType<typeof records>>, index: number): Record<string, unknown> {
   const written: string[] = [];
@@ -57,7 +59,7 @@ function lineOf({ clock, target, made }: Awaited<ReturnType<typeof records>>, in
   });
   const log = createLog({ process: "worker", destination });
   const record = made[index]!;
-  logAttempt({ log, clock }, { item: ITEM, target, retryCount: 2 }, record, closeOf(ITEM, target, record));
+  logAttempt({ log, clock }, { item: ITEM, target, retryCount: 2 }, record, closeOf(ITEM, target, record, INTENT));
   expect(written).toHaveLength(1);
   return JSON.parse(written[0]!) as Record<string, unknown>;
 }
@@ -97,7 +99,7 @@ describe("one wide line per attempt", () => {
 describe("what is kept of an attempt", () => {
   test("is the decision with everything it was made from, and no text of the target's", async () => {
     const { target, made } = await records([broken()]);
-    const close = closeOf(ITEM, target, made[0]!);
+    const close = closeOf(ITEM, target, made[0]!, INTENT);
     expect(close).toMatchObject({ attempt: 1, state: "ambiguous", code: "HTTP_500", detail: "order 4711 exploded" });
     expect(close.decision).toMatchObject({
       policy: { name: "slow-lane", version: 4 },
@@ -116,13 +118,13 @@ describe("what is kept of an attempt", () => {
       cause,
     });
     const { target, made } = await records([outer]);
-    expect(closeOf(ITEM, target, made[0]!).detail).toBe(
+    expect(closeOf(ITEM, target, made[0]!, INTENT).detail).toBe(
       `lost the broker: connect ECONNREFUSED 10.0.0.9:5671; caused by: handshake with amqps://${REDACTED}@broker failed`,
     );
   });
 
   test("is no decision where nothing was decided", async () => {
     const { target, made } = await records([]);
-    expect(closeOf(ITEM, target, made[0]!)).toMatchObject({ state: "delivered", detail: null, decision: null });
+    expect(closeOf(ITEM, target, made[0]!, INTENT)).toMatchObject({ state: "delivered", detail: null, decision: null });
   });
 });

@@ -2,6 +2,8 @@ import { redactText } from "@/lib/guard/masking/mask-text.pure";
 import type { Deps } from "@/lib/platform/deps";
 import { currentIds } from "@/lib/platform/tracing/spans";
 import { leftOutText } from "@/lib/redrive/gate/dry-run.pure";
+import type { Intent } from "@/lib/redrive/run/attempts";
+import { sendKey } from "@/lib/redrive/run/send-key.pure";
 import type { ClaimedItem } from "@/lib/redrive/run/store/claim-items.write";
 import type { AttemptClose } from "@/lib/redrive/run/store/finish-items.write";
 import type { SliceTarget } from "@/lib/redrive/targets/target";
@@ -19,13 +21,18 @@ export type StoredDecision = {
 } & Omit<RecordedOperation["attempts"][number], "attempt">;
 
 /** An attempt's end as the store keeps it. */
-export function closeOf(item: ClaimedItem, target: SliceTarget, record: AttemptRecord): AttemptClose {
+export function closeOf(item: ClaimedItem, target: SliceTarget, record: AttemptRecord, intent: Intent): AttemptClose {
   const failed = record.result !== "ok";
   return {
     id: item.id,
     redriveId: item.redriveId,
     attempt: record.attempt,
     fence: item.fence,
+    revision: item.revision,
+    target: target.row.name,
+    targetId: target.row.id,
+    idempotencyKey: sendKey(item),
+    intent,
     state: failed ? (record.verdict?.sent === "maybe" ? "ambiguous" : "failed") : "delivered",
     latencyMs: record.elapsedMs,
     code: record.verdict?.code ?? "OK",

@@ -1,8 +1,9 @@
 import type { Deps } from "@/lib/platform/deps";
+import { uuidv7 } from "@/lib/platform/ids";
 import { createBatcher } from "@/lib/redrive/run/batcher";
 import { holdItems, type ItemHold } from "@/lib/redrive/run/store/claim-items.write";
-import { type AttemptClose, closeAttempts } from "@/lib/redrive/run/store/finish-items.write";
-import { type AttemptIntent, attemptKey, openAttempts } from "@/lib/redrive/run/store/open-attempts.write";
+import { type AttemptClose, insertAttempts } from "@/lib/redrive/run/store/finish-items.write";
+import { type AttemptIntent, attemptKey, endWaves, openIntents } from "@/lib/redrive/run/store/intents.write";
 
 /** Intents, or ends, of one round trip. */
 const BATCH_MAX = 200;
@@ -10,19 +11,41 @@ const BATCH_MAX = 200;
 const REST_ITEMS = 4;
 const REST_MS_MAX = 4;
 
+/** An intent on record. */
+export type Intent = {
+  /** When it was recorded, epoch ms of the store's clock. */
+  openedAtMs: number;
+  wave: { id: string; open: number };
+};
+
 /** The attempts of this process on their way into the store, those of several items in one statement. */
 export type Attempts = {
-  /** Records an intent. False = it may not be sent (any more). */
-  open(intent: AttemptIntent): Promise<boolean>;
+  /** Records an intent. null = it may not be sent (any more). */
+  open(intent: AttemptIntent): Promise<Intent | null>;
   /** Records the end of an attempt that will be repeated, and for how long its target asked to leave the item alone. */
   close(close: AttemptClose, hold: ItemHold | null): Promise<void>;
+  /** The ends of these are in the store: a wave without an open send leaves it with the next one. */
+  ended(closes: readonly AttemptClose[]): void;
+  /** Removes the waves that have ended since the last intent. */
+  stop(): Promise<void>;
 };
 
 export function createAttempts({ db, clock }: Pick<Deps, "db" | "clock">): Attempts {
-  const opener = createBatcher<AttemptIntent, boolean>(
+  /** Waves whose sends have all ended. */
+  let over: string[] = [];
+  const ended = (closes: readonly AttemptClose[]) => {
+    for (const { intent } of closes) {
+      if (intent !== null && --intent.wave.open === 0) over.push(intent.wave.id);
+    }
+  };
+  const opener = createBatcher<AttemptIntent, Intent | null>(
     async (intents) => {
-      const opened = await openAttempts(db, intents);
-      return intents.map((intent) => opened.has(attemptKey(intent)));
+      const wave = { id: uuidv7(clock.wallMs()), open: 0 };
+      const removed = over;
+      over = [];
+      const { opened, openedAtMs } = await openIntents(db, intents, { id: wave.id, ended: removed });
+      wave.open = opened.size;
+      return intents.map((intent) => (opened.has(attemptKey(intent)) ? { openedAtMs, wave } : null));
     },
     { max: BATCH_MAX, rest: { clock, items: REST_ITEMS, msMax: REST_MS_MAX } },
   );
@@ -31,12 +54,18 @@ export function createAttempts({ db, clock }: Pick<Deps, "db" | "clock">): Attem
       const closes = ends.map(({ close }) => close);
       const holds = ends.flatMap(({ hold }) => hold ?? []);
       await db.transaction(async (tx) => {
-        await closeAttempts(tx, closes);
+        await insertAttempts(tx, closes);
         await holdItems(tx, holds);
       });
+      ended(closes);
       return ends.map(() => undefined);
     },
     { max: BATCH_MAX },
   );
-  return { open: opener.push, close: (close, hold) => closer.push({ close, hold }) };
+  return {
+    open: opener.push,
+    close: (close, hold) => closer.push({ close, hold }),
+    ended,
+    stop: () => endWaves(db, over),
+  };
 }

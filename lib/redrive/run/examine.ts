@@ -10,7 +10,7 @@ import type { ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
 import type { Redriver } from "@/lib/redrive/run/redriver";
 import type { Session } from "@/lib/redrive/run/session";
 import type { ClaimedItem } from "@/lib/redrive/run/store/claim-items.write";
-import { markAmbiguous } from "@/lib/redrive/run/store/open-attempts.write";
+import { markAmbiguous } from "@/lib/redrive/run/store/intents.write";
 import { readSentTo, type SentTo } from "@/lib/redrive/targets/routes.read";
 import type { NoTarget, SliceTarget } from "@/lib/redrive/targets/target";
 import type { TargetHealth } from "@/lib/redrive/targets/target-health";

@@ -18,11 +18,11 @@ import { advanceRedrive, sampleWith } from "@/lib/redrive/pace/canary-and-brake"
 import { type Batcher, createBatcher } from "@/lib/redrive/run/batcher";
 import { type EventAfter, eventAfter, type ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
 import {
-  type AttemptClose,
-  closeAttempts,
+  attemptsToKeep,
   closeItems,
   deltaOf,
   type FinishedItem,
+  insertAttempts,
   type MovedEvent,
   moveFinishedEvents,
   renameEntries,
@@ -31,8 +31,7 @@ import {
 
 const ACTOR = "worker";
 
-/** A finished item with the attempts it closes. */
-export type Finish = FinishedItem & { closes: AttemptClose[] };
+export type Finish = FinishedItem;
 
 /** Items committed together at the most. */
 const BATCH_MAX = 250;
@@ -147,11 +146,8 @@ async function commitBatch(
     // Items before their attempts: whoever takes an item out of its redrive locks them in this order.
     const named = nameEntries(batch, nowMs);
     const won = await closeItems(tx, redriveId, named);
-    await closeAttempts(
-      tx,
-      batch.flatMap((finish) => finish.closes),
-    );
     const held = heldAmong(batch, won);
+    await insertAttempts(tx, attemptsToKeep(batch, held));
     const ended = [...held].filter((finish): finish is Finish & { after: EventAfter } => finish.after !== null);
     const moved = await moveFinishedEvents(tx, redriveId, ended);
     const endedNamed = named.filter((_, index) => held.has(batch[index]!));

@@ -52,20 +52,21 @@ export function createRedriver(options: RedriverOptions): Redriver {
   };
   const targets = createTargetDirectory({ db, bucket, clock, log, openPublisher, onHealing, paces });
   const schemas = createSchemaCheck(clock);
+  const attempts = createAttempts(keyed);
   return {
     ...deps,
     keyedDb,
     sessions: createSessions(keyed, bucket),
     targets,
     claims: createClaims(keyed, { workerId, stopping, leaseMs: paces.claimLeaseMs }),
-    attempts: createAttempts(keyed),
+    attempts,
     checkPayloads: createPayloadChecker(schemas, clock),
     random,
     workerId,
     stopping,
     paces,
     close: async () => {
-      await Promise.all([targets.close(), schemas.close()]);
+      await Promise.all([attempts.stop(), targets.close(), schemas.close()]);
     },
   };
 }

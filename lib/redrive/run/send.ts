@@ -10,6 +10,7 @@ import { closeOf, logAttempt, sentWithout, textOf } from "@/lib/redrive/run/atte
 import { publishInSpan, startAttemptSpan } from "@/lib/redrive/run/attempt-trace";
 import type { ExaminedItem } from "@/lib/redrive/run/examine";
 import { budgetRouteOf } from "@/lib/redrive/run/fallback.pure";
+import type { Intent } from "@/lib/redrive/run/attempts";
 import type { Finish } from "@/lib/redrive/run/finish";
 import { incomingRetryCount } from "@/lib/redrive/run/incoming-retry-count";
 import { eventAfter, type ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
@@ -19,7 +20,7 @@ import type { Session } from "@/lib/redrive/run/session";
 import type { SliceSignals } from "@/lib/redrive/run/slice-signals";
 import type { ClaimedItem } from "@/lib/redrive/run/store/claim-items.write";
 import type { AttemptClose } from "@/lib/redrive/run/store/finish-items.write";
-import type { AttemptIntent } from "@/lib/redrive/run/store/open-attempts.write";
+import type { AttemptIntent } from "@/lib/redrive/run/store/intents.write";
 import type { SliceTarget } from "@/lib/redrive/targets/target";
 import { outgoingRetryCount } from "@/lib/retry/amplification";
 import { type AttemptContext, type AttemptRecord, type Call, execute, type Outcome } from "@/lib/retry/execute";
@@ -56,6 +57,7 @@ export async function sendRun(
     const after = eventAfter(outcome, examined.item, examined.settings, redriver.clock.wallMs());
     const finish: Finish = { item: examined.item, outcome, after, attempts, findings: examined.findings, closes };
     const ours = await session.finish(finish);
+    redriver.attempts.ended(closes);
     if (!ours) redriver.log.warn({ redriveId: examined.item.redriveId, eventId: examined.item.eventId }, "fence lost");
     if (!held) ended.push({ ...examined.item, outcome });
   }
@@ -85,6 +87,8 @@ async function conclude(
 
 /** The state of one operation while it runs. */
 type Operation = {
+  /** Of the attempts under way, by their number. */
+  intents: Map<number, Intent>;
   /** Ends of attempts that are not in the store yet. */
   closes: AttemptClose[];
   /** Number of the last attempt that has ended. */
@@ -108,7 +112,13 @@ async function send(
   const { target, standIn } = examined.send!;
   let halt = haltAt(target);
   let sentBy = target;
-  const operation: Operation = { closes: [], attempts: examined.item.attempts, places: 0, askedUntilMs: 0 };
+  const operation: Operation = {
+    intents: new Map(),
+    closes: [],
+    attempts: examined.item.attempts,
+    places: 0,
+    askedUntilMs: 0,
+  };
   const conclude = (outcome: ItemOutcome): ItemEnd => {
     const { closes, attempts, askedUntilMs } = operation;
     const waitMs = askedUntilMs - redriver.clock.nowMs();
@@ -217,7 +227,9 @@ function callOf(
       if (span !== null) spans.set(attempt, span);
       try {
         if (await isOvertaken(redriver, session, examined)) throw new IntentDenied();
-        if (!(await redriver.attempts.open(intentOf(examined, target, attempt)))) throw new IntentDenied();
+        const intent = await redriver.attempts.open(intentOf(examined, target, attempt));
+        if (intent === null) throw new IntentDenied();
+        operation.intents.set(attempt, intent);
       } catch (error) {
         endSpan(attempt, error instanceof IntentDenied ? "intent-denied" : "intent-not-written");
         throw error;
@@ -226,7 +238,9 @@ function callOf(
     onClose: async (record) => {
       releasePlaces(session, operation, 1);
       if (record.verdict?.away) target.markUnreachable(textOf(record.error));
-      const close = sentWithout(closeOf(item, target, record), target.publisher.leftOut?.(body) ?? []);
+      const intent = operation.intents.get(record.attempt)!;
+      operation.intents.delete(record.attempt);
+      const close = sentWithout(closeOf(item, target, record, intent), target.publisher.leftOut?.(body) ?? []);
       const retryCount = outgoingRetryCount(repeatedBefore, record.attempt);
       const span = spans.get(record.attempt) ?? null;
       span?.set({ "parkade.outcome": close.state, "parkade.code": close.code ?? "OK" });

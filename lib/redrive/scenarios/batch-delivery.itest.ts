@@ -88,7 +88,7 @@ test("a refused event fails alone, and one without a result goes again with its 
   const times = (id: string) => arrivals().filter(({ eventId }) => eventId === id).length;
   expect([times("event-0003"), times("event-0007"), arrivals().length]).toEqual([1, 2, 41]);
   const attempts = await world.db.query<{ n: number; state: string; code: string }>(
-    `select a.attempt as n, a.state, a.code from redrive_attempts a join dlq_events e on e.id = a.id
+    `select a.attempt as n, a.state, a.code from sends a join dlq_events e on e.id = a.id
       where e.event_id = 'event-0007' order by a.attempt`,
   );
   expect(attempts).toEqual([

@@ -63,14 +63,14 @@ describe("with connections that are cut", () => {
     }
     // What the sink got is never called surely not sent.
     const unsent = await world.db.query<{ eventId: string; attempt: number }>(
-      `select e.event_id as "eventId", a.attempt from redrive_attempts a join dlq_events e on e.id = a.id
+      `select e.event_id as "eventId", a.attempt from sends a join dlq_events e on e.id = a.id
         where a.state = 'failed'`,
     );
     for (const { eventId, attempt } of unsent) {
       const numbers = world.sink.of(eventId).map((entry) => Number(entry.headers["x-redrive-attempt"]));
       expect(numbers).not.toContain(attempt);
     }
-    const ambiguous = await world.db.query("select id from redrive_attempts where state = 'ambiguous'");
+    const ambiguous = await world.db.query("select id from sends where state = 'ambiguous'");
     expect(ambiguous.length).toBeGreaterThan(3);
   });
 });

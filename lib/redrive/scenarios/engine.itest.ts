@@ -101,7 +101,7 @@ describe("an operator's order to the breaker", () => {
     await order("open");
     await expect.poll(async () => (await engine())?.breaker?.forced).toBe(true);
     // What was under way when the order came is sent to its end.
-    await expect.poll(() => world.db.query("select 1 from redrive_attempts where state = 'open'")).toEqual([]);
+    await expect.poll(() => world.db.query("select 1 from open_sends")).toEqual([]);
     const stoppedAt = world.sink.arrived.length;
     const seen = (await engine())!.asOf;
     // Two more heartbeats: as long as the orders before it took to arrive.
@@ -191,7 +191,7 @@ describe("policies in use", () => {
     await world.worker();
     expect(await world.ended((await world.request()).id)).toMatchObject({ delivered: 1, failed: 0 });
     expect(world.sink.arrived.map((entry) => entry.key)).toEqual(["orders:event-0000", "orders:event-0000"]);
-    const states = await world.db.query("select attempt, state from redrive_attempts order by attempt");
+    const states = await world.db.query("select attempt, state from sends order by attempt");
     expect(states).toEqual([
       { attempt: 1, state: "ambiguous" },
       { attempt: 2, state: "delivered" },

@@ -24,7 +24,7 @@ describe("policies in use", () => {
     await world.worker();
     expect(await world.ended((await world.request()).id)).toMatchObject({ delivered: 2 });
     const attempts = await world.db.query(
-      `select e.event_id, a.attempt, a.state, a.code from redrive_attempts a join dlq_events e on e.id = a.id
+      `select e.event_id, a.attempt, a.state, a.code from sends a join dlq_events e on e.id = a.id
         order by e.event_id, a.attempt`,
     );
     expect(attempts).toEqual([

@@ -45,7 +45,7 @@ describeOnBothQueues("a redrive on $backend", ({ redisUrl }) => {
 
     expect(done).toMatchObject({ delivered: 150, failed: 0, open: 0 });
     expect(world.sink.effects()).toHaveLength(150);
-    const ambiguous = await world.db.query("select id from redrive_attempts where state = 'ambiguous'");
+    const ambiguous = await world.db.query("select id from sends where state = 'ambiguous'");
     // A sink that ignores the key gets a repeat only of a send whose answer was lost.
     expect(world.sink.arrived.length - 150).toBeLessThanOrEqual(ambiguous.length);
     expect(ambiguous.length).toBeGreaterThanOrEqual(1);
@@ -81,7 +81,7 @@ describe("a redrive", () => {
     expect(world.sink.of("event-0000").map((entry) => entry.headers["x-redrive-attempt"])).toEqual(["1", "2"]);
     expect(world.sink.of("event-0001")).toHaveLength(1);
     const attempts = await world.db.query(
-      `select a.attempt, a.state, a.code from redrive_attempts a join dlq_events e on e.id = a.id
+      `select a.attempt, a.state, a.code from sends a join dlq_events e on e.id = a.id
           where e.event_id = 'event-0000' order by attempt`,
     );
     expect(attempts).toEqual([

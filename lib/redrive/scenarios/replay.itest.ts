@@ -61,7 +61,7 @@ describe("the replay of recorded attempts", () => {
     const report = await replayAttempts(world.db, { redriveId: id, eventId: null, policyName: null });
     expect(report).toMatchObject({ different: 0, listed: [] });
     const [counted] = await world.db.query<{ failed: number; all: number }>(
-      "select count(*) filter (where state <> 'delivered') as failed, count(*) as all from redrive_attempts",
+      "select count(*) filter (where state <> 'delivered') as failed, count(*) as all from sends",
     );
     expect(report.decisions).toBe(counted!.failed);
     expect(report.attempts).toBe(counted!.all);

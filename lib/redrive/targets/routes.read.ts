@@ -1,7 +1,7 @@
 import { NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
 import { sameAggregate } from "@/lib/order/aggregate-order.read";
 import type { Queryable } from "@/lib/platform/database/db";
-import { ATTEMPT, EVENT } from "@/lib/redrive/states/state.sql";
+import { ATTEMPT, EVENT, ITEM } from "@/lib/redrive/states/state.sql";
 
 /** Ids of targets: where the item was sent to in this redrive, and where its aggregate's last unconfirmed event was. */
 export type SentTo = { sentTo: string | null; aggregateSentTo: string | null };
@@ -9,10 +9,7 @@ export type SentTo = { sentTo: string | null; aggregateSentTo: string | null };
 /** SQL: the target of an attempt `a`. A name is reused for no other target while attempts of an older version count. */
 const TARGET_ID = "coalesce(a.target_id, (select t.id from targets t where t.name = a.target))";
 
-/**
- * By the item's id. For the aggregate, an attempt that certainly failed does not count; for the item, every attempt
- * counts.
- */
+/** By the item's id. For the aggregate, an attempt that certainly failed does not count; for the item, every attempt counts. */
 export async function readSentTo(
   db: Queryable,
   redriveId: string,
@@ -23,10 +20,13 @@ export async function readSentTo(
     `select w.id,
             (select ${TARGET_ID} from redrive_attempts a where a.id = w.id and a.redrive_id = $5
               order by a.attempt desc limit 1) as "sentTo",
-            (select ${TARGET_ID} from dlq_events e join redrive_attempts a on a.id = e.id
+            (select coalesce(i.sent_to_id, (
+                      select ${TARGET_ID} from redrive_attempts a
+                       where a.id = i.id and a.redrive_id = i.redrive_id and a.state <> ${ATTEMPT.failed}
+                       order by a.opened_at desc limit 1))
+               from dlq_events e join redrive_items i on i.id = e.id and i.state = ${ITEM.delivered}
               where ${sameAggregate("e", "w")} and e.status = ${EVENT.REDRIVEN} and e.confirmed_at is null
-                and a.state <> ${ATTEMPT.failed}
-              order by a.opened_at desc limit 1) as "aggregateSentTo"
+              order by i.finished_at desc limit 1) as "aggregateSentTo"
        from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[])
               as w(id, source_id, aggregate_type, aggregate_id)`,
     [

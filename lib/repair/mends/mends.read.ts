@@ -30,7 +30,7 @@ export function readMadeRevisions(
 export async function sentOf(db: Queryable, wanted: readonly { id: string; revision: number }[]): Promise<Set<string>> {
   const ids = wanted.map(({ id }) => id);
   const rows = await db.query<{ id: string }>(
-    `select distinct a.id from redrive_attempts a join unnest($1::uuid[], $2::int[]) as w(id, revision)
+    `select distinct a.id from sends a join unnest($1::uuid[], $2::int[]) as w(id, revision)
          on w.id = a.id and w.revision = a.revision
       where a.id = any($1::uuid[])`,
     [ids, wanted.map(({ revision }) => revision)],

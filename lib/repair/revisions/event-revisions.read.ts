@@ -175,7 +175,7 @@ async function withSends(db: Queryable, id: string, rows: readonly RevisionRow[]
        select a.revision, a.redrive_id as "redriveId", a.attempt, a.state, a.target, a.opened_at as at,
               count(*) over (partition by a.revision)::int as sends,
               row_number() over (partition by a.revision order by a.opened_at desc, a.attempt desc) as place
-         from redrive_attempts a where a.id = $1) sent
+         from sends a where a.id = $1) sent
       where place <= ${SENDS_MAX} order by revision, place`,
     [id],
     { name: "revision-sends", isoTimes: true },

@@ -42,7 +42,7 @@ const setRates = async () =>
     (await readStatus(world.db, ada)).lanes.map(({ lane, ratePerSecondSet }) => [lane, ratePerSecondSet]),
   );
 const attemptedAt = async () =>
-  (await world.db.query<{ target: string }>("select distinct target from redrive_attempts order by 1")).map(
+  (await world.db.query<{ target: string }>("select distinct target from sends order by 1")).map(
     ({ target }) => target,
   );
 

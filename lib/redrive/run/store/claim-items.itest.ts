@@ -7,17 +7,17 @@ import type { Tx } from "@/lib/platform/database/db";
 import { refuseQueuedItems } from "@/lib/redrive/life/withdraw-items.write";
 import { insertItems } from "@/lib/redrive/plan/freeze-events.write";
 import { type ClaimedItem, claimItems, renewClaims } from "@/lib/redrive/run/store/claim-items.write";
-import { closeAttempts, settleAggregates } from "@/lib/redrive/run/store/finish-items.write";
+import { insertAttempts, settleAggregates } from "@/lib/redrive/run/store/finish-items.write";
 import { freeForgottenClaims, freeLostClaims, releaseClaims } from "@/lib/redrive/run/store/free-claims.write";
 import {
   type AttemptIntent,
   attemptKey,
   markAmbiguous,
-  openAttempts,
-} from "@/lib/redrive/run/store/open-attempts.write";
+} from "@/lib/redrive/run/store/intents.write";
 import { slicesNextInLine } from "@/lib/redrive/run/store/slice-waits.write";
 import { mendAllLines } from "@/lib/testing/lines";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { endOf, intend } from "@/lib/testing/sends";
 import { countingRows } from "@/lib/testing/rows-looked-at";
 
 let world: World;
@@ -86,9 +86,9 @@ describe("a claim", () => {
 
     expect(await renewClaims(world.db, [stale!], 30_000)).toEqual(new Set());
     expect(await renewClaims(world.db, [fresh!], 30_000)).toEqual(new Set([fresh!.id]));
-    expect(await openAttempts(world.db, [intentOf(stale!)])).toEqual(new Set());
+    expect(await intend(world.db, [intentOf(stale!)])).toEqual(new Set());
     const both = [intentOf(stale!), intentOf(fresh!)];
-    const opened = await openAttempts(world.db, both);
+    const opened = await intend(world.db, both);
     expect(both.map((intent) => opened.has(attemptKey(intent)))).toEqual([false, true]);
   });
 
@@ -236,20 +236,18 @@ describe("an intent", () => {
     await world.park(1);
     const { id } = await world.request();
     const [dead] = await claim(id);
-    await openAttempts(world.db, [intentOf(dead!)]);
+    await intend(world.db, [intentOf(dead!)]);
     await markAmbiguous(world.db, id, [dead!]);
-    const attempts = () => world.db.query("select state, code from redrive_attempts order by attempt");
+    const attempts = () => world.db.query("select state, code from sends order by attempt");
     expect(await attempts()).toEqual([{ state: "open", code: null }]);
     await letClaimsExpire();
     const [next] = await claim(id);
     expect(await markAmbiguous(world.db, id, [next!])).toEqual(
       new Map([[next!.id, { attempt: 1, delivered: null, unreached: 0 }]]),
     );
-    expect(await openAttempts(world.db, [intentOf(next!, 1)])).toEqual(new Set());
-    expect(await openAttempts(world.db, [intentOf(next!, 2)])).toEqual(new Set([attemptKey(intentOf(next!, 2))]));
-    const end = { state: "failed" as const, latencyMs: 9, code: "HTTP 503", detail: null, decision: null };
-    const ends = [1, 2].map((attempt) => ({ id: dead!.id, redriveId: id, attempt, fence: dead!.fence, ...end }));
-    await world.db.transaction((tx) => closeAttempts(tx, ends));
+    expect(await intend(world.db, [intentOf(next!, 1)])).toEqual(new Set());
+    expect(await intend(world.db, [intentOf(next!, 2)])).toEqual(new Set([attemptKey(intentOf(next!, 2))]));
+    await world.db.transaction((tx) => insertAttempts(tx, [endOf(dead!)]));
     expect(await attempts()).toEqual([
       { state: "ambiguous", code: "WORKER_LOST" },
       { state: "open", code: null },
@@ -260,13 +258,11 @@ describe("an intent", () => {
     await world.park(1);
     const { id } = await world.request();
     const [stale] = await claim(id);
-    await openAttempts(world.db, [intentOf(stale!)]);
+    await intend(world.db, [intentOf(stale!)]);
     await letClaimsExpire();
     const [next] = await claim(id);
-    const end = { state: "delivered" as const, latencyMs: 9, code: "OK", detail: null, decision: null };
-    await world.db.transaction((tx) =>
-      closeAttempts(tx, [{ id: stale!.id, redriveId: id, attempt: 1, fence: stale!.fence, ...end }]),
-    );
+    const delivered = endOf(stale!, { state: "delivered", code: "OK" });
+    await world.db.transaction((tx) => insertAttempts(tx, [delivered]));
     expect(await markAmbiguous(world.db, id, [next!])).toEqual(
       new Map([[next!.id, { attempt: 1, delivered: "OK", unreached: 0 }]]),
     );
@@ -286,10 +282,10 @@ describe("an intent", () => {
       "state = 'RUNNING', hold_until = now() + interval '1 h'",
     ]) {
       await world.db.run(`update redrives set ${change} where id = $1`, [id]);
-      expect(await openAttempts(world.db, [intentOf(item!)])).toEqual(new Set());
+      expect(await intend(world.db, [intentOf(item!)])).toEqual(new Set());
     }
     await world.db.run("update redrives set hold_until = null where id = $1", [id]);
-    expect((await openAttempts(world.db, [intentOf(item!)])).size).toBe(1);
+    expect((await intend(world.db, [intentOf(item!)])).size).toBe(1);
   });
 
   test("is denied by a blacklist over its event, aggregate, code or source, and by no other: of another source or type, lifted or over", async () => {
@@ -299,7 +295,7 @@ describe("an intent", () => {
     let attempt = 1;
     /** Whether the next attempt may begin, `true` as long as no control speaks against it. */
     const opens = async (whitelisted = false) => {
-      const opened = (await openAttempts(world.db, [{ ...intentOf(item!, attempt), whitelisted }])).size === 1;
+      const opened = (await intend(world.db, [{ ...intentOf(item!, attempt), whitelisted }])).size === 1;
       if (opened) attempt++;
       return opened;
     };
@@ -350,11 +346,11 @@ describe("an intent", () => {
     const { id } = await world.request();
     const intents = (await claim(id)).map((item) => intentOf(item));
     const explaining = countingRows(world.db, "controls");
-    await openAttempts(explaining.db, intents);
+    await intend(explaining.db, intents);
     expect(explaining.rows()).toBeGreaterThan(0);
     expect(explaining.rows()).toBeLessThanOrEqual(20);
     const next = intents.map((intent) => ({ ...intent, attempt: 2 }));
-    expect((await openAttempts(world.db, next)).size).toBe(19);
+    expect((await intend(world.db, next)).size).toBe(19);
   });
 });
 
@@ -391,7 +387,7 @@ describe("the claims of a worker", () => {
     expect(eventIds(await claimAs(own, id, 9))).toEqual(["event-0000", "event-0001", "event-0003"]);
     // One that was only slow finds its fence gone.
     expect(
-      await openAttempts(
+      await intend(
         world.db,
         taken.map((item) => intentOf(item)),
       ),

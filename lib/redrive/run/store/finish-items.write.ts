@@ -18,8 +18,10 @@ import {
   itemStateAfter,
   moveOf,
 } from "@/lib/redrive/run/item-outcome.pure";
+import type { Intent } from "@/lib/redrive/run/attempts";
 import type { ClaimedItem } from "@/lib/redrive/run/store/claim-items.write";
 import { checked, lockEvents, lockedItem, lockedItems } from "@/lib/redrive/run/store/fence.write";
+import type { AttemptIntent } from "@/lib/redrive/run/store/intents.write";
 import type { AttemptState, ItemEnd } from "@/lib/redrive/states/item-state.pure";
 import { ATTEMPT, EVENT, ITEM } from "@/lib/redrive/states/state.sql";
 
@@ -32,13 +34,16 @@ export type FinishedItem = {
   /** Sends within this redrive, all claims together. */
   attempts: number;
   findings: Finding[];
+  /** Ends of attempts that are not in the store yet. */
+  closes: AttemptClose[];
 };
 
-export type AttemptClose = {
-  id: string;
-  redriveId: string;
-  attempt: number;
-  fence: bigint;
+/** The end of an attempt. */
+export type AttemptClose = Pick<
+  AttemptIntent,
+  "id" | "redriveId" | "attempt" | "fence" | "target" | "targetId" | "idempotencyKey" | "revision"
+> & {
+  intent: Intent;
   state: Exclude<AttemptState, "open">;
   latencyMs: number;
   code: string;
@@ -75,6 +80,18 @@ function storedDetail(detail: string | null): string | null {
   return detail === null ? null : storableText(detail.slice(0, DETAIL_CHARS_MAX));
 }
 
+/** The only send of an item whose first attempt was delivered: its item tells it, and it has no row of its own. */
+function onlySend({ outcome, closes }: FinishedItem): AttemptClose | null {
+  const [close] = closes;
+  const told = outcome.kind === "delivered" && closes.length === 1 && close!.attempt === 1 && close!.detail === null;
+  return told && close!.state === "delivered" ? close! : null;
+}
+
+/** The attempts of these items that have rows: all but those that their items tell. */
+export function attemptsToKeep(finished: readonly FinishedItem[], held: ReadonlySet<FinishedItem>): AttemptClose[] {
+  return finished.flatMap((finish) => (held.has(finish) && onlySend(finish) ? [] : finish.closes));
+}
+
 /**
  * Closes items or gives them back: compare-and-set on the fence. Returns the ids that this worker still held; nothing
  * was changed for the others, and the caller must write nothing that depends on them. `entryId`: the audit entry that covers
@@ -86,16 +103,18 @@ export async function closeItems(
   finished: readonly (FinishedItem & { entryId: string | null })[],
 ): Promise<Set<string>> {
   const results = finished.map(({ outcome }) => resultOf(outcome));
+  const sends = finished.map(onlySend);
   const rows = await tx.query<{ id: string }>(
     `with w as materialized (
        select * from unnest($2::uuid[], $3::bigint[], $4::text[], $5::float8[], $6::int[], $7::text[], $8::text[], $9::text[],
-                            $10::text[], $11::uuid[])
-         as w(id, fence, state, wait_ms, attempts, result, detail, verdict, record, entry)
+                            $10::text[], $11::uuid[], $12::float8[], $13::float8[], $14::text[], $15::uuid[])
+         as w(id, fence, state, wait_ms, attempts, result, detail, verdict, record, entry, sent_at, latency_ms, sent_to, sent_to_id)
      )${lockedItems("$1::uuid")}
      update redrive_items i
         set state = w.state, claimed_until = null, not_before = now() + w.wait_ms * interval '1 ms', attempts = w.attempts,
             result = w.result, detail = w.detail, sent_record = w.record, verdict = coalesce(w.verdict::jsonb, i.verdict),
-            finished_at = case when w.state <> ${ITEM.open} then now() end, ended_entry = w.entry
+            finished_at = case when w.state <> ${ITEM.open} then now() end, ended_entry = w.entry,
+            sent_at = to_timestamp(w.sent_at / 1000), latency_ms = w.latency_ms, sent_to = w.sent_to, sent_to_id = w.sent_to_id
        from locked w where ${lockedItem("$1::uuid")}
      returning i.id`,
     [
@@ -110,6 +129,10 @@ export async function closeItems(
       finished.map(({ findings }) => (findings.length === 0 ? null : storableJsonText(storedChecks(findings)))),
       finished.map(({ outcome }) => (outcome.kind === "delivered" ? (outcome.record ?? null) : null)),
       finished.map(({ entryId }) => entryId),
+      sends.map((send) => send?.intent.openedAtMs ?? null),
+      sends.map((send) => send?.latencyMs ?? null),
+      sends.map((send) => send?.target ?? null),
+      sends.map((send) => send?.targetId ?? null),
     ],
     { name: "close-items" },
   );
@@ -223,21 +246,19 @@ async function recordErrors(tx: Tx, finished: readonly FinishedItem[], moved: Re
   );
 }
 
-/**
- * Closes attempt rows, by compare-and-set: an attempt that was never opened in the store, or that the next holder has
- * marked ambiguous, stays as it is.
- */
-export async function closeAttempts(tx: Tx, closes: readonly AttemptClose[]): Promise<void> {
+/** Keeps attempts that have ended. One that the next holder of its item has made ambiguous stays so. */
+export async function insertAttempts(tx: Tx, closes: readonly AttemptClose[]): Promise<void> {
   if (closes.length === 0) return;
   await tx.run(
-    `update redrive_attempts a
-        set state = w.state, closed_at = now(), latency_ms = w.latency_ms, code = w.code, detail = w.detail,
-            decision = w.decision::jsonb
+    `insert into redrive_attempts (id, redrive_id, attempt, fence, state, target, target_id, idempotency_key, revision, opened_at,
+                                   closed_at, latency_ms, code, detail, decision)
+     select w.id, w.redrive_id, w.attempt, w.fence, w.state, w.target, w.target_id, w.idempotency_key, w.revision,
+            to_timestamp(w.opened_at / 1000), now(), w.latency_ms, w.code, w.detail, w.decision::jsonb
        from unnest($1::uuid[], $2::uuid[], $3::int[], $4::text[], $5::float8[], $6::text[], $7::text[], $8::text[],
-                   $9::bigint[])
-         as w(id, redrive_id, attempt, state, latency_ms, code, detail, decision, fence)
-      where a.id = w.id and a.redrive_id = w.redrive_id and a.attempt = w.attempt and a.fence = w.fence
-        and ${checked("a.state", ATTEMPT.open)}`,
+                   $9::bigint[], $10::text[], $11::uuid[], $12::text[], $13::int[], $14::float8[])
+         as w(id, redrive_id, attempt, state, latency_ms, code, detail, decision, fence, target, target_id, idempotency_key, revision,
+              opened_at)
+     on conflict (id, redrive_id, attempt) do nothing`,
     [
       closes.map((close) => close.id),
       closes.map((close) => close.redriveId),
@@ -248,8 +269,13 @@ export async function closeAttempts(tx: Tx, closes: readonly AttemptClose[]): Pr
       closes.map((close) => storedDetail(close.detail)),
       closes.map((close) => (close.decision === null ? null : JSON.stringify(close.decision))),
       closes.map((close) => close.fence.toString()),
+      closes.map((close) => close.target),
+      closes.map((close) => close.targetId),
+      closes.map((close) => close.idempotencyKey),
+      closes.map((close) => close.revision),
+      closes.map((close) => close.intent.openedAtMs),
     ],
-    { name: "close-attempts" },
+    { name: "insert-attempts" },
   );
 }
 

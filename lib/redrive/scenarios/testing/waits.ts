@@ -18,7 +18,7 @@ export function waitingWorld() {
       }),
     busy: (afterS: number): Answer => ({ status: 503, headers: { "retry-after": String(afterS) } }),
     /** Attempts that have ended. */
-    closed: async () => (await world.db.query("select 1 from redrive_attempts where closed_at is not null")).length,
+    closed: async () => (await world.db.query("select 1 from sends where closed_at is not null")).length,
     /** Milliseconds from the first to the second arrival of the only event. */
     gapMs: () => world.sink.arrived[1]!.atMs - world.sink.arrived[0]!.atMs,
   };
