@@ -367,7 +367,7 @@ describe("architecture", () => {
     expect(imports("lib/platform/database/db.ts", "lib/lane/port")).toBe(false);
     expect(imports("lib/redrive/run/run-slice.ts", "lib/lane/port")).toBe(false);
     expect(imports("lib/redrive/run/run-slice.ts", "lib/lane/port", true)).toBe(true);
-    expect(imports("lib/redrive/run/store/claim-items.write.ts", "lib/redrive/run/session")).toBe(false);
+    expect(imports("lib/redrive/run/store/slice-items.read.ts", "lib/redrive/run/session")).toBe(false);
     expect(imports("lib/redrive/list/redrives.read.ts", "lib/redrive/life/redrive.write")).toBe(false);
     expect(imports("lib/redrive/run/session.ts", "lib/redrive/redrives.browser")).toBe(false);
     expect(imports("app/(events)/api/v1/events/route.ts", "lib/intake/park.write")).toBe(false);

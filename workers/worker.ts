@@ -42,7 +42,7 @@ import { trustCertificates } from "@/lib/platform/trusted-certificates";
 import { confirmQuietEvents } from "@/lib/redrive/confirm/confirm-quiet-events";
 import { createLostWork, type LostWork } from "@/lib/redrive/life/lost-work";
 import { removeOldTicks } from "@/lib/redrive/life/old-redrives.write";
-import { reconcile } from "@/lib/redrive/life/reconcile";
+import { reconcile, wakeForgotten } from "@/lib/redrive/life/reconcile";
 import { startWaiting } from "@/lib/redrive/life/start-redrive";
 import { advanceCanaries } from "@/lib/redrive/pace/canary-and-brake";
 import { createRedriver, type Redriver } from "@/lib/redrive/run/redriver";
@@ -312,14 +312,22 @@ function regularWorkOf(redriver: Redriver, lostWork: LostWork, upkeepDb: Db): Re
   const { paces } = redriver;
   let lookedTo: AggregateCursor = null;
   let linesTo = LINES_START;
+  let behindTo: string | undefined;
   return [
     { name: "lost work", everyMs: paces.lostWorkMs, work: () => lostWork.recover() },
     {
       name: "targets",
       everyMs: paces.targetsMs,
-      work: () => redriver.targets.refreshIf(redriver.claims.list().length > 0),
+      work: () => redriver.targets.refreshIf(redriver.slices.count() > 0),
     },
     { name: "reconcile", everyMs: paces.reconcileMs, work: () => reconcile(redriver) },
+    {
+      name: "items behind others",
+      everyMs: paces.reconcileMs,
+      work: async () => {
+        behindTo = await wakeForgotten(redriver, behindTo);
+      },
+    },
     { name: "canary", everyMs: paces.canaryMs, work: () => advanceCanaries(redriver) },
     { name: "start", everyMs: paces.startMs, work: () => startWaiting(redriver) },
     { name: "confirm", everyMs: paces.confirmMs, work: () => confirmQuietEvents(redriver) },

@@ -12,22 +12,23 @@ import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
 import { confirmQuietEvents } from "@/lib/redrive/confirm/confirm-quiet-events";
 import { finishItems } from "@/lib/redrive/run/finish";
 import { eventAfter, type ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
-import { type ClaimedItem, claimItems } from "@/lib/redrive/run/store/claim-items.write";
+import type { SliceItem } from "@/lib/redrive/run/store/slice-items.read";
 import { deadLetter } from "@/lib/testing/letters";
 import { mendAllLines } from "@/lib/testing/lines";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 import { endOf, storeOpenSend } from "@/lib/testing/sends";
+import { takeItems } from "@/lib/testing/slice-items";
 
 const world = worldOfEachTest();
 
 const DELIVERED: ItemOutcome = { kind: "delivered", code: "HTTP 202" };
 const REJECTED: ItemOutcome = { kind: "failed", code: "HTTP_422", detail: "unknown article" };
 
-async function claim(redriveId: string): Promise<ClaimedItem[]> {
-  return claimItems(world.db, { redriveId, slices: [0, 0], limit: 100, leaseMs: 30_000 });
+async function claim(redriveId: string): Promise<SliceItem[]> {
+  return takeItems(world.db, { redriveId, slices: [0, 0], limit: 100 });
 }
 
-async function finish(redriveId: string, items: readonly ClaimedItem[], outcome: ItemOutcome): Promise<void> {
+async function finish(redriveId: string, items: readonly SliceItem[], outcome: ItemOutcome): Promise<void> {
   const settings = await readSettings(world.db);
   const batch = items.map((item) => {
     const after = eventAfter(outcome, item, settings, Date.now());

@@ -5,10 +5,11 @@ import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { type ParkOutcome, parkEvents } from "@/lib/intake/park-events";
 import { finishItems } from "@/lib/redrive/run/finish";
 import { eventAfter } from "@/lib/redrive/run/item-outcome.pure";
-import { type ClaimedItem, claimItems } from "@/lib/redrive/run/store/claim-items.write";
+import type { SliceItem } from "@/lib/redrive/run/store/slice-items.read";
 import { editEvent } from "@/lib/repair/revisions/revise-event";
 import { deadLetter } from "@/lib/testing/letters";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
+import { takeItems } from "@/lib/testing/slice-items";
 import type { DeadLetter } from "./dead-letter.pure";
 
 const world = worldOfEachTest();
@@ -45,8 +46,8 @@ const revisions = () =>
 const texts = async () => (await revisions()).map(({ text, current }) => `${text}${current ? "*" : ""}`);
 const idOf = async () => (await world.idsOf(["same"]))[0]!;
 
-const claim = (redriveId: string) => claimItems(world.db, { redriveId, slices: [0, 0], limit: 100, leaseMs: 30_000 });
-async function deliver(redriveId: string, items: readonly ClaimedItem[]): Promise<void> {
+const claim = (redriveId: string) => takeItems(world.db, { redriveId, slices: [0, 0], limit: 100 });
+async function deliver(redriveId: string, items: readonly SliceItem[]): Promise<void> {
   const settings = await readSettings(world.db);
   const outcome = { kind: "delivered", code: "HTTP 202" } as const;
   const batch = items.map((item) => {

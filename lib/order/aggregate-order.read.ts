@@ -86,7 +86,7 @@ export type AggregateOrder = {
   heads: Head[];
   /** The first parked event that cools down after a failure. */
   cooling: { id: string; eventId: string; version: bigint | null }[];
-  /** The first open item of another redrive; null = none. */
+  /** The first open item, of the redrive itself only beside those that are asked about; null = none. */
   queued: { id: string; version: bigint | null } | null;
 };
 
@@ -160,7 +160,7 @@ select w.source_id as "sourceId", w.aggregate_type as "aggregateType", w.aggrega
      order by l.place, l.id limit 1) c on true
   left join lateral (
     select ${ROW} as queued from aggregate_lines l
-     where ${inLine("l", "w", "open")} and (l.place, l.id) <= (w.place, w.id) and l.redrive_id is distinct from $4::uuid
+     where ${inLine("l", "w", "open")} and (l.place, l.id) <= (w.place, w.id) and (l.redrive_id is distinct from $4::uuid or l.id <> all($6::uuid[]))
      order by l.place, l.id limit 1) q on true`;
 
 /** SQL: the item of the row `l` in the redrive is in one of these states. */

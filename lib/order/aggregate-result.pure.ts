@@ -14,8 +14,7 @@ type Ended = {
 };
 
 /**
- * One result for each aggregate. The outcomes are in the order in which they happened. Events without an aggregate are
- * left out.
+ * One result for each aggregate whose count changes. The outcomes are in the order in which they happened.
  */
 export function aggregateResults(ended: readonly Ended[]): AggregateResult[] {
   const results = new Map<string, AggregateResult>();
@@ -33,5 +32,5 @@ export function aggregateResults(ended: readonly Ended[]): AggregateResult[] {
     }
     results.set(key, result);
   }
-  return [...results.values()];
+  return [...results.values()].filter(({ reset, failures }) => reset || failures > 0);
 }

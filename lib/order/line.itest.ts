@@ -13,13 +13,14 @@ import { cancelItems } from "@/lib/redrive/life/cancel-items";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { finishItems } from "@/lib/redrive/run/finish";
 import { eventAfter, type ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
-import { type ClaimedItem, claimItems } from "@/lib/redrive/run/store/claim-items.write";
+import type { SliceItem } from "@/lib/redrive/run/store/slice-items.read";
 import { editEvent } from "@/lib/repair/revisions/revise-event";
 import { editRequestSchema } from "@/lib/repair/revisions/revisions.shapes";
 import { deadLetter } from "@/lib/testing/letters";
 import { lineFaults, mendAllLines } from "@/lib/testing/lines";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 import { countingRows } from "@/lib/testing/rows-looked-at";
+import { takeItems } from "@/lib/testing/slice-items";
 
 const ada = localViewer("ada");
 const ORDER = { aggregateType: "order", aggregateId: "order-7" };
@@ -51,8 +52,8 @@ async function line(): Promise<string[]> {
 const idOf = async (eventId: string) => (await world.idsOf([eventId]))[0]!;
 const select = async (...eventIds: string[]) => ({ select: { ids: await world.idsOf(eventIds) } });
 
-async function end(redriveId: string, outcome: ItemOutcome, items?: readonly ClaimedItem[]): Promise<void> {
-  const claimed = items ?? (await claimItems(world.db, { redriveId, slices: [0, 0], limit: 100, leaseMs: 30_000 }));
+async function end(redriveId: string, outcome: ItemOutcome, items?: readonly SliceItem[]): Promise<void> {
+  const claimed = items ?? (await takeItems(world.db, { redriveId, slices: [0, 0], limit: 100 }));
   const settings = await readSettings(world.db);
   const batch = claimed.map((item) => {
     const after = eventAfter(outcome, item, settings, Date.now());
@@ -116,7 +117,7 @@ test("the rows of a line are what its events have become, after each change of t
   // The bounce before the end is committed: the row stays, whatever the end says.
   await releaseCooldown();
   const early = await world.request(await select("v1"));
-  const claimed = await claimItems(world.db, { redriveId: early.id, slices: [0, 0], limit: 1, leaseMs: 30_000 });
+  const claimed = await takeItems(world.db, { redriveId: early.id, slices: [0, 0], limit: 1 });
   await comesBack("v1", early.id);
   expect(await line()).toEqual(["1 open", "2 parked", "- parked"]);
   await end(early.id, { kind: "delivered", code: "HTTP_200" }, claimed);

@@ -7,7 +7,7 @@ export const PART = { parked: 0, open: 1, skipped: 2 } as const;
 
 /** `place` of an event without a version. */
 export const LAST_PLACE = 2n ** 63n - 1n;
-const FIRST_PLACE = -(2n ** 63n);
+export const FIRST_PLACE = -(2n ** 63n);
 
 /** The aggregates of a source spread over this many shards. */
 const SHARDS = 64;

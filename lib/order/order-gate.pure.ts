@@ -124,6 +124,8 @@ export function heldBehind(ended: EndedItem, next: { version: bigint | null }, e
       if (["already-redriven", "version-superseded"].includes(outcome.refusal)) return null;
       return earlier !== "pass" && isHeldBy(next, asHead(ended)) ? held(`was refused: ${outcome.refusal}`) : null;
     case "later":
+    case "behind":
+      return { kind: "behind" };
     case "back":
       return { kind: "back" };
     case "delivered":

@@ -117,7 +117,8 @@ describe("behind an item of the same claim", () => {
     [{ kind: "delivered", code: "OK" }, null],
     [{ kind: "already-processed", detail: "" }, null],
     [{ kind: "verified" }, null],
-    [{ kind: "later", untilMs: 5 }, { kind: "back" }],
+    [{ kind: "later", waitMs: 5 }, { kind: "behind" }],
+    [{ kind: "behind" }, { kind: "behind" }],
     [{ kind: "back" }, { kind: "back" }],
   ] as [ItemOutcome, ItemOutcome | null][])("that ended as %o: %o", (outcome, expected) => {
     expect(heldBehind(ended(outcome), next, "hold")).toEqual(expected);

@@ -67,6 +67,7 @@ import {
 import { auditGaps, contradictions, rollupDrift } from "@/lib/testing/rollup-drift";
 import { type SavedStore, saveStore } from "@/lib/testing/saved-store";
 import { settableClock } from "@/lib/testing/settable-clock";
+import { loseSlices } from "@/lib/testing/slice-items";
 import {
   type HeldQueue,
   heldQueue,
@@ -834,8 +835,8 @@ export async function openModel(store: ModelStore) {
         workers[place] = await newWorker(place);
       }),
 
-    /** Half a minute passes in the store: claims and leases end, also those of a worker that only stands still. */
-    leasesEnd: () => command("nothing", () => endLeases()),
+    /** Half a minute passes in the store: pauses end, and workers are given up, also one that only stands still. */
+    givenUp: () => command("nothing", () => giveUp()),
 
     /** Time passes in a worker: it looks at its redrives, backoffs end, sends time out. */
     tick: (worker: number, ms: number) =>
@@ -1198,7 +1199,7 @@ export async function openModel(store: ModelStore) {
           mayStillSend.delete(id);
           await changeRedrive(deps, { id, change: { action: "resume" } }, ada);
         }
-        await endLeases();
+        await giveUp();
         await advanceCanaries(deps);
         await command("cancel", () => reconcile(deps, { lost: true }));
         await command("work", async () => {
@@ -1373,21 +1374,13 @@ export async function openModel(store: ModelStore) {
     await resumeSends(deps, { target: all ? null : source, reason: "right data" }, ada);
   }
 
-  async function endLeases(): Promise<void> {
+  async function giveUp(): Promise<void> {
     const past = "now() - interval '1 second'";
     await store.db.run(
-      `update redrive_items set claimed_until = case when claimed_until is null then null else ${past} end,
-                                not_before = case when not_before is null then null else ${past} end
-        where source_id = $1 and state = 'open'`,
+      `update redrive_items set not_before = ${past} where source_id = $1 and state = 'open' and not_before < 'infinity'`,
       [sourceId],
     );
-    await store.db.run(`update aggregates set lease_until = ${past} where source_id = $1 and lease_until is not null`, [
-      sourceId,
-    ]);
-    await store.db.run(
-      `update slice_waits set until = ${past} where redrive_id in (select id from redrives where $1 = any(sources))`,
-      [source],
-    );
+    await loseSlices(store.db, "select id from redrives where $1 = any(sources)", [source]);
     await store.db.run(
       `update redrives set waiting_until = ${past} where waiting_until is not null and $1 = any(sources)`,
       [source],

@@ -8,7 +8,8 @@ export async function intend(db: Queryable, intents: readonly AttemptIntent[]): 
   return (await openIntents(db, intents, { id: uuidv7(Date.now()), ended: [] })).opened;
 }
 
-type Send = Pick<AttemptIntent, "id" | "redriveId"> & Partial<Pick<AttemptIntent, "attempt" | "fence" | "idempotencyKey">>;
+type Send = Pick<AttemptIntent, "id" | "redriveId"> &
+  Partial<Pick<AttemptIntent, "attempt" | "fence" | "idempotencyKey">>;
 
 /** Stores a send under way, whatever its item says. */
 export async function storeOpenSend(db: Queryable, send: Send): Promise<void> {

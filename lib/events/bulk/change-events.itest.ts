@@ -3,6 +3,7 @@ import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 import { storeOpenSend } from "@/lib/testing/sends";
+import { takeItems } from "@/lib/testing/slice-items";
 
 const world = worldOfEachTest({ invariants: false });
 const ADA = localViewer("ada");
@@ -12,7 +13,7 @@ test("what a run found in flight that the store then refused is left to the work
   const ids = await world.idsOf();
   const { id: redriveId } = await world.request();
   await storeOpenSend(world.db, { id: ids[0]!, redriveId });
-  await world.db.run("update redrive_items set fence = 1, claimed_until = now() + interval '1 minute'");
+  await takeItems(world.db, { redriveId });
   // The answer of a run that changed the events itself names no operation.
   await world.db.run(
     `alter table idempotency_keys add constraint refuses check (response::jsonb #>> '{answer,id}' is not null or response is null)`,

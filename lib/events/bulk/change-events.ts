@@ -17,7 +17,7 @@ import { uuidv7 } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { looks } from "@/lib/redrive/life/await-open-sends";
 import { openSends } from "@/lib/redrive/life/open-sends.read";
-import { ringBulkOperation, ringNextInLine } from "@/lib/redrive/life/rings";
+import { ringBehind, ringBulkOperation } from "@/lib/redrive/life/rings";
 import type { WithdrawnItem } from "@/lib/redrive/life/withdraw-items.write";
 import type { Selected } from "@/lib/redrive/plan/judge-selection";
 
@@ -106,13 +106,12 @@ export async function changeEvents(
 
 /** Rings the redrives that waited for these items. */
 export async function ringWithdrawn(deps: Deps, withdrawn: NonNullable<Changed["withdrawn"]>): Promise<void> {
-  for (const [redriveId, items] of Map.groupBy(withdrawn, (item) => item.redriveId)) {
-    await ringNextInLine(
-      deps,
-      redriveId,
-      items.map(({ id }) => id),
-    );
-  }
+  if (withdrawn.length === 0) return;
+  await ringBehind(
+    deps,
+    null,
+    withdrawn.map(({ id }) => id),
+  );
 }
 
 type AuditedContext = ChangeContext & { kind: BulkKind; reason: string };

@@ -7,9 +7,8 @@ import type { Tx } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { countItems } from "@/lib/redrive/life/redrive.write";
 import { settleRedrive } from "@/lib/redrive/life/settle-redrive";
-import { endWithdrawnLeases, refuseQueuedItems } from "@/lib/redrive/life/withdraw-items.write";
+import { refuseQueuedItems } from "@/lib/redrive/life/withdraw-items.write";
 import { NO_DELTA } from "@/lib/redrive/run/store/finish-items.write";
-import { endSliceWaits } from "@/lib/redrive/run/store/slice-waits.write";
 
 /**
  * Marks events IGNORED: all that are PENDING, and those that are QUEUED but not being sent, since a person's ignore
@@ -69,11 +68,5 @@ async function countWithdrawn(
       refusedByReason: { ignored: items.length },
     });
     if (redrive) await settleRedrive(tx, redrive, nowMs);
-    await endSliceWaits(
-      tx,
-      redriveId,
-      items.map(({ id }) => id),
-    );
   }
-  await endWithdrawnLeases(tx, withdrawn);
 }

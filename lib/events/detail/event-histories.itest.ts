@@ -11,10 +11,11 @@ import { confirmQuietEvents } from "@/lib/redrive/confirm/confirm-quiet-events";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { finishItems } from "@/lib/redrive/run/finish";
 import { eventAfter, type ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
-import { type ClaimedItem, claimItems } from "@/lib/redrive/run/store/claim-items.write";
+import type { SliceItem } from "@/lib/redrive/run/store/slice-items.read";
 import { seedOfToday } from "@/lib/redrive/scenarios/testing/model-runs";
 import { deadLetter } from "@/lib/testing/letters";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
+import { loseSlices, takeItems } from "@/lib/testing/slice-items";
 
 const world = worldOfEachTest({ invariants: false });
 
@@ -37,7 +38,7 @@ type Player = {
   source: string;
   eventId: string;
   redrives: string[];
-  held: { redriveId: string; item: ClaimedItem } | null;
+  held: { redriveId: string; item: SliceItem } | null;
 };
 
 const step = fc.record({
@@ -115,9 +116,7 @@ async function perform(player: Player, act: string, { code, back }: { code: stri
     }
     case "takeOver":
       if (!held) return;
-      await world.db.run("update redrive_items set claimed_until = now() - interval '1 second' where id = $1", [
-        row!.id,
-      ]);
+      await loseSlices(world.db);
       return claim(player, held.redriveId);
     case "bounce":
       return last === undefined ? undefined : arrive(player, last, code);
@@ -156,7 +155,7 @@ async function perform(player: Player, act: string, { code, back }: { code: stri
 
 /** The held claim is kept when there is nothing to claim: its worker ends late then. */
 async function claim(player: Player, redriveId: string): Promise<void> {
-  const [item] = await claimItems(world.db, { redriveId, slices: [0, 0], limit: 1, leaseMs: 30_000 });
+  const [item] = await takeItems(world.db, { redriveId, slices: [0, 0], limit: 1 });
   if (item) player.held = { redriveId, item };
 }
 

@@ -10,7 +10,6 @@ import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
 import { type PreviewRequest, previewRequestSchema } from "@/lib/redrive/preview/redrive-preview.shapes";
 import type { RedriveRequest } from "@/lib/redrive/request/redrive-request.shapes";
-import { claimItems } from "@/lib/redrive/run/store/claim-items.write";
 import { requestMend } from "@/lib/repair/mends/request-mend";
 import {
   type RedriveRuleChange,
@@ -22,6 +21,7 @@ import { changeRedriveRule, createRedriveRule, deleteRedriveRule } from "@/lib/r
 import { tryRedriveRule } from "@/lib/rules/try-redrive-rule";
 import { redisInstalled, testRedis } from "@/lib/testing/redis";
 import { openWorld, worldOfEachTest } from "@/lib/testing/redrive-world";
+import { takeItems } from "@/lib/testing/slice-items";
 
 const world = worldOfEachTest();
 
@@ -43,8 +43,7 @@ const approve = (id: string, viewer = bob, digest?: string) => decide(id, "appro
 const causesBefore = async (asked: Partial<PreviewRequest>) =>
   (await previewRedrive(world.deps, previewRequestSchema.parse({ select: { filter: {} }, ...asked }), ada))
     .approvalCauses;
-const claim = (redriveId: string) =>
-  claimItems(world.db, { redriveId, slices: [0, 900_000_000], limit: 100, leaseMs: 30_000 });
+const claim = (redriveId: string) => takeItems(world.db, { redriveId, slices: [0, 99], limit: 100 });
 const actions = async (id: string) =>
   (
     await world.db.query<{ action: string }>(

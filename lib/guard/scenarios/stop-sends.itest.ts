@@ -10,11 +10,11 @@ const everything = { target: null, reason: "stock answers with wrong data" };
 describe("a stop of sends", () => {
   const world = worldOfEachTest({ ratePerSecond: 60 });
 
-  const claimed = () => world.db.query("select id from redrive_items where state = 'open' and claimed_until >= now()");
+  const owned = () => world.db.query("select slice from slice_owners where owner is not null");
   const sent = () => world.sink.arrived.length;
   const keys = () => new Set(world.sink.arrived.map(({ key }) => key)).size;
 
-  test("holds two workers whose sends wait for tokens, hands their claims back, and the rest goes once after it", async () => {
+  test("holds two workers whose sends wait for tokens, gives their slices back, and the rest goes once after it", async () => {
     await world.park(120);
     await Promise.all([world.worker(), world.worker()]);
     const { id } = await world.request();
@@ -22,8 +22,8 @@ describe("a stop of sends", () => {
     const { underWay } = await imposeStop(world.deps, everything, ada);
     const before = sent();
     expect(underWay).toBe(0);
-    // The waits for a token end, too: nothing is kept claimed for the length of the stop.
-    await expect.poll(claimed).toEqual([]);
+    // The waits for a token end, too: no slice is kept for the length of the stop.
+    await expect.poll(owned).toEqual([]);
     expect(sent()).toBe(before);
     expect((await world.redrive(id)).stalled).toMatchObject({ code: "stopped", target: null });
     // A worker that starts obeys it.
@@ -79,9 +79,7 @@ describe.skipIf(!redisInstalled)("a stop while Redis is away", () => {
     expect((await imposeStop(world.deps, everything, ada)).underWay).toBe(0);
     const before = world.sink.arrived.length;
     await redis.start();
-    await expect
-      .poll(() => world.db.query("select id from redrive_items where state = 'open' and claimed_until >= now()"))
-      .toEqual([]);
+    await expect.poll(() => world.db.query("select slice from slice_owners where owner is not null")).toEqual([]);
     expect(world.sink.arrived.length).toBe(before);
     await redis.kill();
     expect(await resumeSends(world.deps, everything, ada)).toBe(true);

@@ -8,12 +8,12 @@ const ada = localViewer("ada");
 const EVERYTHING = { target: null, reason: "stock answers with wrong data" };
 
 const world = worldOfEachTest({ ratePerSecond: 60 });
-const claimed = () => world.db.query("select id from redrive_items where state = 'open' and claimed_until >= now()");
+const owned = () => world.db.query("select slice from slice_owners where owner is not null");
 const sent = () => world.sink.arrived.length;
 const keys = () => new Set(world.sink.arrived.map(({ key }) => key)).size;
 
 // The queue gives the job of the dead worker to another one after half a minute.
-test("a stop of sends outlives a worker that is killed with its claims", async () => {
+test("a stop of sends outlives a worker that is killed with its slices", async () => {
   await world.park(90);
   const doomed = await world.doomedWorker();
   const { id } = await world.request();
@@ -23,8 +23,8 @@ test("a stop of sends outlives a worker that is killed with its claims", async (
   await Promise.all([once(doomed, "exit"), stopped]);
   const before = sent();
   await world.worker();
-  // The takeover frees the claims of the dead worker, and claims nothing for itself.
-  await expect.poll(claimed).toEqual([]);
+  // The takeover frees the slices of the dead worker, and keeps none for itself.
+  await expect.poll(owned).toEqual([]);
   expect(sent()).toBe(before);
   await resumeSends(world.deps, EVERYTHING, ada);
   await world.ended(id);
@@ -37,7 +37,7 @@ test("a stop of sends ends while no worker is alive, after the one that waited o
   const { id } = await world.request();
   await expect.poll(sent, { interval: 5 }).toBeGreaterThan(10);
   expect((await imposeStop(world.deps, EVERYTHING, ada)).underWay).toBe(0);
-  await expect.poll(claimed).toEqual([]);
+  await expect.poll(owned).toEqual([]);
   const before = sent();
   doomed.kill("SIGKILL");
   await once(doomed, "exit");

@@ -9,16 +9,17 @@ import { imposeControl } from "@/lib/order/controls/impose-control";
 import type { Queryable } from "@/lib/platform/database/db";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { refuseQueuedItems } from "@/lib/redrive/life/withdraw-items.write";
-import { type ClaimedItem, claimItems } from "@/lib/redrive/run/store/claim-items.write";
 import { insertAttempts } from "@/lib/redrive/run/store/finish-items.write";
 import type { AttemptIntent } from "@/lib/redrive/run/store/intents.write";
+import type { SliceItem } from "@/lib/redrive/run/store/slice-items.read";
 import { type World, worldOfEachTest } from "@/lib/testing/redrive-world";
 import { auditGaps } from "@/lib/testing/rollup-drift";
 import { endOf, intend } from "@/lib/testing/sends";
+import { loseSlices, takeItems } from "@/lib/testing/slice-items";
 import { waitForLocks } from "@/lib/testing/waiting-for-locks";
 
 let redriveId: string;
-let items: ClaimedItem[];
+let items: SliceItem[];
 let targetId: string;
 
 const world = worldOfEachTest({ invariants: false });
@@ -27,16 +28,18 @@ beforeEach(async () => {
   await world.park(3, (index) => ({ aggregateId: `order-${index}`, version: 7n, errorCode: "STOCK_LOCKED" }));
   targetId = await ordersTarget();
   redriveId = (await world.request()).id;
-  items = await claimItems(world.db, { redriveId, slices: [0, 0], limit: 100, leaseMs: 30_000 });
+  items = await takeItems(world.db, { redriveId, slices: [0, 0], limit: 100 });
 });
 
-function intentOf(item: ClaimedItem): AttemptIntent {
+function intentOf(item: SliceItem): AttemptIntent {
   return {
     ...item,
     attempt: 1,
     target: "orders",
     targetId,
     idempotencyKey: `orders:${item.eventId}`,
+    versionProcessed: null,
+    passes: false,
     whitelisted: false,
   };
 }
@@ -54,7 +57,7 @@ function impatient(onPause: () => Promise<void> = async () => {}) {
   return { ...world.deps, clock: { ...world.deps.clock, nowMs: () => nowMs, sleep } };
 }
 
-async function close(item: ClaimedItem): Promise<void> {
+async function close(item: SliceItem): Promise<void> {
   await world.db.transaction((tx) => insertAttempts(tx, [endOf(item)]));
 }
 
@@ -117,12 +120,11 @@ describe.each(STOPS)("$name", ({ stop }) => {
     expect(await intend(world.db, next)).toEqual(new Set());
   });
 
-  test("says after two seconds how many are still being sent; a dead worker's do not count", async () => {
+  test("says after two seconds how many are still being sent; those of a worker that was given up do not count", async () => {
     await intend(world.db, intents());
-    await world.db.run("update redrive_items set claimed_until = now() - interval '1 second' where id = $1", [
-      items[0]!.id,
-    ]);
-    expect((await stop(impatient())).underWay).toBe(2);
+    expect((await stop(impatient())).underWay).toBe(3);
+    await loseSlices(world.db);
+    expect((await stop(impatient())).underWay).toBe(0);
   });
 });
 
@@ -242,7 +244,7 @@ describe("ignoring", () => {
 describe("a send whose worker died, when a person ends its item before another worker claims it", () => {
   test.each(["cancel", "ignore"])("%s: it ends as ambiguous, and counts as a send and a redrive", async (how) => {
     await intend(world.db, intents());
-    await world.db.run("update redrive_items set claimed_until = now() - interval '1 second'");
+    await loseSlices(world.db);
     if (how === "cancel") {
       await changeRedrive(impatient(), { id: redriveId, change: { action: "cancel" } }, localViewer("ada"));
     } else {
@@ -268,13 +270,11 @@ describe("a redrive that waits for items of another one", () => {
     }));
     const later = await world.idsOf(["later-0", "later-1", "later-2"]);
     const second = (await world.request({ select: { ids: later } })).id;
-    const claim = () => claimItems(world.db, { redriveId: second, slices: [0, 99], limit: 10, leaseMs: 30_000 });
+    const claim = () => takeItems(world.db, { redriveId: second, slices: [0, 99], limit: 10 });
+    await world.db.run("update redrive_items set not_before = 'infinity' where redrive_id = $1", [second]);
     expect(await claim()).toEqual([]);
     await world.db.run("truncate bullmq.job cascade");
     if (how === "cancel") {
-      await world.db.run("update redrive_items set claimed_until = now() - interval '1 second' where redrive_id = $1", [
-        redriveId,
-      ]);
       await changeRedrive(impatient(), { id: redriveId, change: { action: "cancel" } }, localViewer("ada"));
     } else {
       const select = { ids: items.map(({ id }) => id) };

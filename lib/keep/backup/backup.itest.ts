@@ -26,13 +26,13 @@ import { systemClock } from "@/lib/platform/clock";
 import { createDb, type Db } from "@/lib/platform/database/db";
 import { readEnv } from "@/lib/platform/env";
 import { createLog } from "@/lib/platform/log";
-import { claimItems } from "@/lib/redrive/run/store/claim-items.write";
 import { fillEmptyTables } from "@/lib/testing/filled-tables";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 import { program } from "@/lib/testing/programs";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 import { auditGaps, contradictions, rollupDrift } from "@/lib/testing/rollup-drift";
 import { intend } from "@/lib/testing/sends";
+import { takeItems } from "@/lib/testing/slice-items";
 import { prepareAppRole } from "@/scripts/app-role";
 import { migrate } from "@/scripts/migrate";
 import { startWorker } from "@/workers/worker";
@@ -290,12 +290,13 @@ describe("a restored store", () => {
   test("sends nothing by itself; after the stop is lifted a send that was under way is repeated under its key alone", async () => {
     await world.park(3, (index) => ({ aggregateId: `order-${index}` }));
     const { id: redriveId } = await world.request();
-    const [item] = await claimItems(world.db, { redriveId, slices: [0, 99], limit: 1, leaseMs: 1_000 });
+    const [item] = await takeItems(world.db, { redriveId, slices: [0, 99], limit: 1 });
     const [{ id: targetId }] = (await world.db.query<{ id: string }>(
       "select id from targets where name = 'orders'",
     )) as [{ id: string }];
     const key = `orders:${item!.eventId}`;
-    const intent = { ...item!, attempt: 1, target: "orders", targetId, idempotencyKey: key, whitelisted: false };
+    const named = { target: "orders", targetId, idempotencyKey: key };
+    const intent = { ...item!, attempt: 1, ...named, versionProcessed: null, passes: false, whitelisted: false };
     expect((await intend(world.db, [intent])).size).toBe(1);
     const { path } = await backUp(world.url, folder);
     await restore(target.url, path);

@@ -546,7 +546,7 @@ const NAMES_NOBODY: Record<string, readonly string[]> = {
   redrive_rule_runs: ["*"],
   retention_runs: ["*"],
   settings: ["*"],
-  slice_waits: ["*"],
+  slice_owners: ["*"],
   // Addresses that a person wrote, with placeholders in place of values; numbers that a source promises.
   sources: ["links", "contract"],
   targets: ["*"],

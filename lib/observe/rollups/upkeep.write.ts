@@ -15,7 +15,6 @@ const SILENT_CONSUMER_KEPT = "5 minutes";
 export async function removeExpired(db: Db): Promise<void> {
   await db.run("delete from idempotency_keys where expires_at < now()");
   await db.run(`delete from rate_buckets where updated_at < now() - interval '${BUCKET_IDLE}'`);
-  await db.run("delete from slice_waits where until < now()");
   for (const statement of REMOVE_NARROW) await db.run(statement);
   await removeExpiredAdmission(db);
   await removeExpiredTrials(db);

@@ -11,9 +11,9 @@ import { readOrderFacts } from "@/lib/redrive/gate/dry-run-facts.read";
 import { listRedriveItems } from "@/lib/redrive/list/redrive-items.read";
 import { planRedrive } from "@/lib/redrive/plan/plan-redrive";
 import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
-import { claimItems } from "@/lib/redrive/run/store/claim-items.write";
 import { mendAllLines } from "@/lib/testing/lines";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { takeItems } from "@/lib/testing/slice-items";
 
 /** The order of an aggregate is a gate: nothing is sent while an earlier version is parked, until a person says otherwise. */
 describe("the order of an aggregate", () => {
@@ -65,8 +65,8 @@ describe("the order of an aggregate", () => {
   test("holds what was claimed while an earlier version was free and is queued elsewhere before the send", async () => {
     await park(1, { eventId: "v7", version: 7n });
     const later = await world.request(await only("v7"));
-    const claim = { redriveId: later.id, slices: [0, 1_000] as [number, number], limit: 10, leaseMs: 30_000 };
-    const claimed = await claimItems(world.db, { ...claim });
+    const claim = { redriveId: later.id, slices: [0, 1_000] as [number, number], limit: 10 };
+    const claimed = await takeItems(world.db, { ...claim });
     expect(claimed.map((item) => item.eventId)).toEqual(["v7"]);
     await park(1, { eventId: "v6", version: 6n });
     await world.request(await only("v6"));

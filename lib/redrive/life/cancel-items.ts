@@ -4,10 +4,9 @@ import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/deps";
 import { confirmOvertaking } from "@/lib/redrive/confirm/confirm";
 import { countItems, readRedriveRow } from "@/lib/redrive/life/redrive.write";
-import { ringNextInLine } from "@/lib/redrive/life/rings";
-import { cancelOpenItems, endWithdrawnLeases } from "@/lib/redrive/life/withdraw-items.write";
+import { ringBehind } from "@/lib/redrive/life/rings";
+import { cancelOpenItems } from "@/lib/redrive/life/withdraw-items.write";
 import { NO_DELTA } from "@/lib/redrive/run/store/finish-items.write";
-import { endSliceWaits } from "@/lib/redrive/run/store/slice-waits.write";
 
 /** Items taken back in one transaction. */
 const CANCEL_CHUNK = 5_000;
@@ -25,7 +24,7 @@ export async function cancelItems(
   for (let chunk = 0; chunk < chunks; chunk++) {
     const ids = await cancelChunk(deps, redriveId);
     cancelled += ids.length;
-    if (ids.length > 0) await ringNextInLine(deps, redriveId, ids);
+    if (ids.length > 0) await ringBehind(deps, null, ids);
     await confirmOvertaking(deps, redriveId, ids).catch((error) =>
       deps.log.warn({ redriveId, err: error }, "words of consumers are left to the next redrive"),
     );
@@ -43,7 +42,6 @@ async function cancelChunk(deps: Pick<Deps, "db" | "clock" | "lane" | "log">, re
     const actor = redrive.cancelledBy ?? redrive.createdBy;
     const ids = await cancelOpenItems(tx, redriveId, CANCEL_CHUNK, actor);
     if (ids.length === 0) return ids;
-    await endSliceWaits(tx, redriveId, ids);
     await countItems(tx, redriveId, { ...NO_DELTA, cancelled: ids.length });
     await appendAudit(tx, {
       actor,
@@ -58,10 +56,6 @@ async function cancelChunk(deps: Pick<Deps, "db" | "clock" | "lane" | "log">, re
       atMs: deps.clock.wallMs(),
       eventIds: ids,
     });
-    await endWithdrawnLeases(
-      tx,
-      ids.map((id) => ({ id, redriveId })),
-    );
     return ids;
   });
 }

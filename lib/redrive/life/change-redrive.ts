@@ -10,7 +10,6 @@ import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { awaitOpenSends } from "@/lib/redrive/life/await-open-sends";
 import { cancelItems } from "@/lib/redrive/life/cancel-items";
-import { openSlices } from "@/lib/redrive/life/open-slices.read";
 import {
   endTimedWaits,
   isHeld,
@@ -26,6 +25,7 @@ import { ringResumed } from "@/lib/redrive/life/rings";
 import { startIfReady } from "@/lib/redrive/life/start-redrive";
 import { unknownRedrive } from "@/lib/redrive/list/redrives.read";
 import { assertConcurrency, assertRate } from "@/lib/redrive/pace/assert-pace";
+import { allSlices } from "@/lib/redrive/plan/redrive-plan.pure";
 import type { RedriveChange } from "@/lib/redrive/request/redrive-request.shapes";
 import { canaryOf } from "@/lib/redrive/request/request-redrive";
 import {
@@ -256,7 +256,7 @@ async function followUp(deps: Deps, redrive: RedriveRow, change: RedriveChange):
     const ringsAgain = "lane" in change || action === "resume" || action === "start";
     if (redrive.state !== "RUNNING" || !ringsAgain) return;
     const canary = redrive.released !== null;
-    await ringResumed(deps, { id: redrive.id, lane: redrive.lane, canary }, await openSlices(deps.db, redrive.id));
+    await ringResumed(deps, { id: redrive.id, lane: redrive.lane, canary }, allSlices(redrive));
   } catch (error) {
     deps.log.warn(
       { redriveId: redrive.id, err: error },

@@ -8,17 +8,10 @@ export type StopScope =
   | { controlId: string }
   | { targetId: string | null };
 
-/** Sends of a worker that is alive and still holds the item. */
-const OPEN_SENDS = `open_sends a
-  join redrive_items i on i.id = a.id and i.redrive_id = a.redrive_id and i.fence = a.fence and i.claimed_until >= now()`;
-
 /** The events of a scope that are being sent now: their intent is recorded, and their end is not. */
 export async function openSends(db: Queryable, scope: StopScope): Promise<string[]> {
   const [where, value] = conditionOf(scope);
-  const rows = await db.query<{ id: string }>(
-    `select distinct a.id from ${OPEN_SENDS} where ${where}`,
-    [value],
-  );
+  const rows = await db.query<{ id: string }>(`select distinct a.id from live_sends a where ${where}`, [value]);
   return rows.map((row) => row.id);
 }
 

@@ -5,10 +5,13 @@ import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/deps";
 import { cancelItems } from "@/lib/redrive/life/cancel-items";
 import { eachAlone } from "@/lib/redrive/life/each-alone";
-import { idleSlices, unfinishedRedrives } from "@/lib/redrive/life/open-slices.read";
+import { idleSlices, unfinishedRedrives } from "@/lib/redrive/life/idle-slices.read";
 import { lockRedrive } from "@/lib/redrive/life/redrive.write";
-import { ringMissing } from "@/lib/redrive/life/rings";
+import { ringBehind, ringMissing } from "@/lib/redrive/life/rings";
 import { settleRedrive } from "@/lib/redrive/life/settle-redrive";
+import { itemsBehind } from "@/lib/redrive/run/store/item-waits.write";
+
+const NIL = "00000000-0000-0000-0000-000000000000";
 
 /** Cancelled items given back in one round. */
 const CANCEL_CHUNKS = 20;
@@ -55,6 +58,13 @@ export async function ringIdle(
   return (
     (await ringMissing(deps, "main", wanted.main, states)) + (await ringMissing(deps, "slow", wanted.slow, states))
   );
+}
+
+/** Wakes items whose wake-up was lost, among the next of those that wait for an earlier event. Returns where the next call begins. */
+export async function wakeForgotten(deps: Pick<Deps, "db" | "lane" | "log">, after = NIL): Promise<string> {
+  const ids = await itemsBehind(deps.db, after);
+  if (ids.length > 0) await ringBehind(deps, null, ids);
+  return ids.at(-1) ?? NIL;
 }
 
 async function settle(deps: Deps, redriveId: string): Promise<boolean> {

@@ -2,7 +2,7 @@ import { type LaneJob, laneJobKey } from "@/lib/lane/jobs.shapes";
 import type { JobState, LaneName, QueueName } from "@/lib/lane/port";
 import type { Deps } from "@/lib/platform/deps";
 import { currentTraceparent } from "@/lib/platform/tracing/spans";
-import { slicesNextInLine } from "@/lib/redrive/run/store/slice-waits.write";
+import { wakeBehind } from "@/lib/redrive/run/store/item-waits.write";
 
 /** Rings a started redrive: while its canary holds it back one job works all slices in turn. */
 export async function ringRedrive(
@@ -64,24 +64,24 @@ export async function ringMissing(
 }
 
 /**
- * Rings the slices of other redrives that waited for these items, which are closed. A ring that fails only delays: the
- * reconciler rings the slice, too.
+ * Wakes what waits for these items, which have ended or wait themselves, and rings the slices of other redrives among them. A failure only
+ * delays: the reconciler wakes and rings, too.
  */
-export async function ringNextInLine(
+export async function ringBehind(
   { db, lane, log }: Pick<Deps, "db" | "lane" | "log">,
-  redriveId: string,
+  redriveId: string | null,
   ids: readonly string[],
 ): Promise<void> {
   try {
-    const slices = await slicesNextInLine(db, redriveId, ids);
-    for (const [name, waiting] of Map.groupBy(slices, (slice) => slice.lane)) {
+    const woken = (await wakeBehind(db, ids)).filter((slice) => slice.redriveId !== redriveId);
+    for (const [name, slices] of Map.groupBy(woken, (slice) => slice.lane)) {
       await lane.ring(
         name,
-        waiting.map(({ redriveId: id, slice }) => ({ kind: "slice", redriveId: id, slice })),
+        slices.map(({ redriveId: id, slice }) => ({ kind: "slice", redriveId: id, slice })),
       );
     }
   } catch (error) {
-    log.warn({ redriveId, err: error }, "redrives that wait for this one not rung, the reconciler rings them");
+    log.warn({ redriveId, err: error }, "what waits for these items is not woken, the reconciler wakes it");
   }
 }
 

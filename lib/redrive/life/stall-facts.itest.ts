@@ -5,6 +5,8 @@ import { uuidv7 } from "@/lib/platform/ids";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { noteSources } from "@/lib/redrive/plan/freeze-events.write";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
+import { storeOpenSend } from "@/lib/testing/sends";
+import { takeItems } from "@/lib/testing/slice-items";
 
 /** No worker runs here: each cause is put in place by hand, and what the redrive says of it is read. */
 const world = worldOfEachTest({ ratePerSecond: 20, invariants: false });
@@ -34,7 +36,7 @@ test("no worker, then a worker that reports nothing in the way, then the person 
   expect(await stalled(id)).toMatchObject({ code: "no-worker" });
   await beat();
   expect(await stalled(id)).toMatchObject({ code: "unknown" });
-  await world.db.run("update redrive_items set claimed_until = now() + interval '20 s' where redrive_id = $1", [id]);
+  for (const item of await takeItems(world.db, { redriveId: id })) await storeOpenSend(world.db, item);
   expect(await stalled(id)).toMatchObject({ code: "in-hand", text: expect.stringContaining("3 events are") });
   const pause = { action: "pause", reason: "stock is down again" } as const;
   await changeRedrive(world.deps, { id, change: pause }, localViewer("maria"));

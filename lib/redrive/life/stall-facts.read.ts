@@ -75,13 +75,12 @@ export const OPEN_SOURCES = `(select unnest(case when r.queued_sources is null o
   select distinct i.source_id from redrive_items i where i.redrive_id = r.id and i.state = ${ITEM.open}) else r.queued_sources end))`;
 
 const LIVE = `
-select r.id, ${QUIET} as quiet, i.claimed, i.deferred, i.until as "untilMs", b.redrive_id as "blockedBy", t.targets, s.stops
+select r.id, ${QUIET} as quiet, (select count(*)::int from live_sends s where ${QUIET} and s.redrive_id = r.id) as claimed, i.deferred, i.until as "untilMs", b.redrive_id as "blockedBy", t.targets, s.stops
   from redrives r
   cross join lateral (select array(${OPEN_SOURCES}) as sources) o
   left join lateral (
-    select count(*) filter (where claimed_until >= now()) as claimed,
-           count(*) filter (where not_before > now() and (claimed_until < now()) is not false) as deferred,
-           min(not_before) filter (where not_before > now()) as until
+    select count(*) filter (where not_before > now() and not_before < 'infinity') as deferred,
+           min(not_before) filter (where not_before > now() and not_before < 'infinity') as until
       from redrive_items where ${QUIET} and redrive_id = r.id and state = ${ITEM.open}) i on true
   left join lateral (
     select l.redrive_id

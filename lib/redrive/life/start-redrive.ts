@@ -7,7 +7,6 @@ import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/deps";
 import { cancelItems } from "@/lib/redrive/life/cancel-items";
 import { eachAlone } from "@/lib/redrive/life/each-alone";
-import { openSlices } from "@/lib/redrive/life/open-slices.read";
 import {
   endTimedWaits,
   lockRedrive,
@@ -18,6 +17,7 @@ import {
 } from "@/lib/redrive/life/redrive.write";
 import { ringRedrive } from "@/lib/redrive/life/rings";
 import { closedTargets, readLiveFacts } from "@/lib/redrive/life/stall-facts.read";
+import { allSlices } from "@/lib/redrive/plan/redrive-plan.pure";
 import { type Wait, waitsOf } from "@/lib/redrive/request/redrive-wait.pure";
 import { openItems, REDRIVE_MOVES, type RedriveState } from "@/lib/redrive/states/redrive-state.pure";
 
@@ -129,7 +129,7 @@ export async function ringStarted(deps: Deps, redriveId: string): Promise<void> 
     const redrive = await readRedriveRow(deps.db, redriveId);
     if (redrive?.state !== "RUNNING") return;
     const { id, lane, released } = redrive;
-    await ringRedrive(deps, { id, lane, canary: released !== null }, await openSlices(deps.db, id));
+    await ringRedrive(deps, { id, lane, canary: released !== null }, allSlices(redrive));
   } catch (error) {
     deps.log.warn({ redriveId, err: error }, "ring failed, the reconciler will ring");
   }

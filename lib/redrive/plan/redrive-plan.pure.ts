@@ -1,10 +1,9 @@
 import { aggregateKeyOf, comparePlaces } from "@/lib/order/aggregate.pure";
 
-/** Mean items of a slice of a large redrive: two or three claims. Each slice is a job, whose turn costs as much as some sends. */
-const SLICE_ITEMS_MEAN = 200;
-/** A smaller redrive is cut finer, so that its slices keep a worker's twelve jobs busy. */
-const SMALL_SLICE_ITEMS_MEAN = 64;
-const SMALL_SLICES_MAX = 12;
+/** As many as a worker has jobs at a time: each of them works a slice, and several workers share them. */
+const SLICES_MAX = 12;
+/** A smaller redrive has fewer slices, of this many items each. */
+const SLICE_ITEMS = 64;
 const SINGLE_SLICE_ITEMS_MAX = 100;
 
 /**
@@ -12,9 +11,12 @@ const SINGLE_SLICE_ITEMS_MAX = 100;
  * is an estimate.
  */
 export function sliceCount(total: number): number {
-  if (total <= SINGLE_SLICE_ITEMS_MAX) return 1;
-  const small = Math.min(Math.ceil(total / SMALL_SLICE_ITEMS_MEAN), SMALL_SLICES_MAX);
-  return Math.max(small, Math.ceil(total / SLICE_ITEMS_MEAN));
+  return total <= SINGLE_SLICE_ITEMS_MAX ? 1 : Math.min(Math.ceil(total / SLICE_ITEMS), SLICES_MAX);
+}
+
+/** The slices of a redrive, by number. */
+export function allSlices({ slices }: { slices: number }): number[] {
+  return Array.from({ length: slices }, (_, slice) => slice);
 }
 
 export type OrderedItem = {

@@ -4,7 +4,7 @@ import { PublishError } from "@/lib/brokers/port";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { createLog } from "@/lib/platform/log";
 import { closeOf, logAttempt } from "@/lib/redrive/run/attempt-record";
-import type { ClaimedItem } from "@/lib/redrive/run/store/claim-items.write";
+import type { SliceItem } from "@/lib/redrive/run/store/slice-items.read";
 import type { SliceTarget } from "@/lib/redrive/targets/target";
 import { type AttemptRecord, createTargetState, execute } from "@/lib/retry/execute";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
@@ -20,7 +20,7 @@ const ITEM = {
   aggregateId: "order-9",
   traceId: "0af7651916cd43dd8448eb211c80319c",
   errorCode: "TIMEOUT",
-} as ClaimedItem;
+} as SliceItem;
 
 /** Runs an operation through the engine whose sends fail as told, then succeed. Answers what it recorded. */
 async function records(failures: Error[]) {

@@ -2,10 +2,10 @@ import { redactText } from "@/lib/guard/masking/mask-text.pure";
 import type { Deps } from "@/lib/platform/deps";
 import { currentIds } from "@/lib/platform/tracing/spans";
 import { leftOutText } from "@/lib/redrive/gate/dry-run.pure";
-import type { Intent } from "@/lib/redrive/run/attempts";
 import { sendKey } from "@/lib/redrive/run/send-key.pure";
-import type { ClaimedItem } from "@/lib/redrive/run/store/claim-items.write";
 import type { AttemptClose } from "@/lib/redrive/run/store/finish-items.write";
+import type { Intent } from "@/lib/redrive/run/store/intents.write";
+import type { SliceItem } from "@/lib/redrive/run/store/slice-items.read";
 import type { SliceTarget } from "@/lib/redrive/targets/target";
 import { chain } from "@/lib/retry/classify/facts";
 import type { AttemptRecord } from "@/lib/retry/execute";
@@ -21,7 +21,7 @@ export type StoredDecision = {
 } & Omit<RecordedOperation["attempts"][number], "attempt">;
 
 /** An attempt's end as the store keeps it. */
-export function closeOf(item: ClaimedItem, target: SliceTarget, record: AttemptRecord, intent: Intent): AttemptClose {
+export function closeOf(item: SliceItem, target: SliceTarget, record: AttemptRecord, intent: Intent): AttemptClose {
   const failed = record.result !== "ok";
   return {
     id: item.id,
@@ -78,7 +78,7 @@ function chainText(error: unknown): string {
  */
 export function logAttempt(
   { log, clock }: Pick<Deps, "log" | "clock">,
-  { item, target, retryCount }: { item: ClaimedItem; target: SliceTarget; retryCount: number },
+  { item, target, retryCount }: { item: SliceItem; target: SliceTarget; retryCount: number },
   record: AttemptRecord,
   close: AttemptClose,
 ): void {

@@ -3,7 +3,7 @@ import type { EventBody } from "@/lib/events/bodies.read";
 import type { Header } from "@/lib/intake/dead-letter.pure";
 import { inSpan, isTracing, type Span, type SpanLink, startSpan, withSpan } from "@/lib/platform/tracing/spans";
 import { formatTraceparent, parseTraceparent } from "@/lib/platform/tracing/traceparent.pure";
-import type { ClaimedItem } from "@/lib/redrive/run/store/claim-items.write";
+import type { SliceItem } from "@/lib/redrive/run/store/slice-items.read";
 import type { SliceTarget } from "@/lib/redrive/targets/target";
 
 /**
@@ -11,7 +11,7 @@ import type { SliceTarget } from "@/lib/redrive/targets/target";
  * parked is a link of it: that trace ended, and the redrive is another one.
  */
 export function startAttemptSpan(
-  item: ClaimedItem,
+  item: SliceItem,
   body: EventBody,
   { target, attempt }: { target: SliceTarget; attempt: number },
 ): Span | null {

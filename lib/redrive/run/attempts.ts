@@ -1,22 +1,15 @@
 import type { Deps } from "@/lib/platform/deps";
 import { uuidv7 } from "@/lib/platform/ids";
 import { createBatcher } from "@/lib/redrive/run/batcher";
-import { holdItems, type ItemHold } from "@/lib/redrive/run/store/claim-items.write";
 import { type AttemptClose, insertAttempts } from "@/lib/redrive/run/store/finish-items.write";
-import { type AttemptIntent, attemptKey, endWaves, openIntents } from "@/lib/redrive/run/store/intents.write";
+import { type AttemptIntent, attemptKey, type Intent, openIntents } from "@/lib/redrive/run/store/intents.write";
+import { holdItems, type ItemHold } from "@/lib/redrive/run/store/item-waits.write";
 
 /** Intents, or ends, of one round trip. */
 const BATCH_MAX = 200;
 /** After a round trip for at least this many intents the next one waits for more: a statement costs as much as ten of its rows. */
 const REST_ITEMS = 4;
 const REST_MS_MAX = 4;
-
-/** An intent on record. */
-export type Intent = {
-  /** When it was recorded, epoch ms of the store's clock. */
-  openedAtMs: number;
-  wave: { id: string; open: number };
-};
 
 /** The attempts of this process on their way into the store, those of several items in one statement. */
 export type Attempts = {
@@ -26,8 +19,6 @@ export type Attempts = {
   close(close: AttemptClose, hold: ItemHold | null): Promise<void>;
   /** The ends of these are in the store: a wave without an open send leaves it with the next one. */
   ended(closes: readonly AttemptClose[]): void;
-  /** Removes the waves that have ended since the last intent. */
-  stop(): Promise<void>;
 };
 
 export function createAttempts({ db, clock }: Pick<Deps, "db" | "clock">): Attempts {
@@ -62,10 +53,5 @@ export function createAttempts({ db, clock }: Pick<Deps, "db" | "clock">): Attem
     },
     { max: BATCH_MAX },
   );
-  return {
-    open: opener.push,
-    close: (close, hold) => closer.push({ close, hold }),
-    ended,
-    stop: () => endWaves(db, over),
-  };
+  return { open: opener.push, close: (close, hold) => closer.push({ close, hold }), ended };
 }

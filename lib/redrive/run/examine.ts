@@ -9,8 +9,8 @@ import { type Route, type RouteFacts, routeOf } from "@/lib/redrive/run/fallback
 import type { ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
 import type { Redriver } from "@/lib/redrive/run/redriver";
 import type { Session } from "@/lib/redrive/run/session";
-import type { ClaimedItem } from "@/lib/redrive/run/store/claim-items.write";
-import { markAmbiguous } from "@/lib/redrive/run/store/intents.write";
+import { readEarlierAttempts } from "@/lib/redrive/run/store/intents.write";
+import type { SliceItem } from "@/lib/redrive/run/store/slice-items.read";
 import { readSentTo, type SentTo } from "@/lib/redrive/targets/routes.read";
 import type { NoTarget, SliceTarget } from "@/lib/redrive/targets/target";
 import type { TargetHealth } from "@/lib/redrive/targets/target-health";
@@ -22,9 +22,9 @@ const FORCED_OPEN_HOLD_MS = 60_000;
 /** An open breaker lets probes through by itself: items wait for that, unless it is further away than this. */
 export const BREAKER_WAIT_MS_MAX = 15 * 60_000;
 
-/** A claimed item with everything that was decided about it before the send. */
+/** An item with everything that was decided about it before the send. */
 export type ExaminedItem = {
-  item: ClaimedItem;
+  item: SliceItem;
   findings: Check[];
   settings: Settings;
   /** Monotonic ms at which its order was read. */
@@ -40,6 +40,10 @@ type Send = {
   standIn: SliceTarget | null;
   body: EventBody;
   whitelisted: boolean;
+  /** The newest version of its aggregate that its consumer has processed. */
+  versionProcessed: bigint | null;
+  /** It is sent ahead of parked versions. */
+  passes: boolean;
   ambiguous: boolean;
   /** Earlier attempts that found no target. */
   unreached: number;
@@ -47,39 +51,38 @@ type Send = {
 
 type Examined = { items: ExaminedItem[]; held: boolean };
 
-/** Gate and dry run of one claim: batched reads, then pure decisions. */
+/** Gate and dry run of a page: batched reads, then pure decisions. */
 export async function examineItems(
   redriver: Redriver,
   session: Session,
-  claimed: readonly ClaimedItem[],
+  page: readonly SliceItem[],
   signal: AbortSignal,
 ): Promise<Examined> {
-  const rules = await readRulesOver(redriver.keyedDb, claimed);
-  const bodies = await readBodies(redriver.keyedDb, claimed);
+  const rules = await readRulesOver(redriver.keyedDb, page);
+  const bodies = await readBodies(redriver.keyedDb, page);
   const examinedAtMs = redriver.clock.nowMs();
-  const order = await readOrderFacts(redriver.keyedDb, session.redrive(), claimed);
-  // A first claim has fence 1: only a later one may find attempts that were cut off.
-  const resumed = await markAmbiguous(
+  const order = await readOrderFacts(redriver.keyedDb, session.redrive(), page);
+  // Under the first epoch of a slice no attempt is on record that its item does not count.
+  const resumed = await readEarlierAttempts(
     redriver.keyedDb,
     session.redrive().id,
-    claimed.filter((item) => item.fence > 1n),
+    page.flatMap((item) => (item.fence > 1n || item.attempts > 0 ? item.id : [])),
   );
-  const targets = await findTargets(redriver, session, claimed);
+  const targets = await findTargets(redriver, session, page);
   const sentTo = await readSentTo(
     redriver.keyedDb,
     session.redrive().id,
-    claimed.filter((item) => hasStandIn(targets.get(item.sourceId)!)),
+    page.filter((item) => hasStandIn(targets.get(item.sourceId)!)),
   );
-  const checks = await checkBodies(redriver, claimed, bodies);
+  const checks = await checkBodies(redriver, page, bodies);
   const nowMs = redriver.clock.wallMs();
-  const items = claimed.map((item) => {
+  const items = page.map((item) => {
     const earlier = resumed.get(item.id);
     const attempts = Math.max(item.attempts, earlier?.attempt ?? 0);
     const facts: ItemToExamine = {
       item: { ...item, attempts },
       ambiguous: earlier !== undefined,
       unreached: earlier?.unreached ?? 0,
-      arrived: earlier?.delivered ?? null,
       body: bodies.get(item.id),
       check: checks.get(item.id),
       order: order.get(item.id)!,
@@ -117,9 +120,9 @@ type FoundTarget = (Healthy & { standIn: Healthy | null }) | NoTarget;
 async function findTargets(
   redriver: Redriver,
   session: Session,
-  claimed: readonly ClaimedItem[],
+  page: readonly SliceItem[],
 ): Promise<Map<string, FoundTarget>> {
-  const sources = [...new Set(claimed.map((item) => item.sourceId))];
+  const sources = [...new Set(page.map((item) => item.sourceId))];
   const found = await Promise.all(
     sources.map(async (sourceId): Promise<[string, FoundTarget]> => {
       const target = await redriver.targets.find(sourceId, session.redrive());
@@ -134,10 +137,10 @@ async function findTargets(
 
 async function checkBodies(
   redriver: Redriver,
-  claimed: readonly ClaimedItem[],
+  page: readonly SliceItem[],
   bodies: Map<string, EventBody>,
 ): Promise<Map<string, PayloadCheck>> {
-  const present = claimed.flatMap(({ id, sourceId }) => {
+  const present = page.flatMap(({ id, sourceId }) => {
     const body = bodies.get(id);
     return body ? [{ id, payload: { ...body, sourceId } }] : [];
   });
@@ -149,11 +152,9 @@ async function checkBodies(
 }
 
 type ItemToExamine = {
-  item: ClaimedItem;
+  item: SliceItem;
   ambiguous: boolean;
   unreached: number;
-  /** The code of a delivery in this redrive: its worker had lost the item before it could close it. null = none is known. */
-  arrived: string | null;
   body: EventBody | undefined;
   /** There is one when there is a body. */
   check: PayloadCheck | undefined;
@@ -171,7 +172,6 @@ function examine(
 ): Omit<ExaminedItem, "examinedAtMs"> {
   const { item, body } = facts;
   const base = { item, settings: rules.settings, findings: [], send: null };
-  if (facts.arrived !== null) return { ...base, decided: { kind: "delivered", code: facts.arrived } };
   const gateRules: GateRules = {
     controls: rules.index,
     redriveLimit: rules.settings.redriveLimit,
@@ -193,7 +193,7 @@ function examine(
   const open = route.kind === "stand-in" ? own!.standIn! : own;
   if (!verify && holds(open?.health)) return { ...base, decided: { kind: "back" } };
   const verdict = dryRunOf(facts, rules, open, gateRules.despite);
-  if (verdict.kind === "wait") return { ...base, decided: { kind: "back" } };
+  if (verdict.kind === "wait") return { ...base, decided: { kind: "behind" } };
   const stoodIn = open === own ? [] : [standInFinding(own!, open!)];
   // What is sent has passed the gate: only a person who asks with a dry run is shown each of its rules.
   const ofGate = verify ? gateChecks(item, gateRules) : [];
@@ -219,6 +219,8 @@ function examine(
           standIn: open === own && takes(own!.standIn) ? own!.standIn!.target : null,
           body,
           whitelisted: ruling.whitelisted,
+          versionProcessed: facts.order.versionProcessed,
+          passes: session.redrive().earlier === "pass",
           ambiguous: facts.ambiguous,
           unreached: facts.unreached,
         },

@@ -9,9 +9,9 @@ import { startWaiting } from "@/lib/redrive/life/start-redrive";
 import type { Finish } from "@/lib/redrive/run/finish";
 import { createFinisher, finishItems } from "@/lib/redrive/run/finish";
 import type { EventAfter, ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
-import { type ClaimedItem, claimItems } from "@/lib/redrive/run/store/claim-items.write";
-import { rememberSliceWait } from "@/lib/redrive/run/store/slice-waits.write";
+import type { SliceItem } from "@/lib/redrive/run/store/slice-items.read";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { loseSlices, takeItems } from "@/lib/testing/slice-items";
 
 let world: World;
 /** Set by a test that breaks the store by hand: its rows contradict each other on purpose. */
@@ -37,11 +37,11 @@ const REDRIVEN: EventAfter = {
   confirmedAtMs: null,
 };
 
-function claim(redriveId: string): Promise<ClaimedItem[]> {
-  return claimItems(world.db, { redriveId, slices: [0, 0], limit: 100, leaseMs: 30_000 });
+function claim(redriveId: string): Promise<SliceItem[]> {
+  return takeItems(world.db, { redriveId, slices: [0, 0], limit: 100 });
 }
 
-function finish(item: ClaimedItem, outcome = DELIVERED, after: EventAfter | null = REDRIVEN): Finish {
+function finish(item: SliceItem, outcome = DELIVERED, after: EventAfter | null = REDRIVEN): Finish {
   return { item, outcome, after, attempts: 1, findings: [], closes: [] };
 }
 
@@ -53,7 +53,7 @@ describe("the finish of an item", () => {
     await world.park(2, (index) => ({ aggregateId: `order-${index}`, version: 1n }));
     const { id } = await world.request();
     const stale = await claim(id);
-    await world.db.run("update redrive_items set claimed_until = now() - interval '1 second'");
+    await loseSlices(world.db);
     const fresh = await claim(id);
     expect(fresh).toHaveLength(2);
 
@@ -82,7 +82,7 @@ describe("the finish of an item", () => {
     await world.park(1, () => ({ aggregateId: "order-1", version: 1n }));
     const { id } = await world.request();
     const [stale] = await claim(id);
-    await world.db.run("update redrive_items set claimed_until = now() - interval '1 second'");
+    await loseSlices(world.db);
     const [fresh] = await claim(id);
     const after: EventAfter = { ...REDRIVEN, status: "PENDING", failures: 1, cooldownUntilMs: Date.now() + 60_000 };
     const failed: ItemOutcome = { kind: "failed", code: "HTTP_422", detail: "no", untilMs: null };
@@ -182,24 +182,28 @@ describe("the finish of an item", () => {
     }
   });
 
-  test("of an item that was ignored meanwhile changes nothing: the lease of its aggregate ended with it, and so did the wait of another redrive, as it does with a cancel", async () => {
+  test("of an item that was ignored meanwhile changes nothing; what waited behind it in another redrive is woken, and so is what waited behind a cancelled one", async () => {
     await world.park(3, (index) => ({ aggregateId: "order-1", version: BigInt(index + 1) }));
-    const ids = await world.idsOf();
-    const { id } = await world.request({ select: { ids: [ids[0]!] } });
-    const [item] = await claim(id);
-    const other = await world.request({ select: { ids: [ids[1]!] }, earlier: "pass" });
-    await rememberSliceWait(world.db, other.id, 0, 3_600_000);
-    await ignoreEvents(world.deps, { select: { ids: [ids[0]!] }, reason: "test data" }, localViewer("ada"));
-    expect(await world.db.query("select 1 from slice_waits")).toEqual([]);
-    const [next] = await claim(other.id);
-    const won = await finishItems(world.deps, id, [finish(item!, { kind: "back" }, null)]);
-    expect(won.size).toBe(0);
-    expect((await finishItems(world.deps, other.id, [finish(next!, { kind: "back" }, null)])).size).toBe(1);
+    const redrives: string[] = [];
+    for (const event of await world.idsOf()) {
+      redrives.push((await world.request({ select: { ids: [event] }, earlier: "pass" })).id);
+    }
+    const [first, second, third] = redrives as [string, string, string];
+    const [item] = await claim(first);
+    for (const id of [second, third]) {
+      const [behind] = await claim(id);
+      await finishItems(world.deps, id, [finish(behind!, { kind: "behind" }, null)]);
+      expect(await claim(id)).toEqual([]);
+    }
 
-    const last = await world.request({ select: { ids: [ids[2]!] }, earlier: "pass" });
-    await rememberSliceWait(world.db, last.id, 0, 3_600_000);
-    await changeRedrive(world.deps, { id: other.id, change: { action: "cancel" } }, localViewer("ada"));
-    expect(await world.db.query("select 1 from slice_waits")).toEqual([]);
+    await ignoreEvents(world.deps, { select: { ids: [item!.id] }, reason: "test data" }, localViewer("ada"));
+    expect(await finishItems(world.deps, first, [finish(item!)])).toEqual(new Set());
+    expect(await world.event(item!.eventId)).toMatchObject({ status: "IGNORED" });
+    expect(await claim(second)).toHaveLength(1);
+    expect(await claim(third)).toEqual([]);
+
+    await changeRedrive(world.deps, { id: second, change: { action: "cancel" } }, localViewer("ada"));
+    expect(await claim(third)).toHaveLength(1);
   });
 
   test("is all or nothing: without its audit entry nothing of it is kept (I12)", async () => {

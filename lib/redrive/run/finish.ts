@@ -11,7 +11,7 @@ import { uuidv7 } from "@/lib/platform/ids";
 import { sqlState } from "@/lib/platform/postgres-pool";
 import { confirmOvertaking } from "@/lib/redrive/confirm/confirm";
 import { countItems, lockRedrive, type RedriveRow, sentBeforeResume } from "@/lib/redrive/life/redrive.write";
-import { ringNextInLine } from "@/lib/redrive/life/rings";
+import { ringBehind } from "@/lib/redrive/life/rings";
 import { settleRedrive } from "@/lib/redrive/life/settle-redrive";
 import type { OutcomeMark } from "@/lib/redrive/pace/brake.pure";
 import { advanceRedrive, sampleWith } from "@/lib/redrive/pace/canary-and-brake";
@@ -45,23 +45,29 @@ const RETRY_MS = 500;
 
 /**
  * Commits the ends of the items of one redrive: those that come while a commit is under way make the next batch. Resolves
- * with whether this worker still held the item. While the store is away it tries again: every send must be marked.
+ * with whether this worker still owned its slice. While the store is away it tries again: every send must be marked.
  */
-export function createFinisher(deps: Deps, redriveId: string): Batcher<Finish, boolean> {
+export function createFinisher(
+  deps: Deps,
+  redriveId: string,
+): Pick<Batcher<Finish, boolean>, "push"> & { woken(): Promise<void> } {
   const onRetry = (error: unknown) => deps.log.warn({ redriveId, err: error }, "finish not committed, trying again");
   const patience = { clock: deps.clock, forMs: PATIENCE_MS, everyMs: RETRY_MS, onRetry };
-  return createBatcher(
+  const waking = new Set<Promise<void>>();
+  const batcher = createBatcher<Finish, boolean>(
     async (batch) => {
       const won = await retrying(() => finishItems(deps, redriveId, batch), { patience, pause: deps.db.pause });
       const held = heldAmong(batch, won);
-      const freed = [...held].filter(({ item }) => item.aggregateId !== null);
-      // Not awaited: the next batch must not wait for other redrives. A failure is logged there.
-      if (freed.length > 0) {
-        void ringNextInLine(
+      const changed = [...held].filter(({ item, outcome }) => item.aggregateId !== null && outcome.kind !== "back");
+      // Not awaited: the next batch must not wait for what others wait for. A failure is logged there.
+      if (changed.length > 0) {
+        const wake = ringBehind(
           deps,
           redriveId,
-          freed.map(({ item }) => item.id),
+          changed.map(({ item }) => item.id),
         );
+        waking.add(wake);
+        void wake.finally(() => waking.delete(wake));
       }
       const ended = [...held].filter(({ after }) => after !== null);
       await confirmOvertaking(
@@ -73,6 +79,12 @@ export function createFinisher(deps: Deps, redriveId: string): Batcher<Finish, b
     },
     { max: BATCH_MAX, rest: { clock: deps.clock, items: REST_ITEMS, msMax: REST_MS_MAX } },
   );
+  return {
+    push: batcher.push,
+    woken: async () => {
+      await Promise.all(waking);
+    },
+  };
 }
 
 /**
@@ -263,6 +275,7 @@ function actionOf(kind: Finish["outcome"]["kind"]): string {
     case "refused":
       return "event.refused";
     case "later":
+    case "behind":
     case "back":
       return "event.queued";
   }
@@ -310,8 +323,8 @@ function marksOf(ended: readonly Finish[], moved: readonly MovedEvent[]): string
 }
 
 /**
- * Leases, runs of failures, and the automatic blacklist. `counted`: events whose bounce was counted already. An item that
- * was taken out meanwhile counts nothing here, but the lease of its aggregate ends with it all the same.
+ * Runs of failures, and the automatic blacklist. `counted`: events whose bounce was counted already. An item that was taken out
+ * meanwhile counts nothing here.
  */
 async function settleOrder(
   tx: Tx,

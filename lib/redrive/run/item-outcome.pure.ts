@@ -7,7 +7,7 @@ import { ITEM_MOVES, type ItemMove, type ItemState } from "@/lib/redrive/states/
 /**
  * The end of one claimed item. `untilMs` of a failure is the time before which the target must not be asked again: the
  * cooldown never ends earlier. `back` gives the item back unchanged (pause, shutdown, open breaker); `later` keeps it
- * open and unsent for `waitMs` (the rest of a Retry-After); `verified` means that a verify run found no fault. A delivery
+ * open and unsent for `waitMs` (the rest of a Retry-After), and `behind` until an open event before it in its aggregate has ended; `verified` means that a verify run found no fault. A delivery
  * is `deduplicated` when the target says that it had taken the event before; `record` names what it became in a log of
  * the event's own source.
  */
@@ -18,6 +18,7 @@ export type ItemOutcome =
   | { kind: "failed"; code: string; detail: string; untilMs?: number | null }
   | { kind: "refused"; refusal: Refusal; detail: string }
   | { kind: "later"; waitMs: number }
+  | { kind: "behind" }
   | { kind: "back" };
 
 /** The event after the outcome. Times are epoch milliseconds. */
@@ -46,6 +47,7 @@ export function moveOf(outcome: ItemOutcome): Extract<ItemMove, EventMove> {
     case "refused":
       return "refuse";
     case "later":
+    case "behind":
     case "back":
       return "giveBack";
   }
@@ -100,6 +102,7 @@ export function eventAfter(
     case "refused":
       return unchanged;
     case "later":
+    case "behind":
     case "back":
       return null;
   }

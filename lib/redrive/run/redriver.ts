@@ -4,8 +4,8 @@ import type { Db } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/deps";
 import { PACES, type Paces } from "@/lib/platform/plain/paces.pure";
 import { type Attempts, createAttempts } from "@/lib/redrive/run/attempts";
-import { type Claims, createClaims } from "@/lib/redrive/run/claims";
 import { createSessions, type Sessions } from "@/lib/redrive/run/session";
+import { createSlices, type Slices } from "@/lib/redrive/run/slices";
 import {
   createTargetDirectory,
   type OpenTargetDirectory,
@@ -22,7 +22,7 @@ type RedriverOptions = {
   openPublisher: TargetDirectoryOptions["openPublisher"];
   random: () => number;
   workerId: string;
-  /** Aborts when the worker stops: nothing new is claimed, items that wait are handed back. */
+  /** Aborts when the worker stops: nothing new is begun, items that wait are handed back. */
   stopping: AbortSignal;
   paces?: Paces;
 };
@@ -33,7 +33,7 @@ export type Redriver = Deps & {
   keyedDb: Db;
   sessions: Sessions;
   targets: OpenTargetDirectory;
-  claims: Claims;
+  slices: Slices;
   attempts: Attempts;
   checkPayloads: PayloadChecker;
   random: () => number;
@@ -52,21 +52,20 @@ export function createRedriver(options: RedriverOptions): Redriver {
   };
   const targets = createTargetDirectory({ db, bucket, clock, log, openPublisher, onHealing, paces });
   const schemas = createSchemaCheck(clock);
-  const attempts = createAttempts(keyed);
   return {
     ...deps,
     keyedDb,
     sessions: createSessions(keyed, bucket),
     targets,
-    claims: createClaims(keyed, { workerId, stopping, leaseMs: paces.claimLeaseMs }),
-    attempts,
+    slices: createSlices(keyed, { workerId, stopping }),
+    attempts: createAttempts(keyed),
     checkPayloads: createPayloadChecker(schemas, clock),
     random,
     workerId,
     stopping,
     paces,
     close: async () => {
-      await Promise.all([attempts.stop(), targets.close(), schemas.close()]);
+      await Promise.all([targets.close(), schemas.close()]);
     },
   };
 }

@@ -3,28 +3,27 @@ import type { JobOutcome, LaneName } from "@/lib/lane/port";
 import type { SliceAborted } from "@/lib/lane/slice-holds";
 import { isPassing, isReadTimeout } from "@/lib/platform/database/retrying";
 import { cancelItems } from "@/lib/redrive/life/cancel-items";
-import { openSlices } from "@/lib/redrive/life/open-slices.read";
 import { ringRedrive } from "@/lib/redrive/life/rings";
 import { canaryAllowance } from "@/lib/redrive/pace/canary-allowance.read";
-import { aggregateRuns } from "@/lib/redrive/plan/redrive-plan.pure";
+import { aggregateRuns, allSlices } from "@/lib/redrive/plan/redrive-plan.pure";
 import { examineItems } from "@/lib/redrive/run/examine";
 import type { Redriver } from "@/lib/redrive/run/redriver";
 import { sendRun } from "@/lib/redrive/run/send";
 import type { Session } from "@/lib/redrive/run/session";
 import { type SliceSignals, sliceSignals } from "@/lib/redrive/run/slice-signals";
-import { type ClaimedItem, sliceRest } from "@/lib/redrive/run/store/claim-items.write";
-import { rememberSliceWait } from "@/lib/redrive/run/store/slice-waits.write";
+import type { SliceRange } from "@/lib/redrive/run/slices";
+import { readSliceItems, readSliceRest, SLICE_START, type SliceItem } from "@/lib/redrive/run/store/slice-items.read";
 import type { HeldSources } from "@/lib/redrive/targets/target";
 
-const CLAIM_ITEMS_MAX = 100;
-/** A claim holds about this much work at the redrive's rate, so that a pause or a crash finds few items claimed. */
-const CLAIM_WORK_MS = 10_000;
+const PAGE_ITEMS_MAX = 100;
+/** A page holds about this much work at the redrive's rate, so that a pause finds few items that wait for a token. */
+const PAGE_WORK_MS = 10_000;
 
-/** Payloads held in memory for one claim. Several slices run at once, so a claim of large ones is worked in portions. */
+/** Payloads held in memory for one page. Several slices run at once, so a page of large ones is worked in portions. */
 const PORTION_BYTES_MAX = 8 * 1024 * 1024;
 
-/** A slice that waits for another redrive is rung by it; were that ring lost, the reconciler rings it after this long. */
-const BLOCKED_MS = 15_000;
+/** A job gives its place to the others after this long, and is rung behind them. */
+const TURN_MS = 2_000;
 
 /** Bounds of the wait before a slice whose open items all wait is looked at again. */
 const AGAIN_MS_MIN = 250;
@@ -43,13 +42,11 @@ const STOPPING_MS = 1_000;
 type Slices = Extract<LaneJob, { kind: "slice" | "canary" }>;
 
 const DONE: JobOutcome = { kind: "done" };
-/** Above every slice: a redrive of a billion events has 16 million slices. */
-const SLICE_MAX = 900_000_000;
 
 /**
- * Works one slice of a redrive: claim, examine, send in order per aggregate, finish; again until nothing of it may go now.
- * Everything it decides on is read from Postgres, so it may be rung twice, killed at any point, or run beside another
- * worker. Resolves with `again` when items must wait. While the store is away it waits for it; rejects when the store fails
+ * Works one slice of a redrive while it owns it: reads a page, examines it, sends in order per aggregate, finishes; again until nothing of
+ * it may go now, or its turn is over. Everything it decides on is read from Postgres, so it may be rung twice, killed at any point, or run
+ * beside another worker. Resolves with `again` when items must wait. While the store is away it waits for it; rejects when the store fails
  * otherwise: the reconciler rings anew.
  */
 export function runSlice(redriver: Redriver, job: Slices, lane: LaneName, signal: AbortSignal): Promise<JobOutcome> {
@@ -95,8 +92,8 @@ export async function whileStoreAway(
 }
 
 /**
- * Ends sends under way when the worker stops. A lost lock of the queue ends waits only: the claim in the store is what
- * makes this worker the items' holder, and a send that was cut off would have to be repeated.
+ * Ends sends under way when the worker stops. A lost lock of the queue ends waits only: what makes this worker the owner of the slice is in
+ * the store, and a send that was cut off would have to be repeated.
  */
 function sendsSignal(signal: AbortSignal): AbortSignal {
   const sends = new AbortController();
@@ -114,28 +111,53 @@ async function workSlice(
   job: Slices,
   signals: SliceSignals,
 ): Promise<JobOutcome | "renewed"> {
-  const { redriveId } = job;
+  const { id: redriveId, slices } = session.redrive();
+  const range: SliceRange = { redriveId, slices: job.kind === "canary" ? [0, slices - 1] : [job.slice, job.slice] };
+  const outcome = await redriver.slices.own(range, (epochs) =>
+    workOwned(redriver, session, { job, range, epochs }, signals),
+  );
+  // Another job works it, here or elsewhere.
+  if (outcome === null) return DONE;
+  if (outcome !== "released") return outcome;
+  const { id, lane } = session.redrive();
+  await ringRedrive(redriver, { id, lane, canary: false }, allSlices(session.redrive()));
+  return DONE;
+}
+
+type Owned = { job: Slices; range: SliceRange; epochs: ReadonlyMap<number, bigint> };
+
+/** `released`: the canary holds the redrive back no more, and each slice gets a job of its own. */
+async function workOwned(
+  redriver: Redriver,
+  session: Session,
+  { job, range, epochs }: Owned,
+  signals: SliceSignals,
+): Promise<JobOutcome | "renewed" | "released"> {
+  const { keyedDb: db, clock } = redriver;
   const canary = job.kind === "canary";
-  const slices: [number, number] = job.kind === "canary" ? [0, SLICE_MAX] : [job.slice, job.slice];
+  const turnEndsMs = clock.nowMs() + TURN_MS;
+  let after = SLICE_START;
   while (!signals.halt.aborted) {
+    if (clock.nowMs() >= turnEndsMs) return { kind: "again", delayMs: 0 };
     const held = await heldSources(redriver, session);
-    const allowance = await canaryAllowance(redriver.keyedDb, redriveId);
-    if (canary && allowance === null) return ringReleased(redriver, session);
+    const allowance = await canaryAllowance(db, range.redriveId);
+    if (canary && allowance === null) return "released";
     // A slice that is rung while the canary still holds the redrive back has nothing to do: the release rings it.
     if (!canary && allowance !== null) return DONE;
-    const limit = Math.min(claimLimit(session), allowance ?? CLAIM_ITEMS_MAX);
-    const request = { redriveId, slices, limit, withoutSources: held.sourceIds };
-    const claimed = limit === 0 ? [] : await redriver.claims.take(request, { canary });
-    if (claimed.length === 0) return rest(redriver, job, slices, held);
-    const taken = await redriver.claims.holdWhile(claimed, () => workClaim(redriver, session, claimed, signals));
-    if (taken === "target-held") return { kind: "again", delayMs: redriver.paces.unreachableMs };
-    // Most slices end with their first claim: to count what is open costs less than a claim that finds nothing.
-    if ((await sliceRest(redriver.keyedDb, redriveId, slices)).open === 0) return DONE;
+    const limit = Math.min(pageLimit(session), allowance ?? PAGE_ITEMS_MAX);
+    const request = { ...range, epochs, after, limit, withoutSources: held.sourceIds };
+    // What waited for the last page is among the next one.
+    await session.woken();
+    const page = limit === 0 ? { items: [], after } : await readSliceItems(db, request);
+    after = page.after;
+    if (page.items.length === 0) return rest(redriver, { job, range, held });
+    const worked = await workPage(redriver, session, page.items, signals);
+    if (worked === "target-held") return { kind: "again", delayMs: redriver.paces.unreachableMs };
   }
   if (!session.stopped.aborted) return { kind: "again", delayMs: STOPPING_MS };
   if (session.renewed()) return "renewed";
-  // Cancelled: items that were claimed when the request took back the others. Paused: resume rings.
-  await cancelItems(redriver, redriveId, 1);
+  // Cancelled: items that were being sent when the request took back the others. Paused: resume rings.
+  await cancelItems(redriver, range.redriveId, 1);
   return DONE;
 }
 
@@ -145,52 +167,38 @@ async function heldSources({ targets }: Redriver, session: Session): Promise<Hel
   return redrive.mode === "verify" ? { sourceIds: [], waitMs: Number.POSITIVE_INFINITY } : targets.heldSources(redrive);
 }
 
-function claimLimit(session: Session): number {
+function pageLimit(session: Session): number {
   const { ratePerSecond } = session.redrive();
-  const byRate = ratePerSecond === null ? CLAIM_ITEMS_MAX : Math.ceil((ratePerSecond * CLAIM_WORK_MS) / 1000);
-  return Math.min(Math.max(byRate, 1), CLAIM_ITEMS_MAX);
-}
-
-async function ringReleased(redriver: Redriver, session: Session): Promise<JobOutcome> {
-  const { id, lane } = session.redrive();
-  await ringRedrive(redriver, { id, lane, canary: false }, await openSlices(redriver.keyedDb, id));
-  return DONE;
+  const byRate = ratePerSecond === null ? PAGE_ITEMS_MAX : Math.ceil((ratePerSecond * PAGE_WORK_MS) / 1000);
+  return Math.min(Math.max(byRate, 1), PAGE_ITEMS_MAX);
 }
 
 /**
- * Nothing may go now: again when the first wait ends, if an item waits for a time or for its target. Done when nothing is
- * open, when other jobs of the slice hold what is open, or when it waits for another redrive, which rings it.
+ * No item may go now: again when the first wait ends, soon where items were handed back, later where their target takes no sends. Done when
+ * nothing is open, or what is open waits for other events: their end rings it.
  */
 async function rest(
   { keyedDb: db, paces }: Redriver,
-  job: Slices,
-  slices: [number, number],
-  held: HeldSources,
+  { job, range, held }: { job: Slices; range: SliceRange; held: HeldSources },
 ): Promise<JobOutcome> {
-  const left = await sliceRest(db, job.redriveId, slices);
-  if (left.open === 0) return DONE;
+  const left = await readSliceRest(db, range.redriveId, range.slices);
   const waits = left.waitMs === null ? [] : [left.waitMs];
-  // What a stop holds is rung when the stop is lifted.
+  if (left.ready && left.waitMs === null) waits.push(held.sourceIds.length === 0 ? AGAIN_MS_MIN : AGAIN_MS_MAX);
   if (held.waitMs < Number.POSITIVE_INFINITY) waits.push(Math.min(held.waitMs, paces.breakerMs));
   if (job.kind === "canary") waits.push(paces.canaryLookMs);
-  if (waits.length > 0) {
-    return { kind: "again", delayMs: Math.min(Math.max(Math.min(...waits), AGAIN_MS_MIN), AGAIN_MS_MAX) };
-  }
-  // Items that a stop holds count as blocked, too: nothing rings them but the end of the stop.
-  if (job.kind === "slice" && left.blocked > 0 && held.sourceIds.length === 0)
-    await rememberSliceWait(db, job.redriveId, job.slice, BLOCKED_MS);
-  return DONE;
+  if (waits.length === 0) return DONE;
+  return { kind: "again", delayMs: Math.min(Math.max(Math.min(...waits), AGAIN_MS_MIN), AGAIN_MS_MAX) };
 }
 
-/** One claim from examination to commit. "target-held": a target takes no sends now, its items were handed back. */
-async function workClaim(
+/** One page from examination to commit. "target-held": a target takes no sends now, its items were handed back. */
+async function workPage(
   redriver: Redriver,
   session: Session,
-  claimed: readonly ClaimedItem[],
+  page: readonly SliceItem[],
   signals: SliceSignals,
 ): Promise<"worked" | "target-held"> {
   let anyHeld = false;
-  for (const portion of portions(aggregateRuns(claimed))) {
+  for (const portion of portions(aggregateRuns(page))) {
     const { items, held } = await examineItems(redriver, session, portion, signals.halt);
     anyHeld ||= held;
     const runs = aggregateRuns(items.map((examined) => ({ ...examined.item, examined })));
@@ -200,7 +208,7 @@ async function workClaim(
         return sendRun(redriver, session, examined, signals);
       }),
     );
-    // Only when no send of the portion is under way any more may the claim be given back.
+    // Only when no send of the portion is under way any more may the slice be given back.
     const failed = ended.find((end) => end.status === "rejected");
     if (failed) throw failed.reason;
   }
@@ -208,8 +216,8 @@ async function workClaim(
 }
 
 /** Whole runs, together no larger than a portion; a run that is larger by itself is a portion of its own. */
-function portions(runs: readonly ClaimedItem[][]): ClaimedItem[][] {
-  const result: ClaimedItem[][] = [];
+function portions(runs: readonly SliceItem[][]): SliceItem[][] {
+  const result: SliceItem[][] = [];
   let bytes = Number.POSITIVE_INFINITY;
   for (const run of runs) {
     const runBytes = run.reduce((sum, item) => sum + item.payloadBytes, 0);

@@ -75,7 +75,11 @@ function bench(
     clock,
     log,
     random: () => 0.5,
-    attempts: { open: async () => true, close: () => on.closeAttempt() },
+    attempts: {
+      open: async () => ({ openedAtMs: 0, wave: { id: "wave", open: 1 } }),
+      close: () => on.closeAttempt(),
+      ended: () => undefined,
+    },
   } as unknown as Redriver;
   const session = {
     redrive: () => ({ earlier: "hold" }),

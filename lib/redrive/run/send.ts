@@ -10,7 +10,6 @@ import { closeOf, logAttempt, sentWithout, textOf } from "@/lib/redrive/run/atte
 import { publishInSpan, startAttemptSpan } from "@/lib/redrive/run/attempt-trace";
 import type { ExaminedItem } from "@/lib/redrive/run/examine";
 import { budgetRouteOf } from "@/lib/redrive/run/fallback.pure";
-import type { Intent } from "@/lib/redrive/run/attempts";
 import type { Finish } from "@/lib/redrive/run/finish";
 import { incomingRetryCount } from "@/lib/redrive/run/incoming-retry-count";
 import { eventAfter, type ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
@@ -18,9 +17,9 @@ import type { Redriver } from "@/lib/redrive/run/redriver";
 import { sendKey } from "@/lib/redrive/run/send-key.pure";
 import type { Session } from "@/lib/redrive/run/session";
 import type { SliceSignals } from "@/lib/redrive/run/slice-signals";
-import type { ClaimedItem } from "@/lib/redrive/run/store/claim-items.write";
 import type { AttemptClose } from "@/lib/redrive/run/store/finish-items.write";
-import type { AttemptIntent } from "@/lib/redrive/run/store/intents.write";
+import type { AttemptIntent, Intent } from "@/lib/redrive/run/store/intents.write";
+import type { SliceItem } from "@/lib/redrive/run/store/slice-items.read";
 import type { SliceTarget } from "@/lib/redrive/targets/target";
 import { outgoingRetryCount } from "@/lib/retry/amplification";
 import { type AttemptContext, type AttemptRecord, type Call, execute, type Outcome } from "@/lib/retry/execute";
@@ -122,7 +121,7 @@ async function send(
   const conclude = (outcome: ItemOutcome): ItemEnd => {
     const { closes, attempts, askedUntilMs } = operation;
     const waitMs = askedUntilMs - redriver.clock.nowMs();
-    // The next claim must wait as long as the target has asked for.
+    // The next try must wait as long as the target has asked for.
     return { outcome: outcome.kind === "back" && waitMs > 0 ? { kind: "later", waitMs } : outcome, closes, attempts };
   };
   const sendTo = (target: SliceTarget) => {
@@ -252,7 +251,7 @@ function callOf(
   };
 }
 
-function messageOf(item: ClaimedItem, body: EventBody, { attempt, retryCount }: AttemptContext): OutboundMessage {
+function messageOf(item: SliceItem, body: EventBody, { attempt, retryCount }: AttemptContext): OutboundMessage {
   const { payload, contentType, headers, origin, eventType, revised } = body;
   const { eventId, producer, redriveId, revision, source, traceId, aggregateId } = item;
   const idempotencyKey = sendKey(item);
@@ -277,12 +276,14 @@ function messageOf(item: ClaimedItem, body: EventBody, { attempt, retryCount }: 
 }
 
 function intentOf({ item, send }: ExaminedItem, target: SliceTarget, attempt: number): AttemptIntent {
-  const { id, redriveId, fence, revision, eventId, aggregateType, aggregateId, errorCode, source } = item;
-  const { whitelisted } = send!;
+  const { id, redriveId, slice, fence, revision, eventId, aggregateType, aggregateId, errorCode, source } = item;
+  const { sourceId, version } = item;
+  const { whitelisted, versionProcessed, passes } = send!;
   const idempotencyKey = sendKey(item);
   return {
     id,
     redriveId,
+    slice,
     fence,
     revision,
     attempt,
@@ -293,6 +294,10 @@ function intentOf({ item, send }: ExaminedItem, target: SliceTarget, attempt: nu
     aggregateId,
     errorCode,
     source,
+    sourceId,
+    version,
+    versionProcessed,
+    passes,
     target: target.row.name,
     targetId: target.row.id,
   };
@@ -301,7 +306,7 @@ function intentOf({ item, send }: ExaminedItem, target: SliceTarget, attempt: nu
 /** The end of the last attempt is written with the end of its item. Another one is written now: its repeat comes later. */
 async function keepClose(
   { attempts, clock }: Redriver,
-  { id, redriveId, fence }: ClaimedItem,
+  { id, redriveId, slice, fence }: SliceItem,
   { next }: AttemptRecord,
   { operation, close }: { operation: Operation; close: AttemptClose },
 ): Promise<void> {
@@ -312,7 +317,7 @@ async function keepClose(
   const { honored, delayMs } = next;
   operation.askedUntilMs = honored ? clock.nowMs() + delayMs : 0;
   try {
-    await attempts.close(close, honored ? { id, redriveId, fence, waitMs: delayMs } : null);
+    await attempts.close(close, honored ? { id, redriveId, slice, fence, waitMs: delayMs } : null);
   } catch (error) {
     operation.closes.push(close);
     throw error;
@@ -321,7 +326,7 @@ async function keepClose(
 
 /**
  * Between its examination and its send an item may wait for a token, a place or a backoff. An earlier version that is parked,
- * comes back or is queued elsewhere meanwhile holds it: it is handed back, and the next claim examines it anew.
+ * comes back or is queued elsewhere meanwhile holds it: it is handed back, and examined anew.
  */
 async function isOvertaken(
   redriver: Redriver,
@@ -370,7 +375,7 @@ async function outcomeOfDeniedIntent(
   session: Session,
   examined: ExaminedItem,
 ): Promise<ItemOutcome> {
-  // A stop of the target is one of the causes: the next claim must know it.
+  // A stop of the target is one of the causes: the next page must know it.
   await redriver.targets.reread();
   const rules = await readRulesOver(redriver.keyedDb, [examined.item]);
   const ruling = gate(examined.item, {

@@ -8,7 +8,7 @@ import { warmUpShare } from "@/lib/redrive/pace/redrive-rate.pure";
 import { createTokenFeeder, type TokenFeeder } from "@/lib/redrive/pace/token-feeder";
 import { createBatcher } from "@/lib/redrive/run/batcher";
 import { createFinisher, type Finish } from "@/lib/redrive/run/finish";
-import type { ClaimedItem } from "@/lib/redrive/run/store/claim-items.write";
+import type { SliceItem } from "@/lib/redrive/run/store/slice-items.read";
 import { Bulkhead } from "@/lib/retry/bulkhead";
 import type { TargetRow } from "@/lib/sources/targets/targets.read";
 
@@ -32,9 +32,11 @@ export type Session = {
   takePlace(signal: AbortSignal): Promise<void>;
   releasePlace(): void;
   /** Its order as it is now, read together with that of the other items that ask. */
-  readOrder(item: ClaimedItem): Promise<OrderFacts>;
+  readOrder(item: SliceItem): Promise<OrderFacts>;
   /** Resolves when committed. False: the fence was lost, nothing was changed. */
   finish(finish: Finish): Promise<boolean>;
+  /** Resolves when the items that waited for those that have ended are woken. */
+  woken(): Promise<void>;
   release(): void;
 };
 
@@ -155,7 +157,7 @@ function startSession(deps: Deps, bucket: TokenBucket, first: RedriveRow): { ses
     return known;
   };
   const finisher = createFinisher(deps, first.id);
-  const orders = createBatcher<ClaimedItem, OrderFacts>(
+  const orders = createBatcher<SliceItem, OrderFacts>(
     async (items) => {
       const facts = await readOrderFacts(deps.db, row, items);
       return items.map(({ id }) => facts.get(id)!);
@@ -175,6 +177,7 @@ function startSession(deps: Deps, bucket: TokenBucket, first: RedriveRow): { ses
       releasePlace: () => places.release(),
       readOrder: (item) => orders.push(item),
       finish: (finish) => finisher.push(finish),
+      woken: () => finisher.woken(),
     },
     stop: stopWatch,
   };

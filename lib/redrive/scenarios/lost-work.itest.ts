@@ -9,10 +9,6 @@ describe("a redrive goes on", () => {
   const world = worldOfEachTest();
   const { rate, arrived, standstillMs, storeRestarts } = goingOn(world);
 
-  /** A claim that only ran out would hold its items for longer than the test waits. */
-  const stretchClaims = () =>
-    world.db.run("update redrive_items set claimed_until = now() + interval '1 hour' where claimed_until is not null");
-
   test("when its worker is suspended; resumed, that one sends nothing that others have taken", async () => {
     await world.park(60);
     await rate(50);
@@ -20,8 +16,7 @@ describe("a redrive goes on", () => {
     const { id } = await world.request();
     await arrived(20);
     first.kill("SIGSTOP");
-    await stretchClaims();
-    // Started only now: it holds none of the claims.
+    // Started only now: it owns none of the slices.
     await world.worker();
     const stoppedMs = performance.now();
     expect(await world.ended(id)).toMatchObject({ delivered: 60, failed: 0 });

@@ -56,8 +56,11 @@ describe("a wait of the engine", () => {
     );
     expect(item).toEqual({ state: "open", waits: true });
     // Handed back while it waits, not afterwards.
-    const handedBack = "select 1 from redrive_items where claimed_until is null and not_before > now()";
-    await expect.poll(async () => (await world.db.query(handedBack)).length, { interval: 20 }).toBe(1);
+    const handedBack = "select 1 from redrive_items where not_before > now()";
+    await expect
+      .poll(() => world.db.query("select slice from slice_owners where owner is not null"), { interval: 20 })
+      .toEqual([]);
+    expect(await world.db.query(handedBack)).toHaveLength(1);
     await change(id, "resume");
     expect(await world.ended(id)).toMatchObject({ delivered: 1, failed: 0 });
     expect(gapMs()).toBeGreaterThanOrEqual(2_000);

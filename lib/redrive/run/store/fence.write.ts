@@ -13,24 +13,26 @@ export function checked(column: string, value: string): string {
 }
 
 /**
- * SQL: the item `i` is named by `w` (`id`, `fence`) and is still held by the worker that claimed it with this fence.
- * Each claim raises the fence: a worker that lost its claim changes nothing.
- */
-export function heldItem(redriveId: string): string {
-  return `i.id = w.id and i.fence = w.fence and ${checked("i.redrive_id", redriveId)} and ${checked("i.state", ITEM.open)}`;
-}
-
-/**
- * SQL: the rows of `w` (`id`, `fence`) whose items are still held, as `locked`. The items are locked in the order of their ids,
- * as every statement locks the items that it changes: two of them wait for each other and never deadlock.
+ * SQL: the rows of `w` (`id`, `slice`, `fence`) whose items are open and whose slices are still owned under this fence, as `locked`. Each
+ * taking of a slice raises its epoch: a worker that lost it changes nothing, and one that takes it waits for the statements under way.
+ * The items are locked in the order of their ids, as every statement locks the items that it changes: two of them wait for each other
+ * and never deadlock.
  *
  * Each row looks up its own item. With the list of ids as a condition PostgreSQL reads the items first and then compares each of
  * them with each row of `w`: half of the time of a batch of a hundred.
  */
-export function lockedItems(redriveId: string): string {
-  return `, locked as materialized (
-    select w.* from (select * from w order by w.id, ${redriveId}) w
-     cross join lateral (select from redrive_items i where ${heldItem(redriveId)} for no key update of i) held
+export function lockedItems(redriveId: string, lock = "no key update"): string {
+  return `, owned as materialized (
+    select k.* from (select distinct ${redriveId} as redrive_id, w.slice, w.fence from w order by 1, 2, 3) k
+     cross join lateral (
+       select from slice_owners o
+        where o.redrive_id = k.redrive_id and o.slice = k.slice and o.epoch = k.fence for share of o) held
+  ), locked as materialized (
+    select w.* from (
+      select w.* from w
+       where exists (select from owned o where o.redrive_id = ${redriveId} and o.slice = w.slice and o.fence = w.fence)
+       order by w.id, ${redriveId}) w
+     cross join lateral (select from redrive_items i where ${lockedItem(redriveId)} for ${lock} of i) held
   )`;
 }
 

@@ -4,7 +4,6 @@ import { rollupOf } from "@/lib/observe/rollups/rollup.write";
 import { NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
 import type { FailedAggregate } from "@/lib/order/aggregate-failures.write";
 import type { AggregateResult } from "@/lib/order/aggregate-result.pure";
-import { inLine } from "@/lib/order/line.sql";
 import { followLines } from "@/lib/order/lines.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
@@ -18,16 +17,15 @@ import {
   itemStateAfter,
   moveOf,
 } from "@/lib/redrive/run/item-outcome.pure";
-import type { Intent } from "@/lib/redrive/run/attempts";
-import type { ClaimedItem } from "@/lib/redrive/run/store/claim-items.write";
 import { checked, lockEvents, lockedItem, lockedItems } from "@/lib/redrive/run/store/fence.write";
-import type { AttemptIntent } from "@/lib/redrive/run/store/intents.write";
+import type { AttemptIntent, Intent } from "@/lib/redrive/run/store/intents.write";
+import type { SliceItem } from "@/lib/redrive/run/store/slice-items.read";
 import type { AttemptState, ItemEnd } from "@/lib/redrive/states/item-state.pure";
 import { ATTEMPT, EVENT, ITEM } from "@/lib/redrive/states/state.sql";
 
 /** The end of one claimed item, decided by core, to be stored. */
 export type FinishedItem = {
-  item: ClaimedItem;
+  item: SliceItem;
   outcome: ItemOutcome;
   /** null: the event stays QUEUED, the item stays open (`later`, `back`). */
   after: EventAfter | null;
@@ -67,9 +65,16 @@ function resultOf(outcome: ItemOutcome): { result: string | null; detail: string
     case "refused":
       return { result: outcome.refusal, detail: outcome.detail };
     case "later":
+    case "behind":
     case "back":
       return { result: null, detail: null };
   }
+}
+
+/** How long the item waits; null = for nothing. One behind an open event waits until that is woken. */
+function waitMsOf(outcome: ItemOutcome): number | null {
+  if (outcome.kind === "behind") return Number.POSITIVE_INFINITY;
+  return outcome.kind === "later" ? outcome.waitMs : null;
 }
 
 /** Longest stored text of an answer: a summary. */
@@ -107,11 +112,11 @@ export async function closeItems(
   const rows = await tx.query<{ id: string }>(
     `with w as materialized (
        select * from unnest($2::uuid[], $3::bigint[], $4::text[], $5::float8[], $6::int[], $7::text[], $8::text[], $9::text[],
-                            $10::text[], $11::uuid[], $12::float8[], $13::float8[], $14::text[], $15::uuid[])
-         as w(id, fence, state, wait_ms, attempts, result, detail, verdict, record, entry, sent_at, latency_ms, sent_to, sent_to_id)
+                            $10::text[], $11::uuid[], $12::float8[], $13::float8[], $14::text[], $15::uuid[], $16::int[])
+         as w(id, fence, state, wait_ms, attempts, result, detail, verdict, record, entry, sent_at, latency_ms, sent_to, sent_to_id, slice)
      )${lockedItems("$1::uuid")}
      update redrive_items i
-        set state = w.state, claimed_until = null, not_before = now() + w.wait_ms * interval '1 ms', attempts = w.attempts,
+        set state = w.state, fence = w.fence, not_before = now() + w.wait_ms * interval '1 ms', attempts = w.attempts,
             result = w.result, detail = w.detail, sent_record = w.record, verdict = coalesce(w.verdict::jsonb, i.verdict),
             finished_at = case when w.state <> ${ITEM.open} then now() end, ended_entry = w.entry,
             sent_at = to_timestamp(w.sent_at / 1000), latency_ms = w.latency_ms, sent_to = w.sent_to, sent_to_id = w.sent_to_id
@@ -122,7 +127,7 @@ export async function closeItems(
       finished.map(({ item }) => item.id),
       finished.map(({ item }) => item.fence.toString()),
       finished.map(({ outcome }) => itemStateAfter(outcome)),
-      finished.map(({ outcome }) => (outcome.kind === "later" ? outcome.waitMs : null)),
+      finished.map(({ outcome }) => waitMsOf(outcome)),
       finished.map(({ attempts }) => attempts),
       results.map(({ result }) => result),
       results.map(({ detail }) => storedDetail(detail)),
@@ -133,6 +138,7 @@ export async function closeItems(
       sends.map((send) => send?.latencyMs ?? null),
       sends.map((send) => send?.target ?? null),
       sends.map((send) => send?.targetId ?? null),
+      finished.map(({ item }) => item.slice),
     ],
     { name: "close-items" },
   );
@@ -325,20 +331,8 @@ export function lastRedrives(all: string): string {
 }
 
 /**
- * SQL: the redrive $1 leases the aggregate `a` and works no further item of it. Its few open events first, by the line, whatever the
- * planner knows of the tables: it would read all open items of the redrive for each aggregate.
- */
-const LEASE_IS_OVER = `(a.lease_redrive = $1 and not exists (
-  select 1 from aggregate_lines l cross join lateral (
-    select 1 from redrive_items i
-     where i.id = l.id and ${checked("i.redrive_id", "$1::uuid")} and i.state = ${ITEM.open} and i.claimed_until >= now() offset 0) i
-   where ${inLine("l", "a", "open")} and l.redrive_id = $1))`;
-
-/**
- * Applies each aggregate's result to its consecutive failures, of which a redrive adds one at the most, and releases
- * the lease once this redrive holds no item of the aggregate; the others stay unwritten. The lease ends in the past, at a time that no other lease
- * has, so that a claim sees whether the lease has changed since it was read. Rows are locked in the same order as
- * claims lock them: transactions with common aggregates cannot deadlock. Returns the aggregates that have failed, with
+ * Applies each aggregate's result to its consecutive failures, of which a redrive adds one at the most. Rows are locked in the order in
+ * which all transactions lock them: those with common aggregates cannot deadlock. Returns the aggregates that have failed, with
  * their consecutive failures.
  */
 export async function settleAggregates(
@@ -347,18 +341,29 @@ export async function settleAggregates(
   results: readonly AggregateResult[],
 ): Promise<FailedAggregate[]> {
   if (results.length === 0) return [];
+  const names = [
+    results.map((result) => result.sourceId),
+    results.map((result) => result.aggregateType ?? NO_AGGREGATE_TYPE),
+    results.map((result) => result.aggregateId),
+  ];
+  await tx.run(
+    `insert into aggregates (source_id, aggregate_type, aggregate_id)
+     select * from unnest($1::uuid[], $2::text[], $3::text[]) as w(source_id, aggregate_type, aggregate_id)
+      order by aggregate_id, source_id, aggregate_type
+     on conflict (aggregate_id, source_id, aggregate_type) do nothing`,
+    names,
+    { name: "add-aggregates" },
+  );
   const rows = await tx.query<FailedAggregate & { failed: boolean }>(
-    `with want as materialized (
-       select * from unnest($2::uuid[], $3::text[], $4::text[], $5::boolean[], $6::int[])
-         as w(source_id, aggregate_type, aggregate_id, reset, failures)
-        order by w.aggregate_id, w.source_id, w.aggregate_type
-     ), locked as materialized (
+    `with locked as materialized (
        select w.*, a.counts
-         from want w cross join lateral (
+         from (select * from unnest($2::uuid[], $3::text[], $4::text[], $5::boolean[], $6::int[])
+                 as w(source_id, aggregate_type, aggregate_id, reset, failures)
+                order by aggregate_id, source_id, aggregate_type) w
+        cross join lateral (
            select w.failures > 0 and (w.reset or $1 <> all(a.failed_redrives)) as counts
              from aggregates a
             where a.aggregate_id = w.aggregate_id and a.source_id = w.source_id and a.aggregate_type = w.aggregate_type
-              and (w.reset or w.failures > 0 or ${LEASE_IS_OVER})
               for update of a) a
      )
      update aggregates a
@@ -367,21 +372,12 @@ export async function settleAggregates(
             failed_redrives = case when w.counts
               then ${lastRedrives("(case when w.reset then '{}' else a.failed_redrives end) || $1::uuid")}
               when w.reset then '{}' else a.failed_redrives end,
-            failed_at = case when w.failures > 0 then now() else a.failed_at end,
-            lease_until = case when not (w.reset or w.failures > 0) or ${LEASE_IS_OVER}
-              then clock_timestamp() - interval '1 day' else a.lease_until end
+            failed_at = case when w.failures > 0 then now() else a.failed_at end
        from locked w
       where a.source_id = w.source_id and a.aggregate_id = w.aggregate_id and a.aggregate_type = w.aggregate_type
      returning a.source_id as "sourceId", a.aggregate_type as "aggregateType", a.aggregate_id as "aggregateId",
                a.consecutive_failures as failures, w.failures > 0 as failed`,
-    [
-      redriveId,
-      results.map((result) => result.sourceId),
-      results.map((result) => result.aggregateType ?? NO_AGGREGATE_TYPE),
-      results.map((result) => result.aggregateId),
-      results.map((result) => result.reset),
-      results.map((result) => result.failures),
-    ],
+    [redriveId, ...names, results.map((result) => result.reset), results.map((result) => result.failures)],
     { name: "settle-aggregates" },
   );
   return rows.filter((row) => row.failed).map(({ failed: _failed, ...aggregate }) => aggregate);

@@ -73,7 +73,7 @@ const commands = fc.oneof(
   ),
   of("pass", fc.tuple(worker, fc.integer({ min: 1, max: 40 })), (model, [by, count]) => model.pass(by, count)),
   of("crash", fc.tuple(worker, fc.boolean()), (model, [by, arrives]) => model.crash(by, arrives)),
-  of("leases end", fc.constant(null), (model) => model.leasesEnd()),
+  of("workers are given up", fc.constant(null), (model) => model.givenUp()),
   of("tick", fc.tuple(worker, fc.constantFrom(600, 5_000)), (model, [by, ms]) => model.tick(by, ms)),
   of("change", fc.tuple(place, fc.constantFrom("pause", "resume", "cancel")), (model, [redrive, action]) =>
     model.change(redrive, action as "pause"),

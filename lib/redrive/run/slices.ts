@@ -1,0 +1,98 @@
+import { inTransaction, retrying } from "@/lib/platform/database/retrying";
+import type { Deps } from "@/lib/platform/deps";
+import {
+  abandonSlices,
+  freeForgottenSlices,
+  releaseSlices,
+  takeSlices,
+} from "@/lib/redrive/run/store/slice-owners.write";
+
+/** While the store is away, slices are given back this often, and for this long. */
+const STORE_RETRY_MS = 500;
+const STORE_RETRIES_MS = 30_000;
+
+/** Slices of one redrive, an inclusive range. */
+export type SliceRange = { redriveId: string; slices: [first: number, last: number] };
+
+/** The slices that this process works. */
+export type Slices = {
+  /**
+   * Works slices while it owns them, with the epoch of each; null = they are worked already, here or elsewhere. They are given back at the
+   * end; when `work` rejects, what it had under way becomes ambiguous.
+   */
+  own<T>(range: SliceRange, work: (epochs: ReadonlyMap<number, bigint>) => Promise<T>): Promise<T | null>;
+  /** Frees the slices that the store gives this worker and that it does not work: an answer was lost. Returns their number. */
+  settle(): Promise<number>;
+  /** How many are worked. */
+  count(): number;
+};
+
+export function createSlices(
+  deps: Pick<Deps, "db" | "clock" | "log">,
+  { workerId, stopping }: { workerId: string; stopping: AbortSignal },
+): Slices {
+  const { db, clock, log } = deps;
+  const held = new Map<string, { redriveId: string; slice: number }>();
+  /** A taking or a giving back had no answer. */
+  let doubt = false;
+  const patience = { clock, forMs: STORE_RETRIES_MS, everyMs: STORE_RETRY_MS, signal: stopping };
+
+  const listOf = ({ redriveId, slices: [first, last] }: SliceRange) =>
+    Array.from({ length: last - first + 1 }, (_, index) => ({ redriveId, slice: first + index }));
+  const keyOf = ({ redriveId, slice }: { redriveId: string; slice: number }) => `${redriveId}.${slice}`;
+
+  async function giveBack(range: SliceRange, clean: boolean): Promise<void> {
+    const slices = { ...range, workerId };
+    try {
+      await retrying(
+        async () => {
+          if (clean) await releaseSlices(db, slices);
+          else await inTransaction(db, (tx) => abandonSlices(tx, slices));
+        },
+        { patience, pause: db.pause },
+      );
+    } catch (error) {
+      doubt = true;
+      log.warn(
+        { redriveId: range.redriveId, err: error },
+        "slices not given back, tried again with the next heartbeat",
+      );
+    }
+  }
+
+  return {
+    own: async (range, work) => {
+      const slices = listOf(range);
+      if (slices.some((slice) => held.has(keyOf(slice)))) return null;
+      for (const slice of slices) held.set(keyOf(slice), slice);
+      try {
+        const epochs = await takeSlices(db, { ...range, workerId }).catch((error: unknown) => {
+          doubt = true;
+          throw error;
+        });
+        if (epochs === null) return null;
+        let clean = false;
+        try {
+          const result = await work(epochs);
+          clean = true;
+          return result;
+        } finally {
+          await giveBack(range, clean);
+        }
+      } finally {
+        for (const slice of slices) held.delete(keyOf(slice));
+      }
+    },
+    settle: async () => {
+      if (!doubt) return 0;
+      doubt = false;
+      try {
+        return await inTransaction(db, (tx) => freeForgottenSlices(tx, workerId, [...held.values()]));
+      } catch (error) {
+        doubt = true;
+        throw error;
+      }
+    },
+    count: () => held.size,
+  };
+}

@@ -1,0 +1,91 @@
+import { inLine } from "@/lib/order/line.sql";
+import type { Queryable } from "@/lib/platform/database/db";
+import type { RedriveRow } from "@/lib/redrive/life/redrive.write";
+import { checked, lockedItem, lockedItems } from "@/lib/redrive/run/store/fence.write";
+import { ITEM } from "@/lib/redrive/states/state.sql";
+
+/**
+ * What an item waits for. `not_before` is null when it waits for nothing, a time, or infinity while an earlier event of its aggregate is
+ * open: the end of that one wakes it.
+ */
+
+/** An item whose target asked for a pause. */
+export type ItemHold = { id: string; redriveId: string; slice: number; fence: bigint; waitMs: number };
+
+/**
+ * Stores the pause that a target asked for, on the store's clock: the next worker of the item waits at least as long, even if its present
+ * one is killed.
+ */
+export async function holdItems(db: Queryable, holds: readonly ItemHold[]): Promise<void> {
+  if (holds.length === 0) return;
+  await db.run(
+    `with w as materialized (
+       select * from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::float8[], $5::int[]) as w(id, redrive_id, fence, wait_ms, slice)
+     )${lockedItems("w.redrive_id")}
+     update redrive_items i set not_before = now() + w.wait_ms * interval '1 ms'
+       from locked w where ${lockedItem("w.redrive_id")}`,
+    [
+      holds.map((hold) => hold.id),
+      holds.map((hold) => hold.redriveId),
+      holds.map((hold) => hold.fence.toString()),
+      holds.map((hold) => hold.waitMs),
+      holds.map((hold) => hold.slice),
+    ],
+    { name: "hold-items" },
+  );
+}
+
+/** Items of an aggregate that are woken at once: one run of its aggregate. */
+const WOKEN_MAX = 100;
+
+type Woken = { redriveId: string; lane: RedriveRow["lane"]; slice: number };
+
+/**
+ * Wakes the items that wait for an earlier event of the aggregates of these: the first open event of an aggregate, if it waits so, with
+ * what comes behind it in its redrive. Whoever closes items, or makes them wait, commits and then calls this: one of the two sees the
+ * other. Returns the slices of the woken items.
+ */
+export async function wakeBehind(db: Queryable, ids: readonly string[]): Promise<Woken[]> {
+  return db.query(
+    `with changed as materialized (
+       select distinct source_id, aggregate_type, aggregate_id from redrive_items
+        where id = any($1::uuid[]) and aggregate_id is not null
+          and exists (select 1 from redrive_items where state = ${ITEM.open} and not_before = 'infinity')
+     ), first as materialized (
+       select c.*, f.redrive_id
+         from changed c
+        cross join lateral (
+          select l.id, l.redrive_id from aggregate_lines l where ${inLine("l", "c", "open")} order by l.place, l.id limit 1) f
+         join redrive_items i on i.id = f.id and i.redrive_id = f.redrive_id and ${checked("i.state", ITEM.open)}
+                             and ${checked("i.not_before", "'infinity'::timestamptz")}
+     ), waiting as materialized (
+       select i.id, i.redrive_id
+         from first c
+        cross join lateral (
+          select l.id from aggregate_lines l
+           where ${inLine("l", "c", "open")} and l.redrive_id = c.redrive_id order by l.place, l.id limit ${WOKEN_MAX}) n
+         join redrive_items i on i.id = n.id and i.redrive_id = c.redrive_id and ${checked("i.state", ITEM.open)}
+                             and ${checked("i.not_before", "'infinity'::timestamptz")}
+        order by i.id, i.redrive_id for no key update of i
+     ), woken as (
+       update redrive_items i set not_before = now()
+         from waiting w where i.id = w.id and i.redrive_id = w.redrive_id and ${checked("i.state", ITEM.open)}
+       returning i.redrive_id, i.slice
+     )
+     select distinct w.redrive_id as "redriveId", w.slice, r.lane from woken w join redrives r on r.id = w.redrive_id`,
+    [ids],
+    { name: "wake-behind" },
+  );
+}
+
+const PAGE = 1_000;
+
+/** The next items that wait for an earlier event of their aggregate, by id; empty = those were the last. */
+export async function itemsBehind(db: Queryable, after: string): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(
+    `select id from redrive_items where state = ${ITEM.open} and not_before = 'infinity' and id > $1 order by id limit ${PAGE}`,
+    [after],
+    { name: "items-behind" },
+  );
+  return rows.map(({ id }) => id);
+}

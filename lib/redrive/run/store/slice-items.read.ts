@@ -1,0 +1,190 @@
+import type { EventStatus } from "@/lib/events/event-state.pure";
+import type { AdmissionMark } from "@/lib/intake/admission/admission.pure";
+import { PLACE, SKIPPED } from "@/lib/order/order.sql";
+import type { Queryable } from "@/lib/platform/database/db";
+import { idSpan } from "@/lib/platform/database/id-span";
+import { ITEM, SENDS } from "@/lib/redrive/states/state.sql";
+
+/** SQL: the open items `i` of slices, in the words of their indexes. */
+const OF_SLICES = `i.state = ${ITEM.open} and i.slice >= 0 and i.slice between $2 and $3`;
+
+/** SQL: the redrive, if it may send. */
+const SENDING = `(select r.id from redrives r where r.id = $1 and ${SENDS})`;
+
+/**
+ * Items whose time has come, then those that wait for nothing, in the order of their aggregates, behind the place where the last page
+ * ended. What waits is not read: neither items that wait for a time, nor those behind an earlier event of their aggregate.
+ */
+const PAGE = `
+with due as materialized (
+  select i.id, i.slice, i.attempts, i.revision from redrive_items i
+   where i.redrive_id = ${SENDING} and ${OF_SLICES} and i.not_before <= now() and i.source_id <> all($5::uuid[])
+   order by i.slice, i.not_before
+   limit $4
+), ready as materialized (
+  select i.id, i.slice, i.attempts, i.revision, ${PLACE} as place from redrive_items i
+   where i.redrive_id = ${SENDING} and ${OF_SLICES} and i.not_before is null and i.source_id <> all($5::uuid[])
+     and (i.slice, ${PLACE}, i.id) > ($6::int, $7::bigint, $8::uuid)
+   order by i.slice, ${PLACE}, i.id
+   limit $4 - (select count(*) from due)
+)
+select id, slice, attempts, revision, null as place from due
+union all
+select id, slice, attempts, revision, place::text from ready`;
+
+/** The events of items. A statement of its own, which names their day: one that finds the items would look into each. */
+const EVENTS = `
+select e.id, e.source_id, s.name as source, e.event_id, e.producer, e.aggregate_type, e.aggregate_id, e.version::text as version, e.error_code,
+       e.fingerprint, e.status, e.redrives, e.failures, f.trace_id, f.payload_bytes, e.admission, ${SKIPPED} as skipped,
+       (extract(epoch from e.cooldown_until) * 1000)::float8 as cooldown_until_ms
+  from dlq_events e
+  left join dlq_event_facts f on f.id = e.id and f.id = any($1::uuid[]) and f.id between $2 and $3
+  join sources s on s.id = e.source_id
+ where e.id = any($1::uuid[]) and e.id between $2 and $3`;
+
+type ItemRow = { id: string; slice: number; attempts: number; revision: number; place: string | null };
+
+type EventRow = {
+  id: string;
+  skipped: boolean;
+  source_id: string;
+  source: string;
+  event_id: string;
+  producer: string;
+  aggregate_type: string | null;
+  aggregate_id: string | null;
+  version: string | null;
+  error_code: string;
+  fingerprint: string;
+  status: EventStatus;
+  redrives: number;
+  failures: number;
+  trace_id: string | null;
+  payload_bytes: number;
+  cooldown_until_ms: number | null;
+  admission: AdmissionMark | null;
+};
+
+/** One item of a slice that this worker owns, with the facts of its event that the gate and the send need. */
+export type SliceItem = {
+  /** The event's id. */
+  id: string;
+  redriveId: string;
+  slice: number;
+  /** The epoch of its slice: intents and ends of an earlier one are refused. */
+  fence: bigint;
+  /** Sends of this event within this redrive before. */
+  attempts: number;
+  /** The revision that was frozen: what is sent. */
+  revision: number;
+  /** A person has let the later versions of its aggregate pass by it. */
+  skipped: boolean;
+  sourceId: string;
+  source: string;
+  eventId: string;
+  /** Within which the id is unique; '' = in the source. */
+  producer: string;
+  aggregateType: string | null;
+  aggregateId: string | null;
+  version: bigint | null;
+  errorCode: string;
+  fingerprint: string;
+  status: EventStatus;
+  redrives: number;
+  failures: number;
+  traceId: string | null;
+  payloadBytes: number;
+  cooldownUntilMs: number | null;
+  admission: AdmissionMark | null;
+};
+
+/** Where a page has ended. */
+export type SliceCursor = { slice: number; place: string; id: string };
+export const SLICE_START: SliceCursor = { slice: -1, place: "0", id: "00000000-0000-0000-0000-000000000000" };
+
+type PageRequest = {
+  redriveId: string;
+  /** Inclusive range of slices: one slice, or all of them for a canary. */
+  slices: [first: number, last: number];
+  /** The epoch of each slice. */
+  epochs: ReadonlyMap<number, bigint>;
+  after: SliceCursor;
+  limit: number;
+  /** Sources whose items are left out: their targets take no sends now. */
+  withoutSources: readonly string[];
+};
+
+/** The next items that may be sent now, at most `limit`. None when the redrive does not run, is held or waits. */
+export async function readSliceItems(
+  db: Queryable,
+  { redriveId, slices, epochs, after, limit, withoutSources }: PageRequest,
+): Promise<{ items: SliceItem[]; after: SliceCursor }> {
+  const values = [redriveId, ...slices, limit, withoutSources, after.slice, after.place, after.id];
+  const rows = await db.query<ItemRow>(PAGE, values, { name: "slice-items" });
+  if (rows.length === 0) return { items: [], after };
+  const ids = rows.map(({ id }) => id);
+  const events = await db.query<EventRow>(EVENTS, [ids, ...idSpan(ids)], { name: "events-of-items" });
+  const rowOf = new Map(rows.map((row) => [row.id, row]));
+  const last = rows.findLast(({ place }) => place !== null);
+  return {
+    items: events.map((event) => {
+      const row = rowOf.get(event.id)!;
+      return sliceItem(redriveId, row, epochs.get(row.slice)!, event);
+    }),
+    after: last ? { slice: last.slice, place: last.place!, id: last.id } : after,
+  };
+}
+
+function sliceItem(
+  redriveId: string,
+  { slice, attempts, revision }: ItemRow,
+  fence: bigint,
+  event: EventRow,
+): SliceItem {
+  return {
+    id: event.id,
+    redriveId,
+    slice,
+    fence,
+    attempts,
+    revision,
+    skipped: event.skipped,
+    sourceId: event.source_id,
+    source: event.source,
+    eventId: event.event_id,
+    producer: event.producer,
+    aggregateType: event.aggregate_type,
+    aggregateId: event.aggregate_id,
+    version: event.version === null ? null : BigInt(event.version),
+    errorCode: event.error_code,
+    fingerprint: event.fingerprint,
+    status: event.status,
+    redrives: event.redrives,
+    failures: event.failures,
+    traceId: event.trace_id,
+    payloadBytes: event.payload_bytes,
+    cooldownUntilMs: event.cooldown_until_ms,
+    admission: event.admission,
+  };
+}
+
+/** What is left of slices of which no item may be sent now. */
+export type SliceRest = {
+  /** Items wait for nothing: they were handed back, or their target takes no sends. */
+  ready: boolean;
+  /** Milliseconds until the first item may be sent: after a pause, or the hold of the redrive; null = none waits for a time. */
+  waitMs: number | null;
+};
+
+export async function readSliceRest(db: Queryable, redriveId: string, slices: [number, number]): Promise<SliceRest> {
+  const [row] = await db.query<SliceRest>(
+    `select ready, (extract(epoch from case when ready then hold else greatest(due, hold) end - now()) * 1000)::float8 as "waitMs"
+       from (select exists (select 1 from redrive_items i where i.redrive_id = $1 and ${OF_SLICES} and i.not_before is null) as ready,
+                    (select min(i.not_before) from redrive_items i
+                      where i.redrive_id = $1 and ${OF_SLICES} and i.not_before < 'infinity') as due,
+                    (select r.hold_until from redrives r where r.id = $1 and r.hold_until > now()) as hold) left_over`,
+    [redriveId, ...slices],
+    { name: "slice-rest" },
+  );
+  return row!;
+}

@@ -1,0 +1,120 @@
+import type { Db, Queryable, Tx } from "@/lib/platform/database/db";
+import { isOver, isWithin } from "@/lib/platform/database/moments.sql";
+import { endAsLost } from "@/lib/redrive/run/store/intents.write";
+
+type Slices = { redriveId: string; slices: [first: number, last: number] };
+
+/**
+ * Takes all of these slices for a worker, or none. One whose owner is the worker itself is taken too: an answer was lost, and what it had
+ * under way becomes ambiguous. Returns the epoch of each; null = another worker works one of them.
+ *
+ * @param slices inclusive range
+ */
+export async function takeSlices(
+  db: Db,
+  { redriveId, slices, workerId }: Slices & { workerId: string },
+): Promise<Map<number, bigint> | null> {
+  const [first, last] = slices;
+  return db.transaction(async (tx) => {
+    await abandonSlices(tx, { redriveId, slices, workerId });
+    const rows = await tx.query<{ slice: number; epoch: string }>(
+      `insert into slice_owners as o (redrive_id, slice, epoch, owner)
+       select $1, n, 1, $4 from generate_series($2::int, $3::int) n order by n
+       on conflict (redrive_id, slice) do update set epoch = o.epoch + 1, owner = excluded.owner
+        where o.owner is null
+       returning slice, epoch::text`,
+      [redriveId, first, last, workerId],
+      { name: "take-slices" },
+    );
+    if (rows.length === last - first + 1) return new Map(rows.map(({ slice, epoch }) => [slice, BigInt(epoch)]));
+    await tx.run("update slice_owners set owner = null where redrive_id = $1 and slice = any($2::int[])", [
+      redriveId,
+      rows.map(({ slice }) => slice),
+    ]);
+    return null;
+  });
+}
+
+/** Gives slices back of which nothing is under way. */
+export async function releaseSlices(db: Queryable, { redriveId, slices, workerId }: Slices & { workerId: string }) {
+  await db.run(
+    "update slice_owners set owner = null where redrive_id = $1 and slice between $2 and $3 and owner = $4",
+    [redriveId, ...slices, workerId],
+    { name: "release-slices" },
+  );
+}
+
+/**
+ * Frees the slices that match `which`. Their epoch is raised first: an intent or an end of before is refused from then on. What it had
+ * under way becomes ambiguous: a bounded number of sends, whatever is waiting. Returns the number of slices.
+ */
+async function freeSlices(tx: Tx, which: string, values: unknown[]): Promise<number> {
+  const freed = await tx.query<{ redriveId: string; slice: number; epoch: string }>(
+    `with lost as materialized (
+       select redrive_id, slice from slice_owners o where o.owner is not null and ${which} order by redrive_id, slice for update
+     )
+     update slice_owners o set owner = null, epoch = o.epoch + 1
+       from lost l where o.redrive_id = l.redrive_id and o.slice = l.slice
+     returning o.redrive_id as "redriveId", o.slice, o.epoch::text as epoch`,
+    values,
+  );
+  if (freed.length === 0) return 0;
+  await tx.run(
+    `with freed as materialized (
+       select * from unnest($1::uuid[], $2::int[], $3::bigint[]) as w(redrive_id, slice, epoch)
+     ), lost as (
+       ${endAsLost("exists (select from freed f where f.redrive_id = o.redrive_id and f.slice = o.slice and o.fence < f.epoch)")}
+       returning id, redrive_id, attempt
+     ), counted as materialized (
+       select i.id, i.redrive_id, l.attempt
+         from (select id, redrive_id, max(attempt) as attempt from lost group by id, redrive_id) l
+         join redrive_items i on i.id = l.id and i.redrive_id = l.redrive_id
+        order by i.id, i.redrive_id for no key update of i
+     )
+     update redrive_items i set attempts = greatest(i.attempts, c.attempt)
+       from counted c where i.id = c.id and i.redrive_id = c.redrive_id`,
+    [freed.map(({ redriveId }) => redriveId), freed.map(({ slice }) => slice), freed.map(({ epoch }) => epoch)],
+  );
+  return freed.length;
+}
+
+/**
+ * Gives up workers without a heartbeat for `lostMs`, or whose last one is in the future: removes their heartbeats and frees their slices.
+ * Only for a worker whose own heartbeat is no older than half of that: else the store was away for all of them. Returns the number of
+ * slices; null = no worker is lost. A worker that was only slow is refused by the epoch.
+ */
+export async function freeLostSlices(tx: Tx, workerId: string, lostMs: number): Promise<number | null> {
+  const alive = await tx.query(
+    `select 1 from worker_heartbeats own where own.id = $1 and ${isWithin("own.seen_at", "make_interval(secs => $2::float8 / 2)")}`,
+    [workerId, lostMs / 1000],
+  );
+  if (alive.length === 0) return null;
+  const lost = await tx.run(
+    `delete from worker_heartbeats where id <> $1 and ${isOver("seen_at", "make_interval(secs => $2::float8)")}`,
+    [workerId, lostMs / 1000],
+  );
+  const freed = await freeSlices(tx, "not exists (select from worker_heartbeats h where h.id = o.owner)", []);
+  return lost + freed === 0 ? null : freed;
+}
+
+/** Frees slices of one worker: those of `only`, or all but those that it works. */
+export function abandonSlices(tx: Tx, { redriveId, slices, workerId }: Slices & { workerId: string }): Promise<number> {
+  return freeSlices(tx, "o.owner = $1 and o.redrive_id = $2 and o.slice between $3 and $4", [
+    workerId,
+    redriveId,
+    ...slices,
+  ]);
+}
+
+/** Frees the slices of a worker that it does not know of, because an answer of the store was lost. `held`: those that it works. */
+export function freeForgottenSlices(
+  tx: Tx,
+  workerId: string,
+  held: readonly { redriveId: string; slice: number }[],
+): Promise<number> {
+  return freeSlices(
+    tx,
+    "o.owner = $1 and not exists (select from unnest($2::uuid[], $3::int[]) as w(redrive_id, slice) where w.redrive_id = o.redrive_id and w.slice = o.slice)",
+    [workerId, held.map(({ redriveId }) => redriveId), held.map(({ slice }) => slice)],
+  );
+}

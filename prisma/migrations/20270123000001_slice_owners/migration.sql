@@ -1,0 +1,55 @@
+-- The worker that works a slice of a redrive. Each taking raises the epoch: intents and ends of an earlier one are refused.
+create table slice_owners (
+  redrive_id uuid not null,
+  slice integer not null,
+  epoch bigint not null,
+  owner uuid, -- null = nobody
+  primary key (redrive_id, slice)
+);
+create index slice_owners_held on slice_owners (owner) where owner is not null;
+
+-- Items by the order of their aggregates, those that wait for a time, and those that wait for an earlier event of their aggregate.
+drop index redrive_items_claim;
+create index redrive_items_ready on redrive_items (redrive_id, slice, coalesce(version, '9223372036854775807'::bigint), id)
+  where state = 'open' and slice >= 0 and not_before is null;
+create index redrive_items_due on redrive_items (redrive_id, slice, not_before) where state = 'open' and slice >= 0 and not_before is not null;
+create index redrive_items_behind on redrive_items (id) where state = 'open' and not_before = 'infinity';
+
+-- What a lost attempt was counted by is now the number in the item.
+update redrive_items i
+   set attempts = a.attempt
+  from (select id, redrive_id, max(attempt) as attempt from redrive_attempts group by id, redrive_id) a
+ where i.id = a.id and i.redrive_id = a.redrive_id and i.state = 'open' and i.attempts < a.attempt;
+
+alter table redrive_items drop column claimed_until, drop column claimed_by;
+drop table slice_waits;
+
+drop view sends;
+drop view open_sends;
+
+-- The intents without an end: their items are open, and the attempt has no row yet.
+create view open_sends as
+select w.id, w.redrive_id, i.slice, w.attempt, w.fence, w.target, w.target_id, w.idempotency_key, w.revision, s.opened_at
+  from send_intents s
+ cross join lateral unnest(s.ids, s.redrive_ids, s.attempts, s.fences, s.targets, s.target_ids, s.keys, s.revisions)
+         as w (id, redrive_id, attempt, fence, target, target_id, idempotency_key, revision)
+  join redrive_items i on i.id = w.id and i.redrive_id = w.redrive_id and i.state is not distinct from 'open'
+ where not exists (
+         select from redrive_attempts a where a.id = w.id and a.redrive_id = w.redrive_id and a.attempt = w.attempt);
+
+-- Those of them whose worker still works their slice.
+create view live_sends as
+select s.* from open_sends s
+  join slice_owners o on o.redrive_id = s.redrive_id and o.slice = s.slice and o.epoch = s.fence and o.owner is not null;
+
+-- Every send of an event: those that have ended, the first attempts that were delivered, and those under way. Asked by `id`.
+create view sends as
+select id, redrive_id, attempt, fence, state, target, target_id, idempotency_key, revision, opened_at, closed_at, latency_ms, code, detail,
+       decision
+  from redrive_attempts
+union all
+select id, redrive_id, 1, fence, 'delivered', sent_to, sent_to_id, null, revision, sent_at, finished_at, latency_ms, 'OK', null, null
+  from redrive_items where sent_at is not null
+union all
+select id, redrive_id, attempt, fence, 'open', target, target_id, idempotency_key, revision, opened_at, null, null, null, null, null
+  from open_sends;
