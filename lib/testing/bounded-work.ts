@@ -116,8 +116,9 @@ const WORK: [what: string, rows: number, pages: number, run: (store: Store) => P
   ["running redrive rules", 100, 500, ({ deps }) => runRedriveRules(deps)],
   ["moving groups", 100, 500, ({ deps }) => moveGroups(deps.db)],
   ["working on forgets", 100, 500, ({ deps }) => workForgets(deps, new AbortController().signal)],
-  // Of each event its row, its item and its place in the line.
-  ["a storm of bounces", 3_500, 30_000, bounce],
+  // Of each event its row, its item and its place in the line; and where it was the newest confirmed version of its aggregate, the events of that,
+  // looked up in each day.
+  ["a storm of bounces", 10_000, 150_000, bounce],
   ["the status", 500, 300, get(status.GET)],
   [
     "the controls of the metrics",
