@@ -1,6 +1,6 @@
 import { PROCESSED, sameAggregate } from "@/lib/order/aggregate-order.read";
 import { raiseConfirmed } from "@/lib/order/confirmed-versions.write";
-import { LINE_COLUMNS, linesOf, rowsOf } from "@/lib/order/line.sql";
+import { LINES_FOLLOW, linesOf } from "@/lib/order/line.sql";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 import { inTransaction } from "@/lib/platform/database/retrying";
@@ -8,16 +8,13 @@ import { lockEvents } from "@/lib/redrive/run/store/fence.write";
 
 /**
  * Makes the rows of these events what the events have become: to be called after each change of an event's status, cooldown, revision or
- * bounces, or of its skip, in the same transaction, which holds the events.
+ * bounces, or of its skip, in the same transaction, which holds the events. A statement on the hot path has LINES_FOLLOW in itself.
  */
 export async function followLines(tx: Tx, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await tx.run(
-    `with events as materialized (${linesOf("e.id = any($1::uuid[]) and e.id between $2 and $3")}), gone as (
-       delete from aggregate_lines where ctid = any(${rowsOf("events")}) returning 1
-     )
-     insert into aggregate_lines (${LINE_COLUMNS})
-     select ${LINE_COLUMNS} from events where part is not null and (select count(*) from gone) is not null`,
+    `with lines as materialized (${linesOf("e.id = any($1::uuid[]) and e.id between $2 and $3")})${LINES_FOLLOW}
+     select`,
     [ids, ...idSpan(ids)],
     { name: "follow-lines" },
   );
