@@ -19,6 +19,7 @@ import { readEnv } from "../lib/platform/env.ts";
 import { uuidv7, uuidv7TimeMs } from "../lib/platform/ids.ts";
 import { createLog } from "../lib/platform/log.ts";
 import { listRedrives } from "../lib/redrive/list/redrives.read.ts";
+import { lineFaults } from "../lib/testing/lines.ts";
 import { type TestDatabase, testDatabase } from "../lib/testing/postgres.ts";
 import { auditGaps, contradictions, rollupDrift } from "../lib/testing/rollup-drift.ts";
 import { startSink } from "../lib/testing/sink.ts";
@@ -281,6 +282,35 @@ describe("a store of 0.1.0", () => {
     expect(await verifyChain(db, everything)).toMatchObject({ good: true, seals: 5, entries: 4, head: { seq: 5 } });
     await db.run("update audit_entries set actor = 'eve' where subject_kind = 'event'");
     expect(await verifyChain(db, everything)).toMatchObject({ good: false, first: { code: "changed" } });
+  });
+
+  test("keeps the newest confirmed version of each aggregate, in its row", async () => {
+    await storeOfFirstRelease();
+    await ensurePartitions(db, Date.now());
+    await db.run("insert into sources (id, name, kind, config) values (gen_random_uuid(), 'orders', 'http', '{}')");
+    await db.run(
+      `insert into dlq_events (id, source_id, event_id, aggregate_type, aggregate_id, version, error_code, fingerprint, attempts, first_seen,
+                               status, confirmed_at)
+       select uuidv7(), s.id, v.aggregate || v.version, nullif(v.type, ''), v.aggregate, v.version, 'E', 'f', 1, now(), v.status,
+              case when v.confirmed then now() end
+         from sources s, (values ('order', 'a', 7, 'REDRIVEN', true), ('order', 'a', 9, 'REDRIVEN', true), ('order', 'a', 10, 'REDRIVEN', false),
+                                 ('order', 'a', 11, 'PENDING', false), ('', 'a', 3, 'REDRIVEN', true), ('order', 'b', 1, 'PENDING', false))
+                as v (type, aggregate, version, status, confirmed)`,
+    );
+    await db.run(
+      "insert into aggregates (source_id, aggregate_type, aggregate_id, consecutive_failures) select id, 'order', 'a', 2 from sources",
+    );
+    await migrate(database.url);
+    expect(
+      await db.query(
+        `select a.aggregate_type as type, a.consecutive_failures as failures, a.confirmed_version as version, e.event_id as event
+           from aggregates a left join dlq_events e on e.id = a.confirmed_event order by 1`,
+      ),
+    ).toEqual([
+      { type: "", failures: 0, version: 3, event: "a3" },
+      { type: "order", failures: 2, version: 9, event: "a9" },
+    ]);
+    expect(await lineFaults(db)).toEqual([]);
   });
 
   test("loses its legal holds, and accounts the right to place them alone", async () => {

@@ -313,7 +313,8 @@ describe("a version that is older than a processed one", () => {
        , flow as (insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
                   select date_trunc('minute', now(), 'UTC'), source_id, error_code, fingerprint, k, 1
                     from moved, unnest('{redriven,confirmed}'::text[]) k)
-       , lease as (insert into aggregates (source_id, aggregate_type, aggregate_id) values ($1, 'order', 'order-2'))
+       , confirmed as (insert into aggregates (source_id, aggregate_type, aggregate_id, confirmed_version, confirmed_event)
+                       select source_id, aggregate_type, aggregate_id, version, id from moved)
        insert into dlq_group_levels select fingerprint, source_id, s, n from moved, (values ('PENDING', -1), ('REDRIVEN', 1)) d (s, n)`,
       [sourceId],
     );

@@ -20,6 +20,7 @@ import { cooldownAfter } from "@/lib/order/after-failure.pure";
 import { aggregateKey } from "@/lib/order/aggregate.pure";
 import { type BouncedAggregate, countAggregateFailures } from "@/lib/order/aggregate-failures.write";
 import { blacklistAggregates } from "@/lib/order/blacklist-aggregate.write";
+import { lowerConfirmed } from "@/lib/order/confirmed-versions.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { INT4_MAX } from "@/lib/platform/plain/storable.pure";
@@ -241,6 +242,10 @@ async function settleBounces(
   for (const { redriveId, sampled } of await countBounces(tx, bounces)) {
     await bounceRedrive(tx, redriveId, sampled, nowMs);
   }
+  const aggregates = bounces.flatMap(({ found: { sourceId, aggregateType, aggregateId } }) =>
+    aggregateId === null ? [] : [{ sourceId, aggregateType, aggregateId }],
+  );
+  if (bounces.some(({ found }) => found.confirmed)) await lowerConfirmed(tx, aggregates);
   await failAggregates(tx, bounces, { limit: settings.aggregateFailureLimit, nowMs });
 }
 

@@ -16,29 +16,17 @@ export function sameAggregate(event: string, name: string): string {
 /** `e` is a version that its consumer has processed. Delivered is not enough. */
 export const PROCESSED = `e.status = ${EVENT.REDRIVEN} and e.confirmed_at is not null and e.version is not null`;
 
-/** The newest version of the aggregate `name` that its consumer has reported. */
-const reported = (name: string) => `(select max(word.version) from processed_events word
+/** The newest version of the aggregate `name` that its consumer has processed: reported, or confirmed. */
+const processed = (name: string) => `greatest((select max(word.version) from processed_events word
       where word.aggregate_id = ${name}.aggregate_id and word.source_id = ${name}.source_id
-        and word.aggregate_type = ${name}.aggregate_type)`;
-
-/**
- * The newest confirmed version of `name`. The aliases in this SQL must differ from the caller's `name`: with the same alias it would
- * compare the aggregate with itself and take the versions of all others. Days are looked into only for an aggregate that has a row,
- * as each with a confirmed event has: see `keepAggregatesOf`.
- */
-const confirmed = (name: string) => `(select e.version from aggregates known cross join lateral (
-       select e.version from dlq_events e where ${sameAggregate("e", "known")} and ${PROCESSED} order by e.version desc limit 1) e
+        and word.aggregate_type = ${name}.aggregate_type),
+    (select known.confirmed_version from aggregates known
       where known.aggregate_id = ${name}.aggregate_id and known.source_id = ${name}.source_id
-        and known.aggregate_type = ${name}.aggregate_type)`;
-
-/** Aggregates of one batch whose confirmed events are looked up, a look-up in each day's partition. */
-const LOOKED_UP_MAX = 200;
+        and known.aggregate_type = ${name}.aggregate_type))`;
 
 /**
  * The newest processed version of each aggregate of a batch of arrivals, by `aggregateKey`; only versions above `above`,
- * which is the oldest one that arrived. It reads the reports of consumers, and the confirmed events of at most
- * LOOKED_UP_MAX aggregates that were redriven before: a batch must not wait for more. An event that is missed here is
- * refused by the dry run.
+ * which is the oldest one that arrived.
  */
 export async function readProcessedAbove(
   db: Queryable,
@@ -46,29 +34,11 @@ export async function readProcessedAbove(
 ): Promise<Map<string, bigint>> {
   if (aggregates.length === 0) return new Map();
   const rows = await db.query<AggregateName & { version: string }>(
-    `with wanted as materialized (
-       select * from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[])
-         as w(source_id, aggregate_type, aggregate_id, above)
-     ), redriven as materialized (
-       select w.* from wanted w
-         join aggregates a on a.aggregate_id = w.aggregate_id and a.source_id = w.source_id
-                          and a.aggregate_type = w.aggregate_type
-        limit ${LOOKED_UP_MAX}
-     )
-     select source_id as "sourceId", aggregate_type as "aggregateType", aggregate_id as "aggregateId",
-            max(version)::text as version
-       from (
-         select w.*, p.version from wanted w cross join lateral (
-           select p.version from processed_events p
-            where p.aggregate_id = w.aggregate_id and p.source_id = w.source_id
-              and p.aggregate_type = w.aggregate_type and p.version > w.above
-            order by p.version desc limit 1) p
-         union all
-         select w.*, e.version from redriven w cross join lateral (
-           select e.version from dlq_events e
-            where ${sameAggregate("e", "w")} and ${PROCESSED} and e.version > w.above
-            order by e.version desc limit 1) e) newer
-      group by source_id, aggregate_type, aggregate_id`,
+    `select w.source_id as "sourceId", w.aggregate_type as "aggregateType", w.aggregate_id as "aggregateId",
+            d.processed::text as version
+       from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[]) as w(source_id, aggregate_type, aggregate_id, above)
+       ${processedOf("w")}
+      where d.processed > w.above`,
     [
       aggregates.map(({ sourceId }) => sourceId),
       aggregates.map(({ aggregateType }) => aggregateType ?? NO_AGGREGATE_TYPE),
@@ -112,18 +82,14 @@ type OrderRow = {
 
 const ROW = `jsonb_build_object('id', l.id, 'version', nullif(l.place, ${LAST_PLACE})::text)`;
 
-/** SQL: the newest processed version of the aggregate `name` as `d.processed`, and the first place above it as `d.first`. */
-export const processedOf = (name: string, confirmedVersion = confirmed(name)) =>
-  `cross join lateral (select d.processed, ${ABOVE_PROCESSED} as first
-                   from (select greatest(${reported(name)}, ${confirmedVersion}) as processed offset 0) d) d`;
-
-/** Confirmed events that are read in one pass over the days. An aggregate may have any number of them: then each is looked up. */
-const AT_ONCE_MAX = 5_000;
-
-const CONFIRMED_AT_ONCE = `case when (select count(*) from done) < ${AT_ONCE_MAX}
-    then (select n.version from newest n
-           where n.aggregate_id = w.aggregate_id and n.source_id = w.source_id and n.aggregate_type = w.aggregate_type)
-    else ${confirmed("w")} end`;
+/**
+ * SQL: the newest processed version of the aggregate `name` as `d.processed`, and the first place above it as `d.first`. The aliases in
+ * this SQL must differ from the caller's `name`: with the same alias it would compare the aggregate with itself.
+ */
+export function processedOf(name: string): string {
+  return `cross join lateral (select d.processed, ${ABOVE_PROCESSED} as first
+                   from (select ${processed(name)} as processed offset 0) d) d`;
+}
 
 /**
  * What holds each aggregate, from its line: each question reads rows in their order and ends at the first that counts. `$4` is the
@@ -135,19 +101,11 @@ with wanted as materialized (
   select distinct on (aggregate_id, source_id, aggregate_type) *
     from unnest($1::uuid[], $2::text[], $3::text[], $5::bigint[], $6::uuid[]) as w(source_id, aggregate_type, aggregate_id, place, id)
    order by aggregate_id, source_id, aggregate_type, place desc, id desc
-), done as materialized (
-  select e.source_id, coalesce(e.aggregate_type, '') as aggregate_type, e.aggregate_id, e.version
-    from dlq_events e
-   where e.aggregate_id = any(array(select known.aggregate_id from wanted w cross join lateral (
-           select a.aggregate_id from aggregates a where ${sameAggregate("a", "w")} offset 0) known)) and ${PROCESSED}
-   limit ${AT_ONCE_MAX}
-), newest as materialized (
-  select source_id, aggregate_type, aggregate_id, max(version) as version from done group by source_id, aggregate_type, aggregate_id
 )
 select w.source_id as "sourceId", w.aggregate_type as "aggregateType", w.aggregate_id as "aggregateId",
        d.processed::text, h.heads, c.cooling, q.queued
   from wanted w
-  ${processedOf("w", CONFIRMED_AT_ONCE)}
+  ${processedOf("w")}
   left join lateral (
     select jsonb_agg(${ROW} order by l.place, l.id) as heads from (
       select l.place, l.id from aggregate_lines l

@@ -44,12 +44,12 @@ export const ABOVE_PROCESSED = `(case when d.processed is null then ${FIRST_PLAC
 export const LINE_COLUMNS =
   "shard, aggregate_id, source_id, aggregate_type, part, place, id, cooldown_until, redrive_id";
 
-/** SQL: the rows of the lines as the events `e` that match `which` say them. */
-export function linesOf(which: string): string {
+/** SQL: the rows of the lines as the events `e` that match `which` say them. `events`: what a statement has just made of them. */
+export function linesOf(which: string, events = "dlq_events"): string {
   return `select ${shardOf("e")} as shard, e.aggregate_id, e.source_id, coalesce(e.aggregate_type, '') as aggregate_type, p.part,
        coalesce(e.version, ${LAST_PLACE}) as place, e.id, e.version,
        case when p.part = ${PART.parked} and e.status = ${EVENT.PENDING} then e.cooldown_until end as cooldown_until, o.redrive_id
-  from dlq_events e
+  from ${events} e
   left join lateral (
     select i.redrive_id from redrive_items i
      where i.id = e.id and i.state = ${ITEM.open} and i.revision >= 0 and e.status = ${EVENT.QUEUED} offset 0) o on true
@@ -57,3 +57,11 @@ export function linesOf(which: string): string {
                                  when o.redrive_id is not null then ${PART.open} end as part) p
  where e.aggregate_id is not null and ${which}`;
 }
+
+/** SQL: `lines`, of `linesOf`, in place of the rows that their events had. */
+export const LINES_FOLLOW = `, left_lines as (
+  delete from aggregate_lines where ctid = any(${rowsOf("lines")}) returning 1
+), new_lines as (
+  insert into aggregate_lines (${LINE_COLUMNS})
+  select ${LINE_COLUMNS} from lines where part is not null and (select count(*) from left_lines) is not null
+)`;

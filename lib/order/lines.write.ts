@@ -1,4 +1,6 @@
-import { LINE_COLUMNS, linesOf, rowsOf } from "@/lib/order/line.sql";
+import { PROCESSED, sameAggregate } from "@/lib/order/aggregate-order.read";
+import { raiseConfirmed } from "@/lib/order/confirmed-versions.write";
+import { LINES_FOLLOW, linesOf } from "@/lib/order/line.sql";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 import { inTransaction } from "@/lib/platform/database/retrying";
@@ -6,16 +8,13 @@ import { lockEvents } from "@/lib/redrive/run/store/fence.write";
 
 /**
  * Makes the rows of these events what the events have become: to be called after each change of an event's status, cooldown, revision or
- * bounces, or of its skip, in the same transaction, which holds the events.
+ * bounces, or of its skip, in the same transaction, which holds the events. A statement on the hot path has LINES_FOLLOW in itself.
  */
 export async function followLines(tx: Tx, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await tx.run(
-    `with events as materialized (${linesOf("e.id = any($1::uuid[]) and e.id between $2 and $3")}), gone as (
-       delete from aggregate_lines where ctid = any(${rowsOf("events")}) returning 1
-     )
-     insert into aggregate_lines (${LINE_COLUMNS})
-     select ${LINE_COLUMNS} from events where part is not null and (select count(*) from gone) is not null`,
+    `with lines as materialized (${linesOf("e.id = any($1::uuid[]) and e.id between $2 and $3")})${LINES_FOLLOW}
+     select`,
     [ids, ...idSpan(ids)],
     { name: "follow-lines" },
   );
@@ -41,15 +40,20 @@ const STRAYS = `from page l where not exists (select from (${linesOf("e.id = l.i
 
 /**
  * Mends rows that differ from their events: those that the next events lack, and of the next rows those whose event has left or says
- * otherwise. A change by hand leaves such rows, or a worker of a release without lines. Returns where the next page begins.
+ * otherwise; and raises confirmed versions below those of the next events. A change by hand leaves such rows, or a worker of an earlier
+ * release. Returns where the next page begins.
  */
 export async function mendLines(db: Db, after: LinesCursor): Promise<{ next: LinesCursor; mended: number }> {
   // Each is looked up by its key: the planner may read both tables for a page of them.
-  const [events] = await db.query<{ n: number; last: string; ids: string[] }>(
+  const [events] = await db.query<{ n: number; last: string; ids: string[]; confirmed: string[] }>(
     `with page as materialized (${EVENTS})
      select count(*)::int as n, (array_agg(id order by id desc))[1] as last,
             array(select e.id from page cross join lateral (${linesOf("e.id = page.id")} offset 0) e
-                   where e.part is not null and not exists (select from aggregate_lines l where ${SAME} offset 0)) as ids
+                   where e.part is not null and not exists (select from aggregate_lines l where ${SAME} offset 0)) as ids,
+            array(select e.id from page cross join lateral (
+                    select e.* from dlq_events e where e.id = page.id and e.aggregate_id is not null and ${PROCESSED} offset 0) e
+                   where not exists (select from aggregates a where ${sameAggregate("e", "a")} and a.confirmed_version >= e.version offset 0)
+            ) as confirmed
        from page`,
     [after.eventId],
     { name: "events-without-lines" },
@@ -63,12 +67,14 @@ export async function mendLines(db: Db, after: LinesCursor): Promise<{ next: Lin
     { name: "stray-lines" },
   );
   const ids = [...new Set([...events!.ids, ...rows!.ids])];
-  if (ids.length > 0) {
+  const changed = [...ids, ...events!.confirmed];
+  if (changed.length > 0) {
     await inTransaction(db, async (tx) => {
-      await lockEvents(tx, ids);
+      await lockEvents(tx, changed);
       const stray = `with page as materialized (${ROWS}) delete from aggregate_lines where ctid = any(array(select l.ctid ${STRAYS}))`;
       await tx.run(stray, after.row);
       await followLines(tx, ids);
+      await raiseConfirmed(tx, events!.confirmed);
     });
   }
   return {
@@ -76,6 +82,6 @@ export async function mendLines(db: Db, after: LinesCursor): Promise<{ next: Lin
       eventId: events!.n < PAGE ? NIL : events!.last,
       row: rows!.n < PAGE ? LINES_START.row : rows!.last,
     },
-    mended: ids.length,
+    mended: changed.length,
   };
 }

@@ -1,5 +1,6 @@
 import { ensurePartitions } from "@/lib/intake/partitions.write";
 import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
+import { PROCESSED } from "@/lib/order/aggregate-order.read";
 import { LINE_COLUMNS, linesOf } from "@/lib/order/line.sql";
 import type { Db } from "@/lib/platform/database/db";
 import { addSource, countStored } from "@/lib/testing/letters";
@@ -155,6 +156,13 @@ export async function fillWaiting(db: Db, items: number, { told = items } = {}):
   );
   await db.run(
     `insert into aggregate_lines (${LINE_COLUMNS}) select ${LINE_COLUMNS} from (${linesOf("true")}) e where part is not null`,
+  );
+  await db.run(
+    `insert into aggregates (source_id, aggregate_type, aggregate_id, lease_until, confirmed_version, confirmed_event)
+     select distinct on (e.aggregate_id, e.source_id) e.source_id, e.aggregate_type, e.aggregate_id, now() - interval '1 day', e.version, e.id
+       from dlq_events e where ${PROCESSED} order by e.aggregate_id, e.source_id, e.version desc
+     on conflict (aggregate_id, source_id, aggregate_type) do update
+        set confirmed_version = excluded.confirmed_version, confirmed_event = excluded.confirmed_event`,
   );
   await countStored(db);
   await foldRollups(db);

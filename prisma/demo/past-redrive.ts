@@ -2,7 +2,7 @@ import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import { flowSql, rollupOf } from "@/lib/observe/rollups/rollup.write";
-import { keepAggregatesOf } from "@/lib/order/idle-aggregates.write";
+import { raiseConfirmed } from "@/lib/order/confirmed-versions.write";
 import { followLines } from "@/lib/order/lines.write";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db, Tx } from "@/lib/platform/database/db";
@@ -149,7 +149,7 @@ async function confirm(tx: Tx, redriveId: string, events: readonly Redriven[], a
      select id from moved`,
     [ids, atMs, redriveId],
   );
-  await keepAggregatesOf(tx, ids);
+  await raiseConfirmed(tx, ids);
   await appendAudit(tx, {
     ...{ actor: "worker", action: "event.confirmed", subjectKind: "event", subjectId: null, redriveId },
     ...{ reason: "no bounce within 600 s", before: { status: "REDRIVEN", confirmed: false } },

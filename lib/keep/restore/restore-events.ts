@@ -18,7 +18,7 @@ import {
   storedKeys,
 } from "@/lib/keep/restore/restored-events.write";
 import { keepRestored } from "@/lib/keep/retention/retention.write";
-import { keepAggregatesOf } from "@/lib/order/idle-aggregates.write";
+import { raiseConfirmed } from "@/lib/order/confirmed-versions.write";
 import { followLines } from "@/lib/order/lines.write";
 import type { Clock } from "@/lib/platform/clock";
 import { type Db, isRowFault, type Tx } from "@/lib/platform/database/db";
@@ -177,7 +177,7 @@ async function store(
   const ids = events.map(({ id }) => id);
   await followLines(tx, ids);
   if (archived) await reportArchivedVersions(tx, await forgetArchived(tx, ids));
-  await keepAggregatesOf(tx, ids);
+  await raiseConfirmed(tx, ids);
   await keepRestored(tx, ids);
   await countRestored(tx, events, { nowMs, archived });
   await appendAudit(tx, {

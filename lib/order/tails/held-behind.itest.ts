@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { listEvents } from "@/lib/events/list/event-list.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { aggregateKeyOf } from "@/lib/order/aggregate.pure";
-import { keepAggregatesOf } from "@/lib/order/idle-aggregates.write";
 import { headsOf, isSuperseded } from "@/lib/order/order-gate.pure";
 import { heldBehindOf, readHeldBehind } from "@/lib/order/tails/held-behind.read";
 import { mendAllLines } from "@/lib/testing/lines";
@@ -90,8 +89,6 @@ test("a page says what the gate says, whatever became of the earlier versions", 
       where aggregate_id like 'mixed-%' and hashtext(event_id) & 7 = 4`,
   );
   await mendAllLines(world.db);
-  const ids = await world.idsOf();
-  await world.db.transaction((tx) => keepAggregatesOf(tx, ids));
   const { items } = await listEvents(
     world.db,
     localViewer("ada"),
@@ -125,8 +122,8 @@ test("a page says what the gate says, whatever became of the earlier versions", 
   expect(Object.fromEntries(shown)).toEqual(Object.fromEntries(expected));
 });
 
-test("the newest version that is processed counts, also of an aggregate with more than are read at once", async () => {
-  const processed = 5_100;
+test("the newest version that is processed counts", async () => {
+  const processed = 12;
   await world.park(processed, (index) => ({
     eventId: `busy-${index + 1}`,
     aggregateId: "busy",
@@ -134,7 +131,7 @@ test("the newest version that is processed counts, also of an aggregate with mor
   }));
   // One of them is still parked, and its version is processed.
   await world.db.run(
-    "update dlq_events set status = 'REDRIVEN', confirmed_at = now() where aggregate_id = 'busy' and version <> 5050",
+    "update dlq_events set status = 'REDRIVEN', confirmed_at = now() where aggregate_id = 'busy' and version <> 7",
   );
   await world.park(2, (index) => ({
     eventId: `after-${index + 1}`,
@@ -142,7 +139,5 @@ test("the newest version that is processed counts, also of an aggregate with mor
     version: BigInt(processed + index + 1),
   }));
   await mendAllLines(world.db);
-  const ids = await world.idsOf(["busy-5100"]);
-  await world.db.transaction((tx) => keepAggregatesOf(tx, ids));
   expect((await behind()).slice(0, 2)).toEqual(["after-2 behind after-1", "after-1 behind nothing"]);
 });

@@ -1,7 +1,7 @@
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { endAggregateFailures } from "@/lib/order/aggregate-failures.write";
-import { keepAggregatesOf } from "@/lib/order/idle-aggregates.write";
+import { raiseConfirmed } from "@/lib/order/confirmed-versions.write";
 import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { announceConfirmed } from "@/lib/redrive/confirm/announce-confirmed";
@@ -31,8 +31,8 @@ async function confirmChunk(deps: Pick<Deps, "db" | "clock">, quietWindowMs: num
       events.flatMap(({ redriveId }) => (redriveId === null ? [] : [redriveId])),
     );
     const ids = events.map(({ id }) => id);
+    await raiseConfirmed(tx, ids);
     await endAggregateFailures(tx, ids, false);
-    await keepAggregatesOf(tx, ids);
     const nowMs = deps.clock.wallMs();
     await announceConfirmed(tx, ids, { by: "quiet window", nowMs });
     await appendAudit(tx, {

@@ -1,7 +1,7 @@
 import { BULK_EFFECT } from "@/lib/events/bulk/bulk-operation.pure";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { endAggregateFailures } from "@/lib/order/aggregate-failures.write";
-import { keepAggregatesOf } from "@/lib/order/idle-aggregates.write";
+import { raiseConfirmed } from "@/lib/order/confirmed-versions.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/deps";
@@ -17,8 +17,8 @@ export async function confirmWithin(tx: Tx, ids: readonly string[], { by, nowMs 
   const redriveIds = moved.flatMap(({ redriveId }) => redriveId ?? []);
   await countConfirmed(tx, redriveIds);
   await confirmRedrives(tx, redriveIds, nowMs);
+  await raiseConfirmed(tx, movedIds);
   await endAggregateFailures(tx, movedIds, true);
-  await keepAggregatesOf(tx, movedIds);
   await announceConfirmed(tx, movedIds, { by, nowMs });
   return moved;
 }

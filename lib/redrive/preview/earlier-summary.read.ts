@@ -1,6 +1,5 @@
 import { type CandidateGroup, type CandidatePage, selectedWhere } from "@/lib/events/selection/candidates.read";
 import { NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
-import { PROCESSED, sameAggregate } from "@/lib/order/aggregate-order.read";
 import { BLACKLISTED_HASHED } from "@/lib/order/controls/control.sql";
 import { inLine } from "@/lib/order/line.sql";
 import { SKIPPED } from "@/lib/order/order.sql";
@@ -137,15 +136,13 @@ function summarySql(where: string): string {
         and (source_id, aggregate_type, aggregate_id) in (
               select source_id, aggregate_type, aggregate_id from judged where passes)
    ), done as materialized (
-     select k.*, greatest(p.version, c.version) as processed
+     select k.*, greatest(p.version, c.confirmed_version) as processed
        from behind k
        left join (select k.source_id, k.aggregate_type, k.aggregate_id, max(p.version) as version
                     from behind k join processed_events p on p.source_id = k.source_id
                      and p.aggregate_id = k.aggregate_id and p.aggregate_type = k.aggregate_type
                    group by 1, 2, 3) p using (source_id, aggregate_type, aggregate_id)
-       left join (select k.source_id, k.aggregate_type, k.aggregate_id, max(e.version) as version
-                    from behind k join dlq_events e on ${sameAggregate("e", "k")} and ${PROCESSED}
-                   group by 1, 2, 3) c using (source_id, aggregate_type, aggregate_id)
+       left join aggregates c using (source_id, aggregate_type, aggregate_id)
    ), heads as materialized (
      select p.* from parked p join done d using (source_id, aggregate_type, aggregate_id)
       where d.processed is null or p.version > d.processed

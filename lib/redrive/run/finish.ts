@@ -3,7 +3,7 @@ import type { AuditEntry } from "@/lib/guard/audit/audit-entry.pure";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { aggregateResults } from "@/lib/order/aggregate-result.pure";
 import { blacklistAggregates } from "@/lib/order/blacklist-aggregate.write";
-import { keepAggregatesOf } from "@/lib/order/idle-aggregates.write";
+import { raiseConfirmed } from "@/lib/order/confirmed-versions.write";
 import { isRowFault, type Tx } from "@/lib/platform/database/db";
 import { retrying } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/deps";
@@ -167,9 +167,9 @@ async function commitBatch(
     await countEnds(tx, redriveId, { ended, moved, nowMs });
     const counted = new Set(moved.filter(({ cameBack }) => cameBack).map(({ id }) => id));
     await settleOrder(tx, redriveId, { batch, held, counted }, nowMs);
-    // Confirmed by what its consumer said before: the row of its aggregate leads to that version.
+    // Confirmed by what their consumers said before.
     const processed = ended.filter(({ outcome }) => outcome.kind === "already-processed");
-    await keepAggregatesOf(
+    await raiseConfirmed(
       tx,
       processed.map(({ item }) => item.id),
     );

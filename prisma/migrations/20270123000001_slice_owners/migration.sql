@@ -22,6 +22,7 @@ update redrive_items i
  where i.id = a.id and i.redrive_id = a.redrive_id and i.state = 'open' and i.attempts < a.attempt;
 
 alter table redrive_items drop column claimed_until, drop column claimed_by;
+alter table aggregates drop column lease_redrive, drop column lease_slice;
 drop table slice_waits;
 
 drop view sends;

@@ -4,7 +4,7 @@ import { rollupOf } from "@/lib/observe/rollups/rollup.write";
 import { NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
 import type { FailedAggregate } from "@/lib/order/aggregate-failures.write";
 import type { AggregateResult } from "@/lib/order/aggregate-result.pure";
-import { followLines } from "@/lib/order/lines.write";
+import { LINES_FOLLOW, linesOf } from "@/lib/order/line.sql";
 import type { Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 import { INT4_MAX, storableJsonText, storableText } from "@/lib/platform/plain/storable.pure";
@@ -169,7 +169,7 @@ const CAME_BACK = "coalesce($1 = any(e.bounced_redrives), false)";
 const HAS_NEWER = "(w.if_bounced is not null and e.revision <> w.revision)";
 
 /**
- * Moves the events of closed items, with their rollups, in one statement. A delivery whose bounce was parked before
+ * Moves the events of closed items, with their lines and rollups, in one statement. A delivery whose bounce was parked before
  * this finish (`bounced_redrives` holds the redrive) gets `statusIfBounced`. That bounce has already counted the
  * delivery, the failure and the cooldown, so they stay unchanged. A delivered event of which newer bytes arrived meanwhile is parked
  * for them, and has never left the parked events.
@@ -205,11 +205,12 @@ export async function moveFinishedEvents(
                 sent_now, revision)
         where e.id = any($2::uuid[]) and e.id between $14 and $15 and e.id = w.id and ${checked("e.status", EVENT[QUEUED])}
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, ${EVENT[QUEUED]} as old_status,
-                 e.status as new_status, ${CAME_BACK} as came_back,
+                 e.status as new_status, ${CAME_BACK} as came_back, e.aggregate_type, e.aggregate_id, e.version, e.status,
+                 e.cooldown_until, e.revision, e.bounces,
                  case when w.if_bounced is not null and ${CAME_BACK} then w.flow_if_bounced
                       when ${HAS_NEWER} then '${flowOf("deliverBounced", QUEUED).join()}' else w.flow end as flow
-     )${rollupOf("moved", { flow: { kinds: "string_to_array(flow, ',')", at: "now()" } })}
-     select id, new_status as status, came_back as "cameBack" from moved`,
+     ), lines as materialized (${linesOf("true", "moved")})${LINES_FOLLOW}${rollupOf("moved", { flow: { kinds: "string_to_array(flow, ',')", at: "now()" } })}
+     select id, status, came_back as "cameBack" from moved`,
     [
       redriveId,
       ids,
@@ -231,7 +232,6 @@ export async function moveFinishedEvents(
     ],
     { name: "move-finished-events" },
   );
-  await followLines(tx, ids);
   await recordErrors(tx, finished, new Set(moved.map(({ id }) => id)));
   return moved;
 }
