@@ -24,9 +24,11 @@ function shardOf(row: string): string {
 
 const ANY_PART = `any('{${Object.values(PART)}}'::int[])`;
 
-/** SQL: the row `l` is in this part of the line of the aggregate `name`, whose type is not null. */
-export function inLine(l: string, name: string, part: keyof typeof PART): string {
-  return `${ofLine(l, name)} and ${l}.aggregate_type = ${name}.aggregate_type and ${l}.part = ${PART[part]}`;
+/** SQL: the row `l` is in one of these parts of the line of the aggregate `name`, whose type is not null. */
+export function inLine(l: string, name: string, ...parts: (keyof typeof PART)[]): string {
+  const [first, ...others] = parts.map((part) => PART[part]);
+  const among = others.length === 0 ? first : `any('{${[first, ...others]}}'::int[])`;
+  return `${ofLine(l, name)} and ${l}.aggregate_type = ${name}.aggregate_type and ${l}.part = ${among}`;
 }
 
 /** SQL: the row `l` is in any part of the line of the event `e`, behind its version. */
