@@ -37,6 +37,7 @@ import { removeOldAlerts } from "@/lib/observe/alerts/alerts.write";
 import { evaluateAlerts } from "@/lib/observe/alerts/evaluate-alerts";
 import { tellOperations } from "@/lib/observe/channels/tell-operations";
 import { controlMetrics } from "@/lib/observe/metrics/parked-metrics.read";
+import { redriveMetrics } from "@/lib/observe/metrics/work-metrics.read";
 import { removeOldMutes } from "@/lib/observe/mutes/end-mutes.write";
 import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import { removeExpired } from "@/lib/observe/rollups/upkeep.write";
@@ -124,6 +125,12 @@ const WORK: [what: string, rows: number, pages: number, run: (store: Store) => P
     10_500,
     1_000,
     ({ deps }) => controlMetrics(deps.db, { viewer: VIEWER, scope: null, nowMs: 0 }),
+  ],
+  [
+    "the redrives of the metrics",
+    10_500,
+    12_000,
+    ({ deps }) => redriveMetrics(deps.db, { viewer: VIEWER, scope: null, nowMs: 0 }),
   ],
   ["the size", 500, 100, get(size.GET)],
   ["the flow", 500, 100, get(flow.GET)],

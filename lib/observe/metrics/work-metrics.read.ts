@@ -245,6 +245,9 @@ export async function alertMetrics(db: Queryable, { scope }: Scrape): Promise<Me
   ];
 }
 
+/** A scrape sums up this many ended redrives: there may be a million. */
+const ENDED_MAX = 10_000;
+
 const OUTCOMES = ["sent", "deduplicated", "confirmed", "bounced", "failed", "refused", "cancelled"] as const;
 type RedriveSums = { state: string; n: number } & Record<(typeof OUTCOMES)[number], number>;
 
@@ -253,18 +256,21 @@ export async function redriveMetrics(db: Queryable, { scope }: Scrape): Promise<
     `select state, count(*) as n, sum(delivered - deduplicated)::bigint as sent, sum(deduplicated)::bigint as deduplicated,
               sum(confirmed)::bigint as confirmed, sum(bounced)::bigint as bounced, sum(failed)::bigint as failed,
               sum(refused)::bigint as refused, sum(cancelled)::bigint as cancelled
-         from redrives r where ${seesRedrive("r", "$1")} group by state`,
+         from (select * from redrives where state in ${LIVE_REDRIVES}
+               union all
+               (select * from redrives where finished_at is not null order by finished_at desc limit ${ENDED_MAX})) r
+        where ${seesRedrive("r", "$1")} group by state`,
     [scope],
   );
   return [
     gauge(
       "redrives",
-      "Redrives by state.",
+      `Redrives by state: all under way, and the last ${ENDED_MAX} that ended.`,
       redrives.map(({ state, n }) => ({ labels: { state }, value: n })),
     ),
     gauge(
       "redrive_events",
-      "Events of all redrives by what became of them: of the sent and deduplicated, some are confirmed and some bounced.",
+      "Events of these redrives by what became of them: of the sent and deduplicated, some are confirmed and some bounced.",
       OUTCOMES.map((outcome) => ({
         labels: { outcome },
         value: redrives.reduce((sum, sums) => sum + Number(sums[outcome]), 0),
