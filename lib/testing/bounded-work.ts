@@ -20,6 +20,7 @@ import * as controls from "@/app/(order)/api/v1/controls/route";
 import * as tail from "@/app/(order)/api/v1/events/[id]/tail/route";
 import * as causes from "@/app/(redrive)/api/v1/redrives/[id]/causes/route";
 import * as items from "@/app/(redrive)/api/v1/redrives/[id]/items/route";
+import * as rate from "@/app/(redrive)/api/v1/redrives/[id]/rate/route";
 import * as redrive from "@/app/(redrive)/api/v1/redrives/[id]/route";
 import * as redrives from "@/app/(redrive)/api/v1/redrives/route";
 import * as contracts from "@/app/(sources)/api/v1/contracts/route";
@@ -46,7 +47,7 @@ import { removeIdleAggregates } from "@/lib/order/idle-aggregates.write";
 import { LINES_START, mendLines } from "@/lib/order/lines.write";
 import { createDb, type Db } from "@/lib/platform/database/db";
 import { confirmQuietEvents } from "@/lib/redrive/confirm/confirm-quiet-events";
-import { removeOldTicks } from "@/lib/redrive/life/old-redrives.write";
+import { foldTicks, removeOldTicks } from "@/lib/redrive/life/old-redrives.write";
 import { runRedriveRules } from "@/lib/rules/run-redrive-rules";
 import { CONTRACT_DEFAULTS } from "@/lib/sources/contracts/contract.pure";
 import { SOURCE_CONTRACT_DEFAULTS } from "@/lib/sources/contracts/source-contract.pure";
@@ -92,6 +93,10 @@ const bounce = ({ deps, items: before }: Store) =>
 /** It has an archive and removes nothing, because no event is old enough. */
 const retention = ({ deps }: Store) => runRetention({ ...deps, archive: {} as ArchiveStore, upkeepDb: deps.db });
 
+const mergeTicks = async ({ deps }: Store) => {
+  while ((await foldTicks(deps.db)) > 0);
+};
+
 const alertsRound = async ({ deps }: Store) => {
   await deps.db.run("update alert_evaluation set finished_at = now(), started_at = '1970-01-01'");
   expect(await evaluateAlerts({ ...deps, publicUrl: "" })).not.toBeNull();
@@ -109,6 +114,7 @@ const WORK: [what: string, rows: number, pages: number, run: (store: Store) => P
   ["comparing lines with their events", 30_000, 80_000, ({ deps }) => mendLines(deps.db, LINES_START)],
   ["retention and the removal of old keys", 100, 500, retention],
   ["folding rollups", 500, 500, ({ deps }) => foldRollups(deps.db)],
+  ["merging the ticks of long redrives", 20_000, 30_000, mergeTicks],
   ["evaluating the alerts", 20_000, 60_000, alertsRound],
   ["telling channels about operations", 100, 500, ({ deps }) => tellOperations({ ...deps, publicUrl: "" })],
   ["sealing the audit", 100, 500, ({ deps }) => sealEntries(deps.db)],
@@ -142,6 +148,8 @@ const WORK: [what: string, rows: number, pages: number, run: (store: Store) => P
   ["the list of redrives", 1_000, 1_000, get(redrives.GET)],
   ["the redrives under way", 1_000, 1_000, get(redrives.GET, { query: "?state=live" })],
   ["a redrive", 100, 500, get(redrive.GET, { params: { id: WAITING } })],
+  // Its ticks are merged above.
+  ["the rate of a redrive", 500, 500, get(rate.GET, { params: { id: WAITING } })],
   ["the causes of a redrive", 100, 500, get(causes.GET, { params: { id: WAITING } })],
   ["the items of a redrive", 200, 300, get(items.GET, { params: { id: WAITING } })],
   ["the controls in force", 1_000, 2_000, get(controls.GET, { query: "?state=live" })],
@@ -172,8 +180,8 @@ const WHOLE_MAX = 500;
 
 /**
  * Defines a test for each piece of work, over a store with so many open items. `told`: the planner is told that there are so many, and
- * makes the plans that it would make for them. Three reads are not here, because they are not bounded: why a redrive stands still, which
- * events automatic blacklists are over (a time limit ends it), and the sums of all redrives in the metrics.
+ * makes the plans that it would make for them. Two reads are not here, because they are not bounded: why a redrive stands still, and which
+ * events more blacklists of Parkade are over than `readBlacklistedByParkade` looks up (a time limit ends it).
  */
 export function boundedWork(
   items: number,
