@@ -167,8 +167,7 @@ const WORK: [what: string, rows: number, pages: number, run: (store: Store) => P
   ["the operations", 100, 500, get(operations.GET)],
   ["the sources", 100, 500, get(sources.GET)],
   ["a source", 100, 500, get(source.GET, { params: { name: "orders" } })],
-  // Attempts of the last seconds: the index of their times names ranges of pages, and those are read whole.
-  ["the targets", 2_000, 500, get(targets.GET)],
+  ["the targets", 100, 500, get(targets.GET)],
   ["the contracts", 20_000, 60_000, get(contracts.GET)],
   ["the audit", 100, 500, get(audit.GET)],
   ["the stops", 100, 500, get(stops.GET)],
