@@ -1,18 +1,24 @@
 import type { BucketState } from "@/lib/lane/bucket-fallback";
+import type { ClaimedItem } from "@/lib/redrive/run/store/claim-items.write";
 import type { TargetReport } from "@/lib/redrive/targets/target-line";
 import type { TargetSnapshot } from "@/lib/retry/target";
 import type { HeartbeatInfo } from "@/lib/sources/targets/target-list.read";
 
+type Worker = {
+  running: number;
+  claims: readonly Pick<ClaimedItem, "redriveId">[];
+  reports: Record<string, TargetReport>;
+  bucket: BucketState;
+};
+
 /**
- * The report of a worker for the console and the metrics: its slices, its token buckets, its engine's state by target.
+ * The report of a worker for the console and the metrics: its slices, its claims, its token buckets, its engine's state by target.
  */
-export function heartbeatInfo(
-  running: number,
-  reports: Record<string, TargetReport>,
-  bucket: BucketState,
-): HeartbeatInfo {
+export function heartbeatInfo({ running, claims, reports, bucket }: Worker): HeartbeatInfo {
+  const claimed: Record<string, number> = {};
+  for (const { redriveId } of claims) claimed[redriveId] = (claimed[redriveId] ?? 0) + 1;
   const targets = Object.fromEntries(Object.entries(reports).map(([name, report]) => [name, engineOf(report)]));
-  return { running, targets, bucket };
+  return { running, claimed, targets, bucket };
 }
 
 function engineOf({ snapshot, away, policy, bucket, sent }: TargetReport): HeartbeatInfo["targets"][string] {

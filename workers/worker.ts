@@ -135,7 +135,13 @@ export async function startWorker(
   const startedAtMs = clock.wallMs();
   const lostWork = createLostWork(redriver);
   const heartbeat = async (running: number) => {
-    const info = heartbeatInfo(running, redriver.targets.reports(), buckets.bucket.worst());
+    const claims = redriver.claims.list();
+    const info = heartbeatInfo({
+      running,
+      claims,
+      reports: redriver.targets.reports(),
+      bucket: buckets.bucket.worst(),
+    });
     const { alive, storeMs } = await writeHeartbeat(db, { id, startedAtMs, info });
     buckets.shareAmong(alive);
     lostWork.seen(storeMs);

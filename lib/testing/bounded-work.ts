@@ -97,6 +97,13 @@ const mergeTicks = async ({ deps }: Store) => {
   while ((await foldTicks(deps.db)) > 0);
 };
 
+/** It has decided nothing lately. */
+const standstill = async ({ deps, call }: Store) => {
+  await deps.db.run("delete from redrive_ticks where redrive_id = $1 and at > now() - interval '1 minute'", [WAITING]);
+  const { body } = await call(redrive.GET, { method: "GET", params: { id: WAITING } });
+  expect(body).toMatchObject({ stalled: { code: expect.any(String) } });
+};
+
 const alertsRound = async ({ deps }: Store) => {
   await deps.db.run("update alert_evaluation set finished_at = now(), started_at = '1970-01-01'");
   expect(await evaluateAlerts({ ...deps, publicUrl: "" })).not.toBeNull();
@@ -148,6 +155,7 @@ const WORK: [what: string, rows: number, pages: number, run: (store: Store) => P
   ["the list of redrives", 1_000, 1_000, get(redrives.GET)],
   ["the redrives under way", 1_000, 1_000, get(redrives.GET, { query: "?state=live" })],
   ["a redrive", 100, 500, get(redrive.GET, { params: { id: WAITING } })],
+  ["why a redrive stands still", 4_000, 8_000, standstill],
   // Its ticks are merged above.
   ["the rate of a redrive", 500, 500, get(rate.GET, { params: { id: WAITING } })],
   ["the causes of a redrive", 100, 500, get(causes.GET, { params: { id: WAITING } })],
@@ -179,8 +187,8 @@ const WHOLE_MAX = 500;
 
 /**
  * Defines a test for each piece of work, over a store with so many open items. `told`: the planner is told that there are so many, and
- * makes the plans that it would make for them. Two reads are not here, because they are not bounded: why a redrive stands still, and which
- * events more blacklists of Parkade are over than `readBlacklistedByParkade` looks up (a time limit ends it).
+ * makes the plans that it would make for them. One read is not here, because it is not bounded: which events more blacklists of Parkade
+ * are over than `readBlacklistedByParkade` looks up (a time limit ends it).
  */
 export function boundedWork(
   items: number,

@@ -11,11 +11,11 @@ const world = worldOfEachTest({ ratePerSecond: 20, invariants: false });
 
 type Targets = Parameters<typeof writeHeartbeat>[1]["info"]["targets"];
 const worker = uuidv7(Date.now());
-const beat = (targets: unknown = {}) =>
+const beat = (targets: unknown = {}, claimed: Record<string, number> = {}) =>
   writeHeartbeat(world.db, {
     id: worker,
     startedAtMs: Date.now(),
-    info: { running: 1, targets: targets as Targets, bucket: "shared" },
+    info: { running: 1, claimed, targets: targets as Targets, bucket: "shared" },
   });
 
 /** Three events of one redrive that runs for a minute and has sent nothing. */
@@ -34,7 +34,7 @@ test("no worker, then a worker that reports nothing in the way, then the person 
   expect(await stalled(id)).toMatchObject({ code: "no-worker" });
   await beat();
   expect(await stalled(id)).toMatchObject({ code: "unknown" });
-  await world.db.run("update redrive_items set claimed_until = now() + interval '20 s' where redrive_id = $1", [id]);
+  await beat({}, { [id]: 3 });
   expect(await stalled(id)).toMatchObject({ code: "in-hand", text: expect.stringContaining("3 events are") });
   const pause = { action: "pause", reason: "stock is down again" } as const;
   await changeRedrive(world.deps, { id, change: pause }, localViewer("maria"));
@@ -84,6 +84,17 @@ test("items that wait for a time, a canary that is used up, another redrive that
   await world.park(1, () => ({ eventId: "earlier", aggregateId: "order-2", version: 0n }));
   const first = await world.request({ select: { filter: { eventId: ["earlier"] } } });
   expect(await stalled(id)).toMatchObject({ code: "blocked", redriveId: first.id });
+});
+
+test("a redrive of which every looked-at item waits for a time waits as a whole", async () => {
+  await world.park(1_100, () => ({ aggregateId: null }));
+  const { id } = await world.request();
+  await world.db.run("update redrives set state = 'RUNNING', started_at = now() - interval '1 minute' where id = $1", [
+    id,
+  ]);
+  await world.db.run("update redrive_items set not_before = now() + interval '90 s' where redrive_id = $1", [id]);
+  await beat();
+  expect(await stalled(id)).toMatchObject({ code: "deferred", text: expect.stringContaining("1,100 of 1,100 open") });
 });
 
 test("one source that is stopped stops no redrive that sends those of another, however the slices lie", async () => {

@@ -13,6 +13,8 @@ export type SentNow = { tenSeconds: number; minute: number };
 /** The data in a worker's heartbeat: its engine's state by target name, and the state of its rate limits. */
 export type HeartbeatInfo = {
   running: number;
+  /** Items that it has claimed, by redrive. Absent in reports of older workers. */
+  claimed?: Record<string, number>;
   /** `away`: why it is not reached, and for how long; null = it is. Both are absent in reports of older workers. */
   targets: Record<
     string,
