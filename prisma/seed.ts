@@ -2,6 +2,7 @@ import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import { flowSql, rollupOf } from "@/lib/observe/rollups/rollup.write";
+import { followLines } from "@/lib/order/lines.write";
 import { createDb, type Db, type Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { EVENT, EVENT_MOVE } from "@/lib/redrive/states/state.sql";
@@ -128,10 +129,12 @@ async function ignoreSome(db: Db, nowMs: number): Promise<void> {
       [atMs],
     );
     if (rows.length === 0) return;
+    const ids = rows.map(({ id }) => id);
+    await followLines(tx, ids);
     await appendAudit(tx, {
       ...{ actor: "amina", action: "event.ignored", subjectKind: "event", subjectId: null, reason },
       ...{ before: { status: "PENDING" }, after: { status: "IGNORED" }, count: rows.length, atMs },
-      eventIds: rows.map((row) => row.id),
+      eventIds: ids,
     });
   });
 }

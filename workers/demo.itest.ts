@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDb, type Db } from "@/lib/platform/database/db";
 import { freePort } from "@/lib/testing/free-port";
+import { mendAllLines } from "@/lib/testing/lines";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 import { auditGaps, rollupDrift } from "@/lib/testing/rollup-drift";
 
@@ -52,9 +53,10 @@ describe("the demo's data", () => {
     expect(await value(waiting)).toBeGreaterThan(1);
   });
 
-  test("has counters and audit that agree with its events", async () => {
+  test("has counters, audit and lines that agree with its events", async () => {
     expect(await rollupDrift(db)).toEqual([]);
     expect(await auditGaps(db)).toEqual([]);
+    expect(await mendAllLines(db)).toBe(0);
     const drift = await db.query(
       `select r.id from redrives r join redrive_items i on i.redrive_id = r.id group by r.id
         having r.total <> count(*) or r.delivered <> count(*) filter (where i.state = 'delivered')

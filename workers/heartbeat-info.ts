@@ -15,7 +15,7 @@ export function heartbeatInfo(
   return { running, targets, bucket };
 }
 
-function engineOf({ snapshot, away, policy, bucket }: TargetReport): HeartbeatInfo["targets"][string] {
+function engineOf({ snapshot, away, policy, bucket, sent }: TargetReport): HeartbeatInfo["targets"][string] {
   const { breaker, budget, bulkhead, latency, waits, healing, counters } = snapshot;
   return {
     breaker: breaker && {
@@ -32,6 +32,7 @@ function engineOf({ snapshot, away, policy, bucket }: TargetReport): HeartbeatIn
     healing,
     policy,
     bucket,
+    sent,
   };
 }
 

@@ -41,7 +41,7 @@ import { closeTracer, tracerOpening } from "@/lib/platform/tracing/spans";
 import { trustCertificates } from "@/lib/platform/trusted-certificates";
 import { confirmQuietEvents } from "@/lib/redrive/confirm/confirm-quiet-events";
 import { createLostWork, type LostWork } from "@/lib/redrive/life/lost-work";
-import { removeOldTicks } from "@/lib/redrive/life/old-redrives.write";
+import { foldTicks, removeOldTicks } from "@/lib/redrive/life/old-redrives.write";
 import { reconcile, wakeForgotten } from "@/lib/redrive/life/reconcile";
 import { startWaiting } from "@/lib/redrive/life/start-redrive";
 import { advanceCanaries } from "@/lib/redrive/pace/canary-and-brake";
@@ -340,7 +340,14 @@ function regularWorkOf(redriver: Redriver, lostWork: LostWork, upkeepDb: Db): Re
         await regroupEvents(redriver);
       },
     },
-    { name: "fold", everyMs: paces.foldMs, work: () => foldRollups(upkeepDb) },
+    {
+      name: "fold",
+      everyMs: paces.foldMs,
+      work: async () => {
+        await foldRollups(upkeepDb);
+        await foldTicks(upkeepDb);
+      },
+    },
     {
       name: "upkeep",
       everyMs: 600_000,

@@ -1,5 +1,11 @@
 import * as z from "zod/mini";
-import type { DeadLetter, Header, RedriveMark, Unread } from "@/lib/intake/dead-letter.pure";
+import {
+  type DeadLetter,
+  type Header,
+  type RedriveMark,
+  type Unread,
+  VERSION_MAX,
+} from "@/lib/intake/dead-letter.pure";
 import { isBase64 } from "@/lib/intake/header-fault.pure";
 import type { StoredPart } from "@/lib/keep/records/stored-state.shapes";
 import type { ProblemCode } from "@/lib/platform/plain/problem.pure";
@@ -121,15 +127,16 @@ function headerText(headers: readonly Header[], wanted: string): string | null {
   return found?.[1] ?? null;
 }
 
-const VERSION_MAX = 2n ** 63n - 1n;
+/** What an invalid version is rejected with. */
+export const VERSION_FAULT = "must be a 64-bit integer of at most 2^63 - 2";
 
-/** A version of an aggregate from its digits: beyond 2^53 a number would round. null when it is no 64-bit integer. */
-export function versionOf(digits: string): bigint | null {
+/** A version of an aggregate from its digits: beyond 2^53 a number would round. null when it is no integer up to `max`. */
+export function versionOf(digits: string, max = VERSION_MAX): bigint | null {
   // To JSON Schema 7.0 is an integer, and some clients write integers so.
   const integer = /^(-?\d{1,19})(?:\.0+)?$/.exec(digits);
   if (!integer) return null;
   const version = BigInt(integer[1]!);
-  return version > VERSION_MAX || version < -VERSION_MAX ? null : version;
+  return version > max || version < -max ? null : version;
 }
 
 /** Strict base64 (RFC 4648, section 4): what a lenient decoder would skip is a sign of damage. */

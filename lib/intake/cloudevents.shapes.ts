@@ -12,6 +12,7 @@ import {
   redriveMarkOf,
   reject,
   traceIdOf,
+  VERSION_FAULT,
   versionOf,
 } from "@/lib/intake/arrival.shapes";
 import { ATTRIBUTE_NAME, HTTP_PREFIX, KNATIVE_ERROR, knativeFailure } from "@/lib/intake/cloudevents.pure";
@@ -301,7 +302,7 @@ function versionAttribute(attributes: Attributes): bigint | null {
   const digits = attributes.get("aggregateversion");
   if (digits === undefined) return null;
   const version = versionOf(digits);
-  if (version === null) malformed("aggregateversion", "must be a 64-bit integer");
+  if (version === null) malformed("aggregateversion", VERSION_FAULT);
   return version;
 }
 

@@ -69,6 +69,9 @@ export type DeadLetterError = { type: string | null; message: string | null; sta
  */
 export type RedriveMark = { redriveId: string; attempt: number };
 
+/** The largest bigint is the place of events without a version in the line of their aggregate. */
+export const VERSION_MAX = 2n ** 63n - 2n;
+
 /**
  * One dead letter on its way into the store, from any source. Values that the message does not hold are null, never
  * guessed.

@@ -18,9 +18,16 @@ import {
   refuse,
   reject,
   traceIdOf,
+  VERSION_FAULT,
   versionOf,
 } from "@/lib/intake/arrival.shapes";
-import { type DeadLetter, type DeadLetterError, type Header, readFailedAt } from "@/lib/intake/dead-letter.pure";
+import {
+  type DeadLetter,
+  type DeadLetterError,
+  type Header,
+  readFailedAt,
+  VERSION_MAX,
+} from "@/lib/intake/dead-letter.pure";
 import { HEADER_MAX, isPlainEnvelope } from "@/lib/intake/plain-envelope.pure";
 import {
   contradictionOf,
@@ -293,7 +300,9 @@ function readVersion(bytes: Uint8Array, members: Map<string, Member>): bigint | 
   if (!member) return null;
   const raw = decode(bytes, member);
   if (raw === "null") return null;
-  return versionOf(raw.replace(/^"|"$/g, "")) ?? refuse("version", "must be a 64-bit integer");
+  // Releases that accepted one more version have archived it.
+  const max = members.has("stored") ? VERSION_MAX + 1n : VERSION_MAX;
+  return versionOf(raw.replace(/^"|"$/g, ""), max) ?? refuse("version", VERSION_FAULT);
 }
 
 function readError(error: EventIn["error"]): DeadLetterError {

@@ -9,7 +9,7 @@ import { uuidv7 } from "@/lib/platform/ids";
 import { confirmWithin } from "@/lib/redrive/confirm/confirm";
 import { finishItems } from "@/lib/redrive/run/finish";
 import { eventAfter } from "@/lib/redrive/run/item-outcome.pure";
-import { claimItems } from "@/lib/redrive/run/store/claim-items.write";
+import { takeItems } from "@/lib/testing/slice-items";
 import { deadLetter } from "@/lib/testing/letters";
 import { lineFaults, mendAllLines } from "@/lib/testing/lines";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
@@ -75,7 +75,7 @@ test("of two confirmations at once the newer version counts, whichever commits l
 
 test("an item that ends as processed before confirms its version", async () => {
   const { id } = await world.request({ select: { ids: await world.idsOf(["v1"]) } });
-  const [item] = await claimItems(world.db, { redriveId: id, slices: [0, 0], limit: 1, leaseMs: 30_000 });
+  const [item] = await takeItems(world.db, { redriveId: id, limit: 1 });
   const outcome = { kind: "already-processed", detail: "stock has processed it" } as const;
   const after = eventAfter(outcome, item!, await readSettings(world.db), Date.now());
   await finishItems(world.deps, id, [{ item: item!, outcome, after, attempts: 0, findings: [], closes: [] }]);

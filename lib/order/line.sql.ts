@@ -7,7 +7,7 @@ export const PART = { parked: 0, open: 1, skipped: 2 } as const;
 
 /** `place` of an event without a version. */
 export const LAST_PLACE = 2n ** 63n - 1n;
-export const FIRST_PLACE = -(2n ** 63n);
+const FIRST_PLACE = -(2n ** 63n);
 
 /** The aggregates of a source spread over this many shards. */
 const SHARDS = 64;
@@ -22,18 +22,30 @@ function shardOf(row: string): string {
   return `(get_byte(sha256(convert_to(${row}.source_id || ':' || ${row}.aggregate_id, 'UTF8')), 0) % ${SHARDS})`;
 }
 
-/** SQL: the row `l` is in this part of the line of the aggregate `name`, whose type is not null. */
-export function inLine(l: string, name: string, part: keyof typeof PART): string {
-  return `${l}.shard = ${shardOf(name)} and ${l}.aggregate_id = ${name}.aggregate_id and ${l}.source_id = ${name}.source_id
-    and ${l}.aggregate_type = ${name}.aggregate_type and ${l}.part = ${PART[part]}`;
+const ANY_PART = `any('{${Object.values(PART)}}'::int[])`;
+
+/** SQL: the row `l` is in one of these parts of the line of the aggregate `name`, whose type is not null. */
+export function inLine(l: string, name: string, ...parts: (keyof typeof PART)[]): string {
+  const [first, ...others] = parts.map((part) => PART[part]);
+  const among = others.length === 0 ? first : `any('{${[first, ...others]}}'::int[])`;
+  return `${ofLine(l, name)} and ${l}.aggregate_type = ${name}.aggregate_type and ${l}.part = ${among}`;
+}
+
+/** SQL: the row `l` is in any part of the line of the event `e`, behind its version. */
+export function behindInLine(l: string, e: string): string {
+  return `${ofLine(l, e)} and ${l}.aggregate_type = coalesce(${e}.aggregate_type, '') and ${l}.part = ${ANY_PART}
+    and ${l}.place > ${e}.version and ${l}.place < ${LAST_PLACE}`;
+}
+
+function ofLine(l: string, name: string): string {
+  return `${l}.shard = ${shardOf(name)} and ${l}.aggregate_id = ${name}.aggregate_id and ${l}.source_id = ${name}.source_id`;
 }
 
 /** SQL: `ctid` of the rows of the events `e`, in any part. Each is looked up by its key, whatever the planner knows of the table. */
 export function rowsOf(e: string): string {
   return `array(select l.ctid from ${e} e cross join lateral (
     select l.ctid from aggregate_lines l
-     where l.shard = ${shardOf("e")} and l.aggregate_id = e.aggregate_id and l.source_id = e.source_id
-       and l.aggregate_type = coalesce(e.aggregate_type, '') and l.part = any('{${Object.values(PART)}}'::int[])
+     where ${ofLine("l", "e")} and l.aggregate_type = coalesce(e.aggregate_type, '') and l.part = ${ANY_PART}
        and l.place = coalesce(e.version, ${LAST_PLACE}) and l.id = e.id offset 0) l)`;
 }
 

@@ -20,6 +20,7 @@ import * as controls from "@/app/(order)/api/v1/controls/route";
 import * as tail from "@/app/(order)/api/v1/events/[id]/tail/route";
 import * as causes from "@/app/(redrive)/api/v1/redrives/[id]/causes/route";
 import * as items from "@/app/(redrive)/api/v1/redrives/[id]/items/route";
+import * as rate from "@/app/(redrive)/api/v1/redrives/[id]/rate/route";
 import * as redrive from "@/app/(redrive)/api/v1/redrives/[id]/route";
 import * as redrives from "@/app/(redrive)/api/v1/redrives/route";
 import * as contracts from "@/app/(sources)/api/v1/contracts/route";
@@ -37,6 +38,7 @@ import { removeOldAlerts } from "@/lib/observe/alerts/alerts.write";
 import { evaluateAlerts } from "@/lib/observe/alerts/evaluate-alerts";
 import { tellOperations } from "@/lib/observe/channels/tell-operations";
 import { controlMetrics } from "@/lib/observe/metrics/parked-metrics.read";
+import { redriveMetrics } from "@/lib/observe/metrics/work-metrics.read";
 import { removeOldMutes } from "@/lib/observe/mutes/end-mutes.write";
 import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import { removeExpired } from "@/lib/observe/rollups/upkeep.write";
@@ -45,7 +47,7 @@ import { removeIdleAggregates } from "@/lib/order/idle-aggregates.write";
 import { LINES_START, mendLines } from "@/lib/order/lines.write";
 import { createDb, type Db } from "@/lib/platform/database/db";
 import { confirmQuietEvents } from "@/lib/redrive/confirm/confirm-quiet-events";
-import { removeOldTicks } from "@/lib/redrive/life/old-redrives.write";
+import { foldTicks, removeOldTicks } from "@/lib/redrive/life/old-redrives.write";
 import { runRedriveRules } from "@/lib/rules/run-redrive-rules";
 import { CONTRACT_DEFAULTS } from "@/lib/sources/contracts/contract.pure";
 import { SOURCE_CONTRACT_DEFAULTS } from "@/lib/sources/contracts/source-contract.pure";
@@ -91,6 +93,17 @@ const bounce = ({ deps, items: before }: Store) =>
 /** It has an archive and removes nothing, because no event is old enough. */
 const retention = ({ deps }: Store) => runRetention({ ...deps, archive: {} as ArchiveStore, upkeepDb: deps.db });
 
+const mergeTicks = async ({ deps }: Store) => {
+  while ((await foldTicks(deps.db)) > 0);
+};
+
+/** It has decided nothing lately. */
+const standstill = async ({ deps, call }: Store) => {
+  await deps.db.run("delete from redrive_ticks where redrive_id = $1 and at > now() - interval '1 minute'", [WAITING]);
+  const { body } = await call(redrive.GET, { method: "GET", params: { id: WAITING } });
+  expect(body).toMatchObject({ stalled: { code: expect.any(String) } });
+};
+
 const alertsRound = async ({ deps }: Store) => {
   await deps.db.run("update alert_evaluation set finished_at = now(), started_at = '1970-01-01'");
   expect(await evaluateAlerts({ ...deps, publicUrl: "" })).not.toBeNull();
@@ -108,6 +121,7 @@ const WORK: [what: string, rows: number, pages: number, run: (store: Store) => P
   ["comparing lines with their events", 30_000, 80_000, ({ deps }) => mendLines(deps.db, LINES_START)],
   ["retention and the removal of old keys", 100, 500, retention],
   ["folding rollups", 500, 500, ({ deps }) => foldRollups(deps.db)],
+  ["merging the ticks of long redrives", 20_000, 30_000, mergeTicks],
   ["evaluating the alerts", 20_000, 60_000, alertsRound],
   ["telling channels about operations", 100, 500, ({ deps }) => tellOperations({ ...deps, publicUrl: "" })],
   ["sealing the audit", 100, 500, ({ deps }) => sealEntries(deps.db)],
@@ -125,6 +139,12 @@ const WORK: [what: string, rows: number, pages: number, run: (store: Store) => P
     1_000,
     ({ deps }) => controlMetrics(deps.db, { viewer: VIEWER, scope: null, nowMs: 0 }),
   ],
+  [
+    "the redrives of the metrics",
+    10_500,
+    12_000,
+    ({ deps }) => redriveMetrics(deps.db, { viewer: VIEWER, scope: null, nowMs: 0 }),
+  ],
   ["the size", 500, 100, get(size.GET)],
   ["the flow", 500, 100, get(flow.GET)],
   ["the ages", 1_000, 1_000, get(age.GET)],
@@ -135,6 +155,9 @@ const WORK: [what: string, rows: number, pages: number, run: (store: Store) => P
   ["the list of redrives", 1_000, 1_000, get(redrives.GET)],
   ["the redrives under way", 1_000, 1_000, get(redrives.GET, { query: "?state=live" })],
   ["a redrive", 100, 500, get(redrive.GET, { params: { id: WAITING } })],
+  ["why a redrive stands still", 4_000, 8_000, standstill],
+  // Its ticks are merged above.
+  ["the rate of a redrive", 500, 500, get(rate.GET, { params: { id: WAITING } })],
   ["the causes of a redrive", 100, 500, get(causes.GET, { params: { id: WAITING } })],
   ["the items of a redrive", 200, 300, get(items.GET, { params: { id: WAITING } })],
   ["the controls in force", 1_000, 2_000, get(controls.GET, { query: "?state=live" })],
@@ -152,8 +175,7 @@ const WORK: [what: string, rows: number, pages: number, run: (store: Store) => P
   ["the operations", 100, 500, get(operations.GET)],
   ["the sources", 100, 500, get(sources.GET)],
   ["a source", 100, 500, get(source.GET, { params: { name: "orders" } })],
-  // Attempts of the last seconds: the index of their times names ranges of pages, and those are read whole.
-  ["the targets", 2_000, 500, get(targets.GET)],
+  ["the targets", 100, 500, get(targets.GET)],
   ["the contracts", 20_000, 60_000, get(contracts.GET)],
   ["the audit", 100, 500, get(audit.GET)],
   ["the stops", 100, 500, get(stops.GET)],
@@ -165,8 +187,8 @@ const WHOLE_MAX = 500;
 
 /**
  * Defines a test for each piece of work, over a store with so many open items. `told`: the planner is told that there are so many, and
- * makes the plans that it would make for them. Three reads are not here, because they are not bounded: why a redrive stands still, which
- * events automatic blacklists are over (a time limit ends it), and the sums of all redrives in the metrics.
+ * makes the plans that it would make for them. One read is not here, because it is not bounded: which events more blacklists of Parkade
+ * are over than `readBlacklistedByParkade` looks up (a time limit ends it).
  */
 export function boundedWork(
   items: number,

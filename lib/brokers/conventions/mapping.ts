@@ -5,6 +5,7 @@ import { int32Of, int64Of } from "@/lib/brokers/conventions/kafka/java-bytes";
 import type { PayloadJson } from "@/lib/brokers/conventions/payload-json";
 import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
 import type { Message } from "@/lib/brokers/message";
+import { VERSION_MAX } from "@/lib/intake/dead-letter.pure";
 
 /** All parts of a message that a mapping may read. `message` is the original one, unwrapped. */
 type MappingInput = {
@@ -49,8 +50,6 @@ const ID_CHARS_MAX = 400;
 const CODE_CHARS_MAX = 100;
 const TAG_CHARS_MAX = 256;
 
-const INT64_MAX = 2n ** 63n - 1n;
-
 /** `Idempotency-Key` is a structured-field string: its draft demands quotes, many clients send none. */
 function unquoted(text: string): string {
   const match = /^"(.*)"$/.exec(text.trim());
@@ -77,11 +76,11 @@ function fromPayload({ payload }: MappingInput, pointers: readonly string[]): st
   return null;
 }
 
-/** A decimal integer that fits PostgreSQL's bigint; null otherwise. */
+/** A decimal integer that is a version; null otherwise. */
 function versionOf(text: string | null): bigint | null {
   if (text === null || !/^-?\d{1,19}$/.test(text.trim())) return null;
   const version = BigInt(text.trim());
-  return version <= INT64_MAX && version >= -INT64_MAX ? version : null;
+  return version <= VERSION_MAX && version >= -VERSION_MAX ? version : null;
 }
 
 function limited(text: string | null, charsMax: number): string | null {

@@ -49,7 +49,12 @@ const CLOCK_SKEW_MS = 3_600_000;
 export async function scanEvents(db: Queryable, scan: Scan): Promise<ScannedEvent[]> {
   const parts = await controlledParts(db, scan.filter);
   if (parts === null) return scanOne(db, scan);
-  const found = await Promise.all(parts.map((part) => scanOne(db, { ...scan, ...part })));
+  const found = await Promise.all(
+    parts.map(({ ids, ...part }) => {
+      const own = { ...scan, ...part };
+      return ids ? run(db, named(own, ids)) : scanOne(db, own);
+    }),
+  );
   return mergedPage(scan, found.flat());
 }
 

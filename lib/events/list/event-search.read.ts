@@ -156,11 +156,12 @@ export async function narrowParts(
   const parts = (window ? null : await controlledParts(db, filter)) ?? [{ filter }];
   const values: unknown[] = [];
   const wheres: string[] = [];
-  for (const { filter: part, hint } of parts) {
+  for (const { filter: part, hint, ids } of parts) {
     const firstParam = values.length + 1;
     const compiled = await narrow(db, part, compileFilter(part, nowMs, { window, firstParam }), firstParam);
     values.push(...compiled.values);
-    wheres.push(hint ? `${compiled.where} and ${hint}` : compiled.where);
+    const among = ids ? `e.id = any($${values.push(ids)}::uuid[])` : hint;
+    wheres.push(among ? `${compiled.where} and ${among}` : compiled.where);
   }
   return { wheres, values };
 }

@@ -38,7 +38,6 @@ function intentOf(item: SliceItem): AttemptIntent {
     target: "orders",
     targetId,
     idempotencyKey: `orders:${item.eventId}`,
-    versionProcessed: null,
     passes: false,
     whitelisted: false,
   };

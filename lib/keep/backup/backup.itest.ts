@@ -296,7 +296,7 @@ describe("a restored store", () => {
     )) as [{ id: string }];
     const key = `orders:${item!.eventId}`;
     const named = { target: "orders", targetId, idempotencyKey: key };
-    const intent = { ...item!, attempt: 1, ...named, versionProcessed: null, passes: false, whitelisted: false };
+    const intent = { ...item!, attempt: 1, ...named, passes: false, whitelisted: false };
     expect((await intend(world.db, [intent])).size).toBe(1);
     const { path } = await backUp(world.url, folder);
     await restore(target.url, path);

@@ -1,5 +1,6 @@
 import { aggregateKeyOf, NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
 import { readAggregateOrder } from "@/lib/order/aggregate-order.read";
+import { behindInLine } from "@/lib/order/line.sql";
 import { HOLDS } from "@/lib/order/order.sql";
 import { isSuperseded } from "@/lib/order/order-gate.pure";
 import type { Queryable } from "@/lib/platform/database/db";
@@ -12,9 +13,8 @@ export const beforeParked = (
   rows: "dlq_events" | "dlq_event_rows" = "dlq_events",
 ) => `e.aggregate_id is not null and e.version is not null and ${HOLDS}
   and exists (
-    select 1 from dlq_event_facts f join ${rows} l on l.id = f.id
-     where f.aggregate_id = e.aggregate_id and l.source_id = e.source_id and l.version > e.version and l.status in ${PARKED} and ${also}
-       and coalesce(l.aggregate_type, '') = coalesce(e.aggregate_type, ''))`;
+    select 1 from aggregate_lines n join ${rows} l on l.id = n.id
+     where ${behindInLine("n", "e")} and l.status in ${PARKED} and ${also})`;
 
 /** The most later versions that one chunk asks about. Those beyond count as staying, and so do the events before them. */
 const BEHIND_MAX = 20_000;
@@ -27,10 +27,8 @@ export async function readParkedBehind(db: Queryable, ids: readonly string[]): P
   if (ids.length === 0) return [];
   const rows = await db.query<{ id: string }>(
     `select distinct l.id
-       from dlq_events e join dlq_event_facts f on f.aggregate_id = e.aggregate_id join dlq_events l on l.id = f.id
-      where e.id = any($1::uuid[]) and e.id between $2 and $3 and e.version is not null and ${HOLDS}
-        and l.id <> all($1::uuid[]) and l.source_id = e.source_id and l.version > e.version and l.status in ${PARKED}
-        and coalesce(l.aggregate_type, '') = coalesce(e.aggregate_type, '')
+       from dlq_events e join aggregate_lines n on ${behindInLine("n", "e")} join dlq_events l on l.id = n.id
+      where e.id = any($1::uuid[]) and e.id between $2 and $3 and ${HOLDS} and l.id <> all($1::uuid[]) and l.status in ${PARKED}
       limit ${BEHIND_MAX}`,
     [ids, ...idSpan(ids)],
     { name: "parked-behind" },

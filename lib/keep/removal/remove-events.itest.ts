@@ -14,6 +14,7 @@ import { parkEvents } from "@/lib/intake/park-events";
 import { listArchivedEvents } from "@/lib/keep/archive/archived-events.read";
 import { restoreArchived } from "@/lib/keep/archive/restore-archived";
 import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
+import { readHoldingLater, readParkedBehind } from "@/lib/keep/removal/held-tails.read";
 import { previewRemoval } from "@/lib/keep/removal/removal-preview.read";
 import { removeEvents } from "@/lib/keep/removal/remove-events";
 import { removeIdleAggregates } from "@/lib/order/idle-aggregates.write";
@@ -22,6 +23,7 @@ import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import { mendAllLines } from "@/lib/testing/lines";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
+import { countingRows } from "@/lib/testing/rows-looked-at";
 import { archiveOfEachTest, EVERY_ARCHIVED } from "@/lib/testing/test-archive";
 
 const world = worldOfEachTest();
@@ -440,6 +442,17 @@ describe("the order of an aggregate", () => {
     expect(await preview()).toMatchObject({ removable: 2, kept: 0 });
     await remove();
     expect(await world.statuses()).toEqual({});
+  });
+
+  test("is asked of its line: no event of its history is looked up", async () => {
+    await parkEvents(world.deps, [version(3n), version(4n), version(5n)], ADA);
+    const [first, ...later] = await world.idsOf(["v3", "v4", "v5"]);
+    expect(await readHoldingLater(world.db, [first!])).toEqual(new Set([first]));
+    expect(new Set(await readParkedBehind(world.db, [first!]))).toEqual(new Set(later));
+    const facts = countingRows(world.db, "dlq_event_facts");
+    await readHoldingLater(facts.db, [first!]);
+    await readParkedBehind(facts.db, [first!]);
+    expect(facts.rows()).toBe(0);
   });
 
   test("an event that comes back from the archive is sent again: its report has no event's name", async () => {

@@ -17,6 +17,7 @@ import {
   ruleMetrics,
   sourceMetrics,
   stopMetrics,
+  tableMetrics,
   waitMetrics,
   workerMetrics,
 } from "@/lib/observe/metrics/work-metrics.read";
@@ -32,6 +33,7 @@ const FAMILIES: readonly ((db: Queryable, scrape: Scrape) => Promise<Metric[]>)[
   controlMetrics,
   stopMetrics,
   intakeMetrics,
+  tableMetrics,
   sourceMetrics,
   ruleMetrics,
   waitMetrics,

@@ -171,6 +171,39 @@ export async function intakeMetrics(db: Queryable): Promise<Metric[]> {
   ];
 }
 
+type TableSize = { table: string; bytes: number };
+
+/** Sizes ask the file system for each file of each table, of which each day has several: once in this long in a process. */
+const SIZES_KEPT_MS = 60_000;
+const sizesKept = new WeakMap<Queryable, { atMs: number; sizes: Promise<TableSize[]> }>();
+
+/** Only for viewers of all sources. */
+export async function tableMetrics(db: Queryable, { scope, nowMs }: Scrape): Promise<Metric[]> {
+  const sizes = scope === null ? await tableSizes(db, nowMs) : [];
+  return [
+    gauge(
+      "parkade_table_bytes",
+      "Bytes of each table with its indexes, all of its days together, at most a minute old.",
+      sizes.map(({ table, bytes }) => ({ labels: { table }, value: bytes })),
+    ),
+  ];
+}
+
+function tableSizes(db: Queryable, nowMs: number): Promise<TableSize[]> {
+  const kept = sizesKept.get(db);
+  if (kept && Math.abs(nowMs - kept.atMs) <= SIZES_KEPT_MS) return kept.sizes;
+  const sizes = db.query<TableSize>(
+    `select coalesce(p.relname, c.relname)::text as table, sum(pg_total_relation_size(c.oid))::float8 as bytes
+       from pg_class c left join pg_inherits i on i.inhrelid = c.oid left join pg_class p on p.oid = i.inhparent
+      where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace group by 1 order by 1`,
+    [],
+    { name: "table-sizes" },
+  );
+  sizesKept.set(db, { atMs: nowMs, sizes });
+  sizes.catch(() => sizesKept.delete(db));
+  return sizes;
+}
+
 export async function admissionMetrics(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
   const admission = await db.query<{ source: string; outcome: string; n: number }>(
     `select s.name as source, c.outcome, sum(c.n)::bigint as n
@@ -245,6 +278,9 @@ export async function alertMetrics(db: Queryable, { scope }: Scrape): Promise<Me
   ];
 }
 
+/** A scrape sums up this many ended redrives: there may be a million. */
+const ENDED_MAX = 10_000;
+
 const OUTCOMES = ["sent", "deduplicated", "confirmed", "bounced", "failed", "refused", "cancelled"] as const;
 type RedriveSums = { state: string; n: number } & Record<(typeof OUTCOMES)[number], number>;
 
@@ -253,18 +289,21 @@ export async function redriveMetrics(db: Queryable, { scope }: Scrape): Promise<
     `select state, count(*) as n, sum(delivered - deduplicated)::bigint as sent, sum(deduplicated)::bigint as deduplicated,
               sum(confirmed)::bigint as confirmed, sum(bounced)::bigint as bounced, sum(failed)::bigint as failed,
               sum(refused)::bigint as refused, sum(cancelled)::bigint as cancelled
-         from redrives r where ${seesRedrive("r", "$1")} group by state`,
+         from (select * from redrives where state in ${LIVE_REDRIVES}
+               union all
+               (select * from redrives where finished_at is not null order by finished_at desc limit ${ENDED_MAX})) r
+        where ${seesRedrive("r", "$1")} group by state`,
     [scope],
   );
   return [
     gauge(
       "redrives",
-      "Redrives by state.",
+      `Redrives by state: all under way, and the last ${ENDED_MAX} that ended.`,
       redrives.map(({ state, n }) => ({ labels: { state }, value: n })),
     ),
     gauge(
       "redrive_events",
-      "Events of all redrives by what became of them: of the sent and deduplicated, some are confirmed and some bounced.",
+      "Events of these redrives by what became of them: of the sent and deduplicated, some are confirmed and some bounced.",
       OUTCOMES.map((outcome) => ({
         labels: { outcome },
         value: redrives.reduce((sum, sums) => sum + Number(sums[outcome]), 0),

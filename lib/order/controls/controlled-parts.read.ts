@@ -2,7 +2,7 @@ import type { FilterStatus } from "@/lib/events/filter/event-filter.shapes";
 import { splitStatuses } from "@/lib/events/filter/event-filter.sql";
 import type { ScopedFilter } from "@/lib/guard/viewer/scope.shapes";
 import type { Control } from "@/lib/order/controls/control.pure";
-import { readAutomaticControls, readControlsOfPeople } from "@/lib/order/controls/controls.read";
+import { readBlacklistedByParkade, readControlsOfPeople } from "@/lib/order/controls/controls.read";
 import type { Queryable } from "@/lib/platform/database/db";
 
 /**
@@ -14,13 +14,12 @@ type Part = {
   filter: ScopedFilter;
   /** A condition over `e` that the filter implies, spelt so that a partial index can be used. */
   hint?: string;
+  /** All events that can match are among these. */
+  ids?: string[];
 };
 
-/** Maximum number of parts that are read; with more controls in force all PENDING events are searched. */
+/** Maximum number of parts that are read; with more, or more events in blacklisted aggregates, all PENDING events are searched. */
 const PARTS_MAX = 64;
-/** Maximum number of aggregates blacklisted by Parkade itself that are looked up by their ids. */
-const AUTOMATIC_MAX = 500;
-
 /** The parts of a filter by BLACKLISTED or COOLING; null when the filter itself can be read. Empty: nothing can match. */
 export async function controlledParts(db: Queryable, filter: ScopedFilter): Promise<Part[] | null> {
   const refined = filter.status ? splitStatuses(filter.status).refined : [];
@@ -41,12 +40,9 @@ export async function controlledParts(db: Queryable, filter: ScopedFilter): Prom
     }
     if (status === "COOLING") parts.push({ filter: own, hint: "e.cooldown_until is not null" });
     else {
-      const automatic = await readAutomaticControls(db, AUTOMATIC_MAX + 1);
-      if (automatic.length > AUTOMATIC_MAX) return null;
-      for (const [source, of] of Map.groupBy(automatic, (control) => control.source!)) {
-        const inSource = narrowed(own, "source", source);
-        if (inSource) parts.push({ filter: { ...inSource, aggregateId: [...new Set(of.map(({ value }) => value))] } });
-      }
+      const ids = await readBlacklistedByParkade(db);
+      if (ids === null) return null;
+      if (ids.length > 0) parts.push({ filter: own, ids });
     }
   }
   return parts.length > PARTS_MAX ? null : parts;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readHistory } from "@/lib/events/detail/event-history.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { listControls } from "@/lib/order/controls/control-list.read";
-import { readAutomaticControls, readControlsOfPeople, readControlsOver } from "@/lib/order/controls/controls.read";
+import { readBlacklistedByParkade, readControlsOfPeople, readControlsOver } from "@/lib/order/controls/controls.read";
 import type { Queryable } from "@/lib/platform/database/db";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 import { countingRows } from "@/lib/testing/rows-looked-at";
@@ -46,7 +46,7 @@ describe("among any number of aggregates that Parkade has blacklisted", () => {
     ["the controls over events", 8, (db) => readControlsOver(db, EVENTS)],
     ["the controls of an event's page", 8, (db) => readHistory(db, { ...EVENTS[0]!, id: ID, aggregateType: "order" })],
     ["the controls of people", 20, readControlsOfPeople],
-    ["a few of them", 10, (db) => readAutomaticControls(db, 10)],
+    ["the events of a number of them", 5_001, readBlacklistedByParkade],
     ["a page of the controls in force", 40, (db) => page(db, "live")],
     ["a page of the controls that ended", 40, (db) => page(db, "ended")],
   ])("%s are read alone", async (_what, most, read) => {

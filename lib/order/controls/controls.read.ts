@@ -1,5 +1,6 @@
 import type { Control, ControlFacts, ControlScope } from "@/lib/order/controls/control.pure";
 import { IN_FORCE } from "@/lib/order/controls/control.sql";
+import { inLine } from "@/lib/order/line.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 
 export type ImposedControl = Control & { reason: string; createdBy: string };
@@ -14,13 +15,23 @@ export async function readControlsOfPeople(db: Queryable): Promise<Control[]> {
   });
 }
 
-/** Up to `limit` of the blacklists in force that Parkade imposed. */
-export async function readAutomaticControls(db: Queryable, limit: number): Promise<Control[]> {
-  return db.query<Control>(
-    `select ${COLUMNS} from controls c where c.lifted_at is null and c.origin = 'automatic' limit $1`,
-    [limit],
-    { name: "automatic-controls" },
+/** The most blacklists that Parkade imposed, and the most events parked in their aggregates, that are looked up. */
+const BLACKLISTED_MAX = { aggregates: 5_000, events: 20_000 };
+
+/** The ids of the events that are parked in the aggregates that Parkade has blacklisted; null = these are too many. */
+export async function readBlacklistedByParkade(db: Queryable): Promise<string[] | null> {
+  const { aggregates, events } = BLACKLISTED_MAX;
+  const [found] = await db.query<{ aggregates: number; ids: string[] }>(
+    `with blacklisted as materialized (
+       select c.value as aggregate_id, s.id as source_id, c.aggregate_type from controls c join sources s on s.name = c.source
+        where c.lifted_at is null and c.origin = 'automatic' limit ${aggregates + 1})
+     select (select count(*) from blacklisted) as aggregates, array(
+       select l.id from blacklisted b cross join lateral (
+         select l.id from aggregate_lines l where ${inLine("l", "b", "parked", "skipped")} offset 0) l limit ${events + 1}) as ids`,
+    [],
+    { name: "blacklisted-by-parkade" },
   );
+  return found!.aggregates > aggregates || found!.ids.length > events ? null : found!.ids;
 }
 
 const hasControl = (scope: ControlScope, value: string) =>

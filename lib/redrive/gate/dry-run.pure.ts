@@ -65,17 +65,10 @@ export type Check = {
 
 type Verdict =
   | { kind: "send"; findings: Check[] }
-  /** Every check passes except the order: the item stays open and is claimed again later. */
+  /** Every check passes except the order: the item stays open and waits behind the one before it. */
   | { kind: "wait"; findings: Check[] }
   | { kind: "already-processed"; findings: Check[]; detail: string }
   | { kind: "refuse"; findings: Check[]; refusal: DryRunRefusal; detail: string };
-
-/**
- * True when the order of the aggregate allows the send now. Asked again for a send that has waited since its dry run.
- */
-export function isItsTurn(facts: OrderFacts & { version: bigint | null }): boolean {
-  return !facts.waits && facts.processedBy.length === 0 && orderChecks(facts).every(({ ok }) => ok);
-}
 
 type Ruled = Check & { refusal: DryRunRefusal };
 

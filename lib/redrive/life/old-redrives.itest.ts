@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { createDb, type Db, type Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
-import { removeOldTicks, removeUnknownRedrives } from "@/lib/redrive/life/old-redrives.write";
+import { foldTicks, removeOldTicks, removeUnknownRedrives } from "@/lib/redrive/life/old-redrives.write";
+import { readRedriveRate } from "@/lib/redrive/list/redrives.read";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 import { countingRows } from "@/lib/testing/rows-looked-at";
 
@@ -57,6 +59,34 @@ test("a chart goes thirty days after the end of its redrive, whatever came after
   ).toEqual(["ended lately", "new 0", "waits"]);
   expect(left).toHaveLength(12);
   expect(left.every(({ n }) => n === 400)).toBe(true);
+});
+
+test("the ticks of a long redrive are merged to as many as its chart shows, which stays as it is", async () => {
+  await redriveOf("short", { asked: 1, ended: null });
+  await redriveOf("ended", { asked: 1, ended: 0 });
+  await redriveOf("long", { asked: 3, ended: null });
+  const [{ id }] = (await db.query<{ id: string }>("select id from redrives where reason = 'long'")) as [
+    { id: string },
+  ];
+  await db.run(
+    `insert into redrive_ticks (redrive_id, at, delivered, failed)
+     select $1, date_trunc('minute', now()) - n * interval '5 s', n % 7, n % 2 from generate_series(24, 51000) n`,
+    [id],
+  );
+  const ticks = async () =>
+    db.query<{ reason: string; n: number; last: number; sent: number }>(
+      `select reason, count(*)::int as n, max(at) as last, sum(t.delivered)::int as sent
+         from redrive_ticks t join redrives r on r.id = t.redrive_id group by reason order by reason`,
+    );
+  const chart = () => readRedriveRate(db, localViewer("ada"), id, NOW_MS);
+  const [ended, before, short] = await ticks();
+  const drawn = await chart();
+  while ((await foldTicks(db)) > 0);
+  expect(await chart()).toEqual(drawn);
+  const [endedAfter, after, shortAfter] = await ticks();
+  expect([endedAfter, shortAfter]).toEqual([ended, short]);
+  expect(after).toMatchObject({ last: before!.last, sent: before!.sent });
+  expect(after!.n).toBeLessThanOrEqual(260);
 });
 
 describe("a redrive whose events are archived in many sets", () => {

@@ -1,6 +1,7 @@
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
-import { FINAL_REDRIVES } from "@/lib/redrive/states/state.sql";
+import { CHART_BUCKETS_MAX, chartBucketMs } from "@/lib/redrive/pace/redrive-rate.pure";
+import { FINAL_REDRIVES, LIVE_REDRIVES } from "@/lib/redrive/states/state.sql";
 
 /** How long the chart of a redrive is kept after its end. */
 const CHART_KEPT_DAYS = 30;
@@ -31,6 +32,42 @@ export async function removeOldTicks(db: Db, nowMs: number): Promise<number> {
   );
   for (const { id } of ended) await db.run("delete from redrive_ticks where redrive_id = $1", [id]);
   return ended.length;
+}
+
+/** More ticks of a redrive are merged: twice as many as its chart has buckets. */
+const TICKS_MAX = 2 * CHART_BUCKETS_MAX;
+/** Ticks of one statement: the next round continues. */
+const FOLDED_MAX = 5_000;
+/** SQL: the rate of a redrive is no longer read from the tick `t`. */
+const SETTLED = "t.at < now() - interval '1 minute'";
+
+/**
+ * Merges the ticks of redrives under way into buckets of their charts, so that a chart reads a bounded number of ticks however long its
+ * redrive runs. A merged tick has the time of its last one: when the redrive sent last. Returns the number of redrives with merged ticks.
+ */
+export async function foldTicks(db: Db): Promise<number> {
+  const ends = (order: string) =>
+    `(select t.at from redrive_ticks t where t.redrive_id = r.id and ${SETTLED} order by t.at ${order} limit 1)`;
+  const long = await db.query<{ id: string; firstMs: number; lastMs: number }>(
+    `select r.id, ${ends("asc")} as "firstMs", ${ends("desc")} as "lastMs" from redrives r
+      where r.state in ${LIVE_REDRIVES}
+        and exists (select from redrive_ticks t where t.redrive_id = r.id and ${SETTLED} order by t.at offset ${TICKS_MAX})`,
+    [],
+    { name: "long-redrives" },
+  );
+  for (const { id, firstMs, lastMs } of long) {
+    await db.run(
+      `with folded as (
+         delete from redrive_ticks where ctid = any(array(
+           select t.ctid from redrive_ticks t where t.redrive_id = $1 and ${SETTLED} order by t.at limit ${FOLDED_MAX}))
+         returning at, delivered, failed, refused)
+       insert into redrive_ticks (redrive_id, at, delivered, failed, refused)
+       select $1, max(at), sum(delivered), sum(failed), sum(refused) from folded
+        group by date_bin(make_interval(secs => $2::float8 / 1000), at, 'epoch')`,
+      [id, chartBucketMs(lastMs - firstMs)],
+    );
+  }
+  return long.length;
 }
 
 /** Items of one redrive that one statement looks at. */

@@ -88,6 +88,17 @@ test("items that wait for a time, a canary that is used up, another redrive that
   expect(await stalled(id)).toMatchObject({ code: "blocked", redriveId: first.id });
 });
 
+test("a redrive of which every looked-at item waits for a time waits as a whole", async () => {
+  await world.park(1_100, () => ({ aggregateId: null }));
+  const { id } = await world.request();
+  await world.db.run("update redrives set state = 'RUNNING', started_at = now() - interval '1 minute' where id = $1", [
+    id,
+  ]);
+  await world.db.run("update redrive_items set not_before = now() + interval '90 s' where redrive_id = $1", [id]);
+  await beat();
+  expect(await stalled(id)).toMatchObject({ code: "deferred", text: expect.stringContaining("1,100 of 1,100 open") });
+});
+
 test("one source that is stopped stops no redrive that sends those of another, however the slices lie", async () => {
   await world.source("billing");
   await world.park(300);

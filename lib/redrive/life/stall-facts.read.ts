@@ -1,29 +1,35 @@
 import { inLine } from "@/lib/order/line.sql";
+import { PLACE } from "@/lib/order/order.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 import { isWithin } from "@/lib/platform/database/moments.sql";
 import type { StallFacts } from "@/lib/redrive/life/stalled.pure";
-import { ITEM, REDRIVE } from "@/lib/redrive/states/state.sql";
+import { ITEM, OPEN_ITEMS, REDRIVE } from "@/lib/redrive/states/state.sql";
 import { type HeartbeatInfo, IS_ALIVE } from "@/lib/sources/targets/target-list.read";
 
 /** The causes outside of a redrive's own row that can stop it. */
 export type LiveFacts = Pick<
   StallFacts,
-  "workersAlive" | "stops" | "breakers" | "away" | "targets" | "claimed" | "deferred" | "blockedBy"
+  "workersAlive" | "stops" | "breakers" | "away" | "targets" | "underWay" | "deferred" | "blockedBy"
 > & {
-  /** It runs and has decided nothing lately. Else `claimed`, `deferred` and `blockedBy` were not looked for. */
+  /** It runs and has decided nothing lately. Else `deferred` and `blockedBy` were not looked for. */
   quiet: boolean;
 };
 
 /** A redrive that has decided nothing for this long, seconds, sends nothing. */
 export const QUIET_S = 30;
 
-/** Open items searched for an item that another redrive holds back: enough to name that redrive. */
+/**
+ * Open items that are looked at, whatever number is open: all of a small redrive. Of a large one they are those of its first batches, and
+ * batches are by hash of the aggregate: sources and waits are found in them as they are spread over all.
+ */
+const OPEN_LOOK = 1_000;
+/** Of these, items searched for one that another redrive holds back: enough to name that redrive. */
 const BLOCKED_LOOK = 200;
 
 type LiveRedrive = {
   id: string;
   quiet: boolean;
-  claimed: number;
+  underWay: number;
   deferred: number;
   untilMs: number | null;
   blockedBy: string | null;
@@ -51,7 +57,7 @@ export async function readLiveFacts(
           stops: row.stops ?? [],
           breakers: targets.flatMap((target) => openBreaker(target, beats, nowMs)),
           away: targets.flatMap(({ name }) => awayTarget(name, beats, nowMs)),
-          claimed: row.claimed,
+          underWay: row.underWay,
           deferred: { count: row.deferred, untilMs: row.untilMs },
           blockedBy: row.blockedBy,
         },
@@ -60,32 +66,39 @@ export async function readLiveFacts(
   );
 }
 
-/**
- * SQL: the redrive `r` sends nothing: only then are its open items a cause, and all of them are read. Ticks count what it sends and refuses.
- */
+/** SQL: the redrive `r` sends nothing: only then are its open items a cause. Ticks count what it sends and refuses. */
 const QUIET = `r.state = ${REDRIVE.RUNNING} and r.mode = 'deliver' and not exists (
   select 1 from redrive_ticks t
    where t.redrive_id = r.id and ${isWithin("t.at", `interval '${QUIET_S} s'`)} and (t.delivered > 0 or t.failed > 0 or (t.refused > 0 and t.at > r.planned_at)))`;
+
+/** SQL: the first open items of the redrive `r`, in the order of their index. */
+function openItems(limit: number): string {
+  const some = (waits: string) => `(select i.* from redrive_items i
+    where i.redrive_id = r.id and i.state = ${ITEM.open} and i.slice >= 0 and i.not_before is ${waits} order by i.slice limit ${limit})`;
+  return `(select * from (${some("null")} union all ${some("not null")}) i limit ${limit})`;
+}
 
 /**
  * SQL: the ids of the sources of the redrive `r`: those of all events that it has queued, some of which may be done. While it
  * sends nothing, those of its open items: what stands still must not hide behind what is done.
  */
 export const OPEN_SOURCES = `(select unnest(case when r.queued_sources is null or (${QUIET}) then array(
-  select distinct i.source_id from redrive_items i where i.redrive_id = r.id and i.state = ${ITEM.open}) else r.queued_sources end))`;
+  select distinct i.source_id from ${openItems(OPEN_LOOK)} i) else r.queued_sources end))`;
 
 const LIVE = `
-select r.id, ${QUIET} as quiet, (select count(*)::int from live_sends s where ${QUIET} and s.redrive_id = r.id) as claimed, i.deferred, i.until as "untilMs", b.redrive_id as "blockedBy", t.targets, s.stops
+select r.id, ${QUIET} as quiet, (select count(*)::int from live_sends s where ${QUIET} and s.redrive_id = r.id) as "underWay",
+       i.deferred, i.until as "untilMs", b.redrive_id as "blockedBy", t.targets, s.stops
   from redrives r
   cross join lateral (select array(${OPEN_SOURCES}) as sources) o
   left join lateral (
-    select count(*) filter (where not_before > now() and not_before < 'infinity') as deferred,
-           min(not_before) filter (where not_before > now() and not_before < 'infinity') as until
-      from redrive_items where ${QUIET} and redrive_id = r.id and state = ${ITEM.open}) i on true
+    select case when bool_and(waits) then ${OPEN_ITEMS} else count(*) filter (where waits) end as deferred,
+           min(not_before) filter (where waits) as until
+      from (select not_before, (not_before > now() and not_before < 'infinity') is true as waits
+              from ${openItems(OPEN_LOOK)} i where ${QUIET}) i) i on true
   left join lateral (
     select l.redrive_id
-      from (select source_id, aggregate_type, aggregate_id, coalesce(version, 9223372036854775807) as place, id from redrive_items
-             where ${QUIET} and redrive_id = r.id and state = ${ITEM.open} and aggregate_id is not null limit ${BLOCKED_LOOK}) mine
+      from (select source_id, aggregate_type, aggregate_id, ${PLACE} as place, id from ${openItems(BLOCKED_LOOK)} i
+             where ${QUIET} and aggregate_id is not null) mine
       join aggregate_lines l on ${inLine("l", "mine", "open")} and l.redrive_id <> r.id and (l.place, l.id) < (mine.place, mine.id)
      limit 1) b on true
   left join lateral (

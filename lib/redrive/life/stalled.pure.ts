@@ -31,7 +31,7 @@ export type StallFacts = {
   away: { target: string; detail: string; forMs: number }[];
   /** All targets of the open items, including those that take no sends. */
   targets: number;
-  claimed: number;
+  underWay: number;
   /** Open items that wait for a time, and the earliest of these times. */
   deferred: { count: number; untilMs: number | null };
   /** An open item of another redrive that must be sent before an item of this redrive in the same aggregate. */
@@ -198,20 +198,20 @@ function breakerStall(breakers: StallFacts["breakers"]): Stall | null {
 
 function stoppedByItems(facts: StallFacts): Stall | null {
   const { deferred, canary } = facts;
-  const waiting = facts.open - facts.claimed;
-  if (facts.claimed === 0 && canary && canary.sent >= canary.released) {
+  const waiting = facts.open - facts.underWay;
+  if (facts.underWay === 0 && canary && canary.sent >= canary.released) {
     const count = canary.released.toLocaleString("en-US");
     const text = `The canary has sent its first ${count}: more follow when these stay quiet or are confirmed.`;
     return { ...stall("canary-waits", text), untilMs: canary.untilMs };
   }
-  if (deferred.count > 0 && deferred.count >= waiting && facts.claimed === 0) {
+  if (deferred.count > 0 && deferred.count >= waiting && facts.underWay === 0) {
     const what = `${deferred.count.toLocaleString("en-US")} of ${facts.open.toLocaleString("en-US")} open events wait`;
     return {
       ...stall("deferred", `${what} for a later time: their target asked for it, or an earlier try failed.`),
       untilMs: deferred.untilMs,
     };
   }
-  if (facts.blockedBy !== null && facts.claimed === 0) {
+  if (facts.blockedBy !== null && facts.underWay === 0) {
     const text =
       "Earlier events of the same aggregates are open in another redrive: it goes first. Finish or cancel it.";
     return { ...stall("blocked", text), redriveId: facts.blockedBy };
@@ -227,8 +227,8 @@ function stoppedBySend(facts: StallFacts): Stall | null {
     return stall("rate", `Its rate sends one event every ${everyS} s. A higher rate is set under Pace.`);
   }
   if (ranMs < SLOW_MS) return null;
-  if (facts.claimed > 0) {
-    const count = `${facts.claimed.toLocaleString("en-US")} ${facts.claimed === 1 ? "event is" : "events are"}`;
+  if (facts.underWay > 0) {
+    const count = `${facts.underWay.toLocaleString("en-US")} ${facts.underWay === 1 ? "event is" : "events are"}`;
     return stall("in-hand", `${count} with a worker: waiting for a token, a repeat or the target's answer.`);
   }
   // These hold a part of it, and what holds the others is not known here.

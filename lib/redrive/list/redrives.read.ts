@@ -22,7 +22,14 @@ import {
 } from "@/lib/redrive/life/stall-facts.read";
 import { stallOf } from "@/lib/redrive/life/stalled.pure";
 import type { BrakeSeen } from "@/lib/redrive/pace/brake.pure";
-import { effectiveRate, pacesOf, redriveTimeMs, type TargetPace } from "@/lib/redrive/pace/redrive-rate.pure";
+import {
+  chartBucketMs,
+  effectiveRate,
+  pacesOf,
+  redriveTimeMs,
+  type TargetPace,
+  TICK_MS,
+} from "@/lib/redrive/pace/redrive-rate.pure";
 import type { RedriveList, RedriveOut, RedriveRate } from "@/lib/redrive/redrives.shapes";
 import type { Brake, Canary } from "@/lib/redrive/request/redrive-request.shapes";
 import { type Wait, type WaitFacts, waitsOf } from "@/lib/redrive/request/redrive-wait.pure";
@@ -196,9 +203,6 @@ function stalledOut(
   return { ...shown, until: isoOrNull(untilMs) };
 }
 
-/** A tick holds the sends of this long. */
-const TICK_MS = 5_000;
-
 /** Delivered events that are neither confirmed nor back, and when the quiet window of the last of them ends. */
 function unknownOut(row: ListedRedrive, { quietWindowMs }: Settings): Pick<RedriveOut, "unknown" | "unknownUntil"> {
   const unknown = Math.max(0, row.delivered - row.confirmed - row.bounced);
@@ -309,11 +313,7 @@ function canaryLeft(row: ListedRedrive, canary: Canary, released: number, nowMs:
   return { steps: canary.steps, quietMs: canary.quietMs, released, waitMs, total: total - refused - cancelled };
 }
 
-const CHART_BUCKET_MS = 5_000;
-/** Buckets of one answer; a longer run is shown in wider ones. */
-const CHART_BUCKETS_MAX = 240;
-
-/** Sends over time. Wider buckets for a longer run, so that the answer stays small. */
+/** Sends over time. Wider buckets for a longer run, so that the answer stays small; `foldTicks` keeps what is read small. */
 export async function readRedriveRate(db: Queryable, viewer: Viewer, id: string, nowMs: number): Promise<RedriveRate> {
   const scope = sourceScope(viewer);
   const [span] = await db.query<{ first: number | null; last: number | null }>(
@@ -321,9 +321,8 @@ export async function readRedriveRate(db: Queryable, viewer: Viewer, id: string,
     [id, scope],
   );
   const asOf = iso(nowMs);
-  if (!span || span.first === null || span.last === null) return { buckets: [], bucketMs: CHART_BUCKET_MS, asOf };
-  const buckets = (span.last - span.first) / CHART_BUCKET_MS + 1;
-  const bucketMs = CHART_BUCKET_MS * Math.max(1, Math.ceil(buckets / CHART_BUCKETS_MAX));
+  if (!span || span.first === null || span.last === null) return { buckets: [], bucketMs: TICK_MS, asOf };
+  const bucketMs = chartBucketMs(span.last - span.first);
   const rows = await db.query<{ at: number; delivered: number; failed: number; refused: number }>(
     `select to_timestamp(floor(extract(epoch from at) * 1000 / $2::float8) * $2::float8 / 1000) as at,
             sum(delivered) as delivered, sum(failed) as failed, sum(refused) as refused

@@ -14,6 +14,16 @@ export type TargetPace = {
 /** Paces of the targets of one lane, by source name. */
 export type LanePaces = Readonly<Record<string, TargetPace>>;
 
+/** A tick of a redrive counts what was decided in this long. */
+export const TICK_MS = 5_000;
+/** Buckets of a chart; a longer run is shown in wider ones. */
+export const CHART_BUCKETS_MAX = 240;
+
+/** The width of a bucket over such a span. A wider bucket consists of whole narrower ones. */
+export function chartBucketMs(spanMs: number): number {
+  return TICK_MS * 2 ** Math.max(0, Math.ceil(Math.log2((spanMs / TICK_MS + 1) / CHART_BUCKETS_MAX)));
+}
+
 /** A target is given a third of its rate at the start of a redrive. Source: Guava's SmoothWarmingUp, coldFactor 3. */
 const COLD = 1 / 3;
 /** Number of steps of a warm-up: each step changes a distributed bucket. */

@@ -1,5 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { effectiveRate, type LanePaces, pacesOf, redriveTimeMs, type Work, warmUpShare } from "./redrive-rate.pure";
+import {
+  CHART_BUCKETS_MAX,
+  chartBucketMs,
+  effectiveRate,
+  type LanePaces,
+  pacesOf,
+  redriveTimeMs,
+  type Work,
+  warmUpShare,
+} from "./redrive-rate.pure";
 
 const target = (ratePerSecond: number | null, warmUpMs = 0) => ({ ratePerSecond, warmUpMs });
 const paces: LanePaces = { orders: target(40), billing: target(10), bulk: target(null) };
@@ -18,6 +27,16 @@ describe("the rate of a redrive", () => {
   ])("asked %s over %j moves at %s", (asked, sources, expected) => {
     expect(effectiveRate(asked, pacesOf(sources, paces))).toBe(expected);
   });
+});
+
+test.each([
+  [0, 5_000],
+  [239 * 5_000, 5_000],
+  [240 * 5_000, 10_000],
+  [3 * 86_400_000, 5_000 * 256],
+])("a chart over %i ms has buckets of %i ms", (spanMs, bucketMs) => {
+  expect(chartBucketMs(spanMs)).toBe(bucketMs);
+  expect(spanMs / bucketMs).toBeLessThan(CHART_BUCKETS_MAX);
 });
 
 describe("the time of a redrive", () => {

@@ -27,8 +27,6 @@ export type ExaminedItem = {
   item: SliceItem;
   findings: Check[];
   settings: Settings;
-  /** Monotonic ms at which its order was read. */
-  examinedAtMs: number;
   /** Ended before a send (or handed back), else what to send and where. */
   decided: ItemOutcome | null;
   send: Send | null;
@@ -40,8 +38,6 @@ type Send = {
   standIn: SliceTarget | null;
   body: EventBody;
   whitelisted: boolean;
-  /** The newest version of its aggregate that its consumer has processed. */
-  versionProcessed: bigint | null;
   /** It is sent ahead of parked versions. */
   passes: boolean;
   ambiguous: boolean;
@@ -60,7 +56,6 @@ export async function examineItems(
 ): Promise<Examined> {
   const rules = await readRulesOver(redriver.keyedDb, page);
   const bodies = await readBodies(redriver.keyedDb, page);
-  const examinedAtMs = redriver.clock.nowMs();
   const order = await readOrderFacts(redriver.keyedDb, session.redrive(), page);
   // Under the first epoch of a slice no attempt is on record that its item does not count.
   const resumed = await readEarlierAttempts(
@@ -90,7 +85,7 @@ export async function examineItems(
       sentTo: sentTo.get(item.id) ?? { sentTo: null, aggregateSentTo: null },
       unreachableHoldMs: redriver.paces.unreachableHoldMs,
     };
-    return { ...examine(session, facts, rules, nowMs), examinedAtMs };
+    return examine(session, facts, rules, nowMs);
   });
   const answered = await askOwners(
     items.flatMap((examined) => toAsk(session, examined, bodies, targets) ?? []),
@@ -169,7 +164,7 @@ function examine(
   facts: ItemToExamine,
   rules: Rules,
   nowMs: number,
-): Omit<ExaminedItem, "examinedAtMs"> {
+): ExaminedItem {
   const { item, body } = facts;
   const base = { item, settings: rules.settings, findings: [], send: null };
   const gateRules: GateRules = {
@@ -219,7 +214,6 @@ function examine(
           standIn: open === own && takes(own!.standIn) ? own!.standIn!.target : null,
           body,
           whitelisted: ruling.whitelisted,
-          versionProcessed: facts.order.versionProcessed,
           passes: session.redrive().earlier === "pass",
           ambiguous: facts.ambiguous,
           unreached: facts.unreached,

@@ -3,7 +3,6 @@ import type { EventBody } from "@/lib/events/bodies.read";
 import { type EndedItem, heldBehind } from "@/lib/order/order-gate.pure";
 import { isPassing } from "@/lib/platform/database/retrying";
 import { type Span, withSpan } from "@/lib/platform/tracing/spans";
-import { isItsTurn } from "@/lib/redrive/gate/dry-run.pure";
 import { gate } from "@/lib/redrive/gate/gate.pure";
 import { readRulesOver } from "@/lib/redrive/gate/read-rules";
 import { closeOf, logAttempt, sentWithout, textOf } from "@/lib/redrive/run/attempt-record";
@@ -30,10 +29,7 @@ const LATER_MS_MAX = 15 * 60_000;
 /** What found no target is tried again after this. */
 const TARGET_WAIT_MS = 2_000;
 
-/** The order of an aggregate is good for this long after it was read: a send that has waited longer reads it again. */
-const ORDER_AGE_MS_MAX = 1_000;
-
-/** The intent was refused: paused, stopped, cancelled, ignored, blacklisted, overtaken, or another worker holds the item. */
+/** The intent was refused: paused, stopped, cancelled, ignored, blacklisted, held, processed, or another worker owns the slice. */
 class IntentDenied extends Error {}
 
 /**
@@ -225,7 +221,6 @@ function callOf(
       const span = startAttemptSpan(item, body, { target, attempt });
       if (span !== null) spans.set(attempt, span);
       try {
-        if (await isOvertaken(redriver, session, examined)) throw new IntentDenied();
         const intent = await redriver.attempts.open(intentOf(examined, target, attempt));
         if (intent === null) throw new IntentDenied();
         operation.intents.set(attempt, intent);
@@ -277,8 +272,8 @@ function messageOf(item: SliceItem, body: EventBody, { attempt, retryCount }: At
 
 function intentOf({ item, send }: ExaminedItem, target: SliceTarget, attempt: number): AttemptIntent {
   const { id, redriveId, slice, fence, revision, eventId, aggregateType, aggregateId, errorCode, source } = item;
-  const { sourceId, version } = item;
-  const { whitelisted, versionProcessed, passes } = send!;
+  const { sourceId, producer, version } = item;
+  const { whitelisted, passes } = send!;
   const idempotencyKey = sendKey(item);
   return {
     id,
@@ -295,8 +290,8 @@ function intentOf({ item, send }: ExaminedItem, target: SliceTarget, attempt: nu
     errorCode,
     source,
     sourceId,
+    producer,
     version,
-    versionProcessed,
     passes,
     target: target.row.name,
     targetId: target.row.id,
@@ -322,19 +317,6 @@ async function keepClose(
     operation.closes.push(close);
     throw error;
   }
-}
-
-/**
- * Between its examination and its send an item may wait for a token, a place or a backoff. An earlier version that is parked,
- * comes back or is queued elsewhere meanwhile holds it: it is handed back, and examined anew.
- */
-async function isOvertaken(
-  redriver: Redriver,
-  session: Session,
-  { item, examinedAtMs }: ExaminedItem,
-): Promise<boolean> {
-  if (item.aggregateId === null || redriver.clock.nowMs() - examinedAtMs <= ORDER_AGE_MS_MAX) return false;
-  return !isItsTurn({ version: item.version, ...(await session.readOrder(item)) });
 }
 
 /** `toOwnSource`: another source may be another cluster, where the same name means another log. */

@@ -1,22 +1,15 @@
 import type { TokenBucket } from "@/lib/lane/port";
 import type { Deps } from "@/lib/platform/deps";
-import type { OrderFacts } from "@/lib/redrive/gate/dry-run.pure";
-import { readOrderFacts } from "@/lib/redrive/gate/dry-run-facts.read";
 import { type RedriveRow, readRedriveRow } from "@/lib/redrive/life/redrive.write";
 import { bucketSpec } from "@/lib/redrive/pace/rate-bucket";
 import { warmUpShare } from "@/lib/redrive/pace/redrive-rate.pure";
 import { createTokenFeeder, type TokenFeeder } from "@/lib/redrive/pace/token-feeder";
-import { createBatcher } from "@/lib/redrive/run/batcher";
 import { createFinisher, type Finish } from "@/lib/redrive/run/finish";
-import type { SliceItem } from "@/lib/redrive/run/store/slice-items.read";
 import { Bulkhead } from "@/lib/retry/bulkhead";
 import type { TargetRow } from "@/lib/sources/targets/targets.read";
 
 /** Pause, cancel and a new rate reach running slices this soon. */
 const WATCH_MS = 500;
-
-/** Items whose order is read in one statement. */
-const ORDER_BATCH_MAX = 200;
 
 /** One redrive as this worker works on it: shared by all its slices here. */
 export type Session = {
@@ -31,8 +24,6 @@ export type Session = {
   /** Waits for one of the sends at once that the redrive may have in this worker. The caller releases it. */
   takePlace(signal: AbortSignal): Promise<void>;
   releasePlace(): void;
-  /** Its order as it is now, read together with that of the other items that ask. */
-  readOrder(item: SliceItem): Promise<OrderFacts>;
   /** Resolves when committed. False: the fence was lost, nothing was changed. */
   finish(finish: Finish): Promise<boolean>;
   /** Resolves when the items that waited for those that have ended are woken. */
@@ -157,13 +148,6 @@ function startSession(deps: Deps, bucket: TokenBucket, first: RedriveRow): { ses
     return known;
   };
   const finisher = createFinisher(deps, first.id);
-  const orders = createBatcher<SliceItem, OrderFacts>(
-    async (items) => {
-      const facts = await readOrderFacts(deps.db, row, items);
-      return items.map(({ id }) => facts.get(id)!);
-    },
-    { max: ORDER_BATCH_MAX },
-  );
   return {
     session: {
       redrive: () => row,
@@ -175,7 +159,6 @@ function startSession(deps: Deps, bucket: TokenBucket, first: RedriveRow): { ses
       },
       takePlace: (signal) => takePlace(places, signal),
       releasePlace: () => places.release(),
-      readOrder: (item) => orders.push(item),
       finish: (finish) => finisher.push(finish),
       woken: () => finisher.woken(),
     },

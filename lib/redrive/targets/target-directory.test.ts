@@ -192,6 +192,20 @@ describe("the directory of targets", () => {
     },
   );
 
+  it("reports the sends of the last ten seconds and of the last minute", async () => {
+    const { directory, clock } = directoryOf(ORDERS);
+    const used = opened(await directory.find("s1", redrive()));
+    const reported = async (afterMs: number, sends: number) => {
+      used.state.counters.attempts += sends;
+      await clock.advance(afterMs);
+      return directory.reports()["orders-main"]!.sent;
+    };
+    expect(await reported(2_000, 30)).toEqual({ tenSeconds: 30, minute: 30 });
+    expect(await reported(8_000, 5)).toEqual({ tenSeconds: 35, minute: 35 });
+    expect(await reported(2_000, 0)).toEqual({ tenSeconds: 5, minute: 35 });
+    expect(await reported(50_000, 0)).toEqual({ tenSeconds: 0, minute: 5 });
+  });
+
   it("says of a removed target that it was removed, also to a slice that uses it", async () => {
     const { directory, store, clock, publishers } = directoryOf(ORDERS);
     const used = opened(await directory.find("s1", redrive()));

@@ -11,6 +11,8 @@ import { policyAmong, type UsedPolicy } from "@/lib/redrive/targets/policies";
 import type { SliceTarget } from "@/lib/redrive/targets/target";
 import { type Away, createHealthProbe, type HealthProbe, type TargetHealth } from "@/lib/redrive/targets/target-health";
 import { createTargetState, type TargetSnapshot, type TargetState } from "@/lib/retry/target";
+import { rollingSums } from "@/lib/retry/window/rolling-sums";
+import type { SentNow } from "@/lib/sources/targets/target-list.read";
 import type { TargetRow } from "@/lib/sources/targets/targets.read";
 
 export type TargetLineOptions = {
@@ -32,7 +34,12 @@ export type TargetReport = {
   away: Away | null;
   policy: { name: string; version: number };
   bucket: BucketState;
+  sent: SentNow;
 };
+
+/** A worker reports this often: one count a slot. */
+const REPORT_MS = 2_000;
+const SENT_MS = { tenSeconds: 10_000, minute: 60_000 };
 
 /** All probes of a half-open breaker are under way: their answer is looked for this often. */
 const PROBING_MS = 500;
@@ -64,6 +71,12 @@ export class TargetLine {
   /** Ends the waits for it while a person has stopped it. */
   #stop = new AbortController();
   #removed = false;
+  /** Attempts at the last report, and those between the reports before. */
+  #attempts = 0;
+  readonly #sent = {
+    tenSeconds: rollingSums(1, SENT_MS.tenSeconds, SENT_MS.tenSeconds / REPORT_MS),
+    minute: rollingSums(1, SENT_MS.minute, SENT_MS.minute / REPORT_MS),
+  };
   #health: HealthProbe;
   readonly #feeder: TokenFeeder;
   readonly #options: TargetLineOptions;
@@ -172,12 +185,21 @@ export class TargetLine {
 
   report(): TargetReport {
     const { name, version } = this.#inForce;
+    const snapshot = this.state.snapshot();
     return {
-      snapshot: this.state.snapshot(),
+      snapshot,
+      sent: this.#sentNow(snapshot.counters.attempts),
       away: this.#health.away(),
       policy: { name, version },
       bucket: this.#options.bucket.state(bucketKey(this.#row.id)),
     };
+  }
+
+  #sentNow(attempts: number): SentNow {
+    const nowMs = this.#options.clock.nowMs();
+    for (const sums of Object.values(this.#sent)) sums.add(0, attempts - this.#attempts, nowMs);
+    this.#attempts = attempts;
+    return { tenSeconds: this.#sent.tenSeconds.sum(0, nowMs), minute: this.#sent.minute.sum(0, nowMs) };
   }
 
   #check(): Promise<TargetHealth> {

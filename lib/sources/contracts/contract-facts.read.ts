@@ -3,20 +3,13 @@ import { ATTEMPT } from "@/lib/redrive/states/state.sql";
 import { type ContractFacts, contractFacts, NO_REPEATS, type RepeatFacts } from "@/lib/sources/contracts/contract.pure";
 import { type HeartbeatInfo, IS_ALIVE } from "@/lib/sources/targets/target-list.read";
 
-/** Sends are counted over this long, seconds. */
-const RATE_WINDOW_S = 60;
-
 /** Repeats are looked at over this long, and at most this many of them, the newest: a report must not wait for more. */
 const REPEATS_MINUTES = 10;
 const REPEATS_MAX = 10_000;
 
-/** What the live workers report of each target, by its name, and what the last sends and repeats say. */
+/** What the live workers report of each target, by its name, and what the last repeats say. */
 export async function readContractFacts(db: Queryable): Promise<Map<string, ContractFacts>> {
   const beats = await db.query<{ info: HeartbeatInfo }>(`select info from worker_heartbeats where ${IS_ALIVE}`);
-  const sent = await db.query<{ target: string; n: number }>(
-    `select target, count(*) as n from redrive_attempts
-      where opened_at > now() - interval '${RATE_WINDOW_S} s' group by target`,
-  );
   const repeated = await db.query<RepeatFacts & { target: string }>(
     `with repeats as materialized (
        select id, redrive_id, attempt, target, idempotency_key, revision, opened_at from redrive_attempts
@@ -32,12 +25,12 @@ export async function readContractFacts(db: Queryable): Promise<Map<string, Cont
        from each group by target`,
   );
   const repeatsOf = new Map(repeated.map(({ target, ...facts }) => [target, facts]));
-  const sentBy = new Map(sent.map(({ target, n }) => [target, n / RATE_WINDOW_S]));
   const names = new Set(beats.flatMap(({ info }) => Object.keys(info.targets ?? {})));
   return new Map(
     [...names].map((name) => {
       const engines = beats.flatMap(({ info }) => info.targets?.[name] ?? []);
-      return [name, contractFacts(engines, sentBy.get(name) ?? 0, repeatsOf.get(name) ?? NO_REPEATS)!];
+      const sent = engines.reduce((sum, { sent }) => sum + (sent?.minute ?? 0), 0);
+      return [name, contractFacts(engines, sent / 60, repeatsOf.get(name) ?? NO_REPEATS)!];
     }),
   );
 }

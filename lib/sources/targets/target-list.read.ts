@@ -7,11 +7,17 @@ import { iso } from "@/lib/platform/plain/iso-time.pure";
 import type { BucketState, TargetEngine, TargetList, TargetOut } from "@/lib/sources/sources.shapes";
 import { readTargets, type TargetRow } from "@/lib/sources/targets/targets.read";
 
+/** Sends of a worker to a target in the last ten seconds, and in the last minute. */
+export type SentNow = { tenSeconds: number; minute: number };
+
 /** The data in a worker's heartbeat: its engine's state by target name, and the state of its rate limits. */
 export type HeartbeatInfo = {
   running: number;
-  /** `away`: why it is not reached, and for how long; null = it is. Absent in reports of older workers. */
-  targets: Record<string, Omit<TargetEngine, "asOf"> & { away?: { detail: string; forMs: number } | null }>;
+  /** `away`: why it is not reached, and for how long; null = it is. Both are absent in reports of older workers. */
+  targets: Record<
+    string,
+    Omit<TargetEngine, "asOf"> & { away?: { detail: string; forMs: number } | null; sent?: SentNow }
+  >;
   bucket?: BucketState;
 };
 
@@ -20,9 +26,6 @@ export const HEARTBEAT_LOST_S = 15;
 
 /** SQL over worker_heartbeats: the worker is alive. */
 export const IS_ALIVE = isWithin("seen_at", `interval '${HEARTBEAT_LOST_S} s'`);
-
-/** The rate shown is taken over this long, seconds. */
-const RATE_WINDOW_S = 10;
 
 /** All targets with the reports of the live workers. `addressOf` returns the address of a target, without secrets. */
 export async function listTargets(
@@ -36,18 +39,14 @@ export async function listTargets(
     `select info, seen_at as "seenAtMs" from worker_heartbeats
       where ${IS_ALIVE}`,
   );
-  const sent = await db.query<{ target: string; n: number }>(
-    `select target, count(*) as n from redrive_attempts
-      where opened_at > now() - interval '${RATE_WINDOW_S} s' group by target`,
-  );
-  const sentBy = new Map(sent.map((row) => [row.target, row.n / RATE_WINDOW_S]));
   const items = targets.map((target): TargetOut => {
-    const engine = beats.flatMap(({ info, seenAtMs }) => {
-      if (!info.targets?.[target.name]) return [];
-      const { away: _away, ...state } = info.targets[target.name]!;
-      return [{ ...state, asOf: iso(seenAtMs) }];
+    const reports = beats.flatMap(({ info, seenAtMs }) => {
+      const report = info.targets?.[target.name];
+      return report ? [{ ...report, asOf: iso(seenAtMs) }] : [];
     });
-    return targetOut(target, addressOf(target), engine, sentBy.get(target.name) ?? (beats.length > 0 ? 0 : null));
+    const sent = reports.reduce((sum, { sent }) => sum + (sent?.tenSeconds ?? 0), 0);
+    const engine = reports.map(({ away: _away, sent: _sent, ...state }) => state);
+    return targetOut(target, addressOf(target), engine, beats.length > 0 ? sent / 10 : null);
   });
   return { items, nextCursor: null };
 }

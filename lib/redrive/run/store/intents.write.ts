@@ -1,6 +1,7 @@
 import { stopOver } from "@/lib/guard/stops/stop.sql";
 import { CONTROL_COVERS, IN_FORCE } from "@/lib/order/controls/control.sql";
-import { FIRST_PLACE, inLine, LAST_PLACE } from "@/lib/order/line.sql";
+import { processedOf } from "@/lib/order/aggregate-order.read";
+import { inLine, LAST_PLACE } from "@/lib/order/line.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 import { lockedItems } from "@/lib/redrive/run/store/fence.write";
 import { ATTEMPT, ITEM, SENDS } from "@/lib/redrive/states/state.sql";
@@ -24,9 +25,8 @@ export type AttemptIntent = {
   errorCode: string;
   source: string;
   sourceId: string;
+  producer: string;
   version: bigint | null;
-  /** The newest version of its aggregate that its consumer has processed. */
-  versionProcessed: bigint | null;
   /** Its redrive sends ahead of parked versions. */
   passes: boolean;
   /** A whitelist overrides an automatic blacklist, never a person's. */
@@ -47,18 +47,21 @@ const STOPPED = `(
       and ${CONTROL_COVERS}))`;
 
 /**
- * SQL: an event that counts comes before `w` in the line of its aggregate: an open one; a parked one of an earlier version, above the
+ * SQL: an event that counts comes before `w` in the line of its aggregate `n`: an open one; a parked one of an earlier version, above the
  * processed version; or any that cools down. In a redrive that passes, a parked one counts that failed or came back in it.
  */
-const BEHIND = `exists (
-  select 1 from (select w.source_id, w.aggregate_id, coalesce(w.aggregate_type, '') as aggregate_type) n
-   where exists (select from aggregate_lines l where ${inLine("l", "n", "open")} and (l.place, l.id) < (w.place, w.id))
-      or exists (select from aggregate_lines l
-                  where ${inLine("l", "n", "parked")} and l.place >= w.first and (l.place, l.id) < (w.place, w.id)
-                    and ((l.place < w.place and w.place < ${LAST_PLACE}) or l.cooldown_until > now())
-                    and (not w.passes or exists (
-                          select from redrive_items i
-                           where i.id = l.id and i.redrive_id = w.redrive_id and i.state in (${ITEM.failed}, ${ITEM.delivered})))))`;
+const BEHIND = `(
+      exists (select from aggregate_lines l where ${inLine("l", "n", "open")} and (l.place, l.id) < (w.place, w.id))
+   or exists (select from aggregate_lines l
+               where ${inLine("l", "n", "parked")} and l.place >= d.first and (l.place, l.id) < (w.place, w.id)
+                 and ((l.place < w.place and w.place < ${LAST_PLACE}) or l.cooldown_until > now())
+                 and (not w.passes or exists (
+                       select from redrive_items i
+                        where i.id = l.id and i.redrive_id = w.redrive_id and i.state in (${ITEM.failed}, ${ITEM.delivered})))))`;
+
+/** SQL: the consumer of `w` has processed it, or a newer version of its aggregate. */
+const PROCESSED = `(w.version <= d.processed or exists (
+  select from processed_events p where p.event_id = w.event_id and p.source_id = w.source_id and p.producer = w.producer))`;
 
 /**
  * Records the intents: an event is in the wave only while its item is open and its slice is ours. `for share` waits for a transaction
@@ -85,18 +88,22 @@ select w.id, w.attempt, w.fence, (extract(epoch from wave.opened_at) * 1000)::fl
 
 /**
  * The last gate, asked once every transaction can see the intents. Whoever stops commits and then reads the open intents; whoever sends
- * commits intents and then asks this: whichever commits last, one of the two reads finds the other. An intent that is stopped, or behind
- * another event of its aggregate, is taken back: nothing was sent.
+ * commits intents and then asks this: whichever commits last, one of the two reads finds the other. An intent whose event is stopped, held
+ * or processed is taken back: nothing was sent.
  */
 const LOOK = `
 with opened as (
-  select *, coalesce(version, ${LAST_PLACE}) as place, case when processed is null then ${FIRST_PLACE} else processed + 1 end as first
+  select *, coalesce(version, ${LAST_PLACE}) as place
     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-                $8::boolean[], $9::uuid[], $10::uuid[], $11::bigint[], $12::bigint[], $13::boolean[])
-    as w(id, redrive_id, event_id, aggregate_type, aggregate_id, error_code, source, whitelisted, target_id, source_id, version, processed,
+                $8::boolean[], $9::uuid[], $10::uuid[], $11::bigint[], $12::text[], $13::boolean[])
+    as w(id, redrive_id, event_id, aggregate_type, aggregate_id, error_code, source, whitelisted, target_id, source_id, version, producer,
          passes)
 )
-select w.id from opened w where ${STOPPED} or ${BEHIND}`;
+select w.id
+  from opened w
+ cross join lateral (select w.source_id, w.aggregate_id, coalesce(w.aggregate_type, '') as aggregate_type) n
+ ${processedOf("n")}
+ where ${STOPPED} or ${BEHIND} or ${PROCESSED}`;
 
 /** An intent on record. */
 export type Intent = {
@@ -152,7 +159,7 @@ export async function openIntents(
   return { id, openedAtMs, opened: new Set(left.map(attemptKey)) };
 }
 
-/** The ids of the events that a stop or another event has overtaken. Of one item at most one intent was recorded. */
+/** The ids of the events that may not be sent any more. Of one item at most one intent was recorded. */
 async function stoppedAmong(db: Queryable, intents: readonly AttemptIntent[]): Promise<Set<string>> {
   const rows = await db.query<{ id: string }>(
     LOOK,
@@ -168,7 +175,7 @@ async function stoppedAmong(db: Queryable, intents: readonly AttemptIntent[]): P
       intents.map((intent) => intent.targetId),
       intents.map((intent) => intent.sourceId),
       intents.map((intent) => intent.version?.toString() ?? null),
-      intents.map((intent) => intent.versionProcessed?.toString() ?? null),
+      intents.map((intent) => intent.producer),
       intents.map((intent) => intent.passes),
     ],
     { name: "look" },

@@ -49,7 +49,6 @@ function intentOf(item: SliceItem, change: Partial<AttemptIntent> = {}): Attempt
     target: "orders",
     targetId: item.sourceId,
     idempotencyKey: `${item.source}:${item.eventId}`,
-    versionProcessed: null,
     passes: false,
     whitelisted: false,
     ...change,
@@ -360,13 +359,11 @@ describe("an intent", () => {
     expect(await opened(behind)).toBe(true);
   });
 
-  test("is denied behind a parked earlier version above the processed one; with pass only where that failed or came back in the redrive", async () => {
+  test("is denied behind a parked earlier version above the processed one, and at or below that one; with pass only where the parked one failed or came back in the redrive", async () => {
     await world.park(2, (index) => ({ aggregateId: "order-1", version: BigInt(index + 5) }));
     const id = await freeze("event-0001");
     const [item] = await take(id);
     expect(await opened(item!)).toBe(false);
-    expect(await opened(item!, { versionProcessed: 4n })).toBe(false);
-    expect(await opened(item!, { versionProcessed: 5n })).toBe(true);
     expect(await opened(item!, { passes: true })).toBe(true);
     const [parked] = await world.idsOf(["event-0000"]);
     await world.db.run(
@@ -382,7 +379,30 @@ describe("an intent", () => {
       await world.db.run("update redrive_items set state = $2 where id = $1", [parked, state]);
       expect(await opened(item!, { passes: true }), state).toBe(passes);
     }
-    expect(await opened(item!, { passes: true, versionProcessed: 5n })).toBe(true);
+    const report = (eventId: string, version: number) =>
+      world.db.run(
+        `insert into processed_events (consumer, source_id, event_id, aggregate_type, aggregate_id, version)
+         values ('stock', $1, $2, $4, 'order-1', $3)`,
+        [item!.sourceId, eventId, version, item!.aggregateType ?? ""],
+      );
+    for (const [version, opens] of [
+      [4, false],
+      [5, true],
+      [6, false],
+    ] as const) {
+      await report(`reported-${version}`, version);
+      expect(await opened(item!), String(version)).toBe(opens);
+    }
+  });
+
+  test("is denied when its consumer has reported it meanwhile", async () => {
+    await world.park(1);
+    const [item] = await take(await freeze("event-0000"));
+    await world.db.run(
+      `insert into processed_events (consumer, source_id, event_id, aggregate_type) select 'stock', $1, 'event-0000', ''`,
+      [item!.sourceId],
+    );
+    expect(await opened(item!)).toBe(false);
   });
 
   test("of an event without a version is denied only behind one that cools down", async () => {

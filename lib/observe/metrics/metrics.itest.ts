@@ -3,6 +3,7 @@ import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { sealEntries } from "@/lib/guard/audit-chain/seal-entries";
 import { workVerifications } from "@/lib/guard/audit-chain/work-verifications";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { ensurePartitions } from "@/lib/intake/partitions.write";
 import { readMetrics } from "@/lib/observe/metrics/metrics.read";
 import { systemClock } from "@/lib/platform/clock";
 import { createLog } from "@/lib/platform/log";
@@ -75,4 +76,23 @@ test("what waits, was checked and anchored is in the metrics, and what is not kn
 
 test("a viewer of some sources sees nothing of the chain", async () => {
   expect(await scraped({ ...ADA, sources: ["orders"] })).toEqual({});
+});
+
+test("the size of each table counts its days and indexes, for viewers of all sources", async () => {
+  const sizes = async (viewer: Viewer, nowMs: number) => {
+    const metrics = await readMetrics(db, viewer, nowMs);
+    const { samples } = metrics.find(({ name }) => name === "parkade_table_bytes")!;
+    return new Map(samples.map(({ labels, value }) => [labels!.table, value!]));
+  };
+  const nowMs = systemClock.wallMs() + 3_600_000;
+  await ensurePartitions(db, nowMs, nowMs);
+  const first = await sizes(ADA, nowMs);
+  expect(first.get("dlq_events")).toBeGreaterThan(0);
+  expect([...first.keys()].filter((table) => /\d{4}/.test(table!))).toEqual([]);
+  await db.run(
+    "insert into settings (key, value, updated_by) select 'filler ' || n, to_jsonb(repeat('x', 2000)), 'ada' from generate_series(1, 100) n",
+  );
+  expect((await sizes(ADA, nowMs)).get("settings")).toBe(first.get("settings"));
+  expect((await sizes(ADA, nowMs + 61_000)).get("settings")).toBeGreaterThan(first.get("settings")!);
+  expect((await sizes({ ...ADA, sources: ["orders"] }, nowMs)).size).toBe(0);
 });
