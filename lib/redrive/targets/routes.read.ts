@@ -23,8 +23,8 @@ export async function readSentTo(
     `select w.id,
             (select ${TARGET_ID} from redrive_attempts a where a.id = w.id and a.redrive_id = $5
               order by a.attempt desc limit 1) as "sentTo",
-            (select ${TARGET_ID} from dlq_events e join redrive_attempts a on a.id = e.id
-              where ${sameAggregate("e", "w")} and e.status = ${EVENT.REDRIVEN} and e.confirmed_at is null
+            (select ${TARGET_ID} from dlq_event_facts f join dlq_events e on e.id = f.id join redrive_attempts a on a.id = f.id
+              where f.aggregate_id = w.aggregate_id and ${sameAggregate("e", "w")} and e.status = ${EVENT.REDRIVEN} and e.confirmed_at is null
                 and a.state <> ${ATTEMPT.failed}
               order by a.opened_at desc limit 1) as "aggregateSentTo"
        from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[])

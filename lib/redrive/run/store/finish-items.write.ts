@@ -9,6 +9,7 @@ import { followLines } from "@/lib/order/lines.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 import { INT4_MAX, storableJsonText, storableText } from "@/lib/platform/plain/storable.pure";
+import { quietWindowOf } from "@/lib/redrive/confirm/confirm-quiet.write";
 import { storedChecks } from "@/lib/redrive/gate/stored-checks.pure";
 import type { Finding } from "@/lib/redrive/list/redrive-items.shapes";
 import {
@@ -176,10 +177,10 @@ export async function moveFinishedEvents(
                 sent_now, revision)
         where e.id = any($2::uuid[]) and e.id between $14 and $15 and e.id = w.id and ${checked("e.status", EVENT[QUEUED])}
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, ${EVENT[QUEUED]} as old_status,
-                 e.status as new_status, ${CAME_BACK} as came_back,
+                 e.status as new_status, ${CAME_BACK} as came_back, w.processed,
                  case when w.if_bounced is not null and ${CAME_BACK} then w.flow_if_bounced
                       when ${HAS_NEWER} then '${flowOf("deliverBounced", QUEUED).join()}' else w.flow end as flow
-     )${rollupOf("moved", { flow: { kinds: "string_to_array(flow, ',')", at: "now()" } })}
+     )${rollupOf("moved", { flow: { kinds: "string_to_array(flow, ',')", at: "now()" } })}${quietWindowOf("moved", `new_status = ${EVENT.REDRIVEN} and not processed`, "now()")}
      select id, new_status as status, came_back as "cameBack" from moved`,
     [
       redriveId,
