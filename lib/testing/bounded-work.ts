@@ -106,7 +106,8 @@ const WORK: [what: string, rows: number, pages: number, run: (store: Store) => P
   ["removing idle aggregates", 10_000, 20_000, ({ deps }) => removeIdleAggregates(deps.db, null)],
   // Of a page of 5,000 the rows of the events, their items, skips and lines.
   ["comparing lines with their events", 30_000, 80_000, ({ deps }) => mendLines(deps.db, LINES_START)],
-  ["retention and the removal of old keys", 100, 500, retention],
+  // The days from the catalogue, a page that has a row for each index of a day.
+  ["retention and the removal of old keys", 200, 500, retention],
   ["folding rollups", 500, 500, ({ deps }) => foldRollups(deps.db)],
   ["evaluating the alerts", 20_000, 60_000, alertsRound],
   ["telling channels about operations", 100, 500, ({ deps }) => tellOperations({ ...deps, publicUrl: "" })],
@@ -142,7 +143,7 @@ const WORK: [what: string, rows: number, pages: number, run: (store: Store) => P
   ["the alerts that fire", 100, 500, get(alerts.GET, { query: "?state=firing" })],
   ["the resolved alerts", 100, 500, get(alerts.GET, { query: "?state=resolved" })],
   ["the list of events", 200, 600, get(events.GET)],
-  ["the queued events", 2_000, 2_000, get(events.GET, { query: "?status=QUEUED" })],
+  ["the queued events", 6_000, 2_000, get(events.GET, { query: "?status=QUEUED" })],
   ["the parked events of a source", 1_500, 600, get(events.GET, { query: "?status=PENDING&source=billing" })],
   ["a queued event", 100, 500, (store) => get(event.GET, { params: { id: store.queued } })(store)],
   ["a parked event", 100, 500, (store) => get(event.GET, { params: { id: store.parked } })(store)],
