@@ -13,7 +13,7 @@ import { confirmQuietEvents } from "@/lib/redrive/confirm/confirm-quiet-events";
 import { finishItems } from "@/lib/redrive/run/finish";
 import { eventAfter, type ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
 import type { SliceItem } from "@/lib/redrive/run/store/slice-items.read";
-import { deadLetter } from "@/lib/testing/letters";
+import { deadLetter, deliveredEarlier } from "@/lib/testing/letters";
 import { mendAllLines } from "@/lib/testing/lines";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 import { endOf, storeOpenSend } from "@/lib/testing/sends";
@@ -183,6 +183,19 @@ describe("an event that comes back", () => {
     expect(await world.event("event-0000")).toMatchObject({ status: "REDRIVEN", bounces: 2 });
     expect(await comesBack("event-0000", third)).toBe("bounced");
   });
+
+  test("and was delivered again is confirmed by the quiet window of its last delivery alone", async () => {
+    await world.park(1);
+    const id = await redrive(["event-0000"], DELIVERED);
+    await deliveredEarlier(world.db, "1 hour");
+    expect(await comesBack("event-0000", id)).toBe("bounced");
+    const again = await redrive(["event-0000"], DELIVERED);
+    expect(await confirmQuietEvents(world.deps)).toBe(0);
+    await deliveredEarlier(world.db, "1 hour");
+    expect(await confirmQuietEvents(world.deps)).toBe(1);
+    expect(await world.redrive(again)).toMatchObject({ delivered: 1, confirmed: 1 });
+    expect(await world.db.query("select from quiet_windows")).toEqual([]);
+  });
 });
 
 describe("an event that comes back after it was confirmed", () => {
@@ -196,7 +209,7 @@ describe("an event that comes back after it was confirmed", () => {
     await world.park(2);
     const id = await redrive(["event-0000", "event-0001"], DELIVERED);
     if (how === "quiet") {
-      await world.db.run("update dlq_events set redrive_at = redrive_at - interval '1 hour'");
+      await deliveredEarlier(world.db, "1 hour");
       await confirmQuietEvents(world.deps);
     } else {
       const eventIds = ["event-0000", "event-0001"];
@@ -289,7 +302,7 @@ describe("an aggregate", () => {
 
   test("begins a new run when a delivery stayed quiet, but not for what failed after it, and at the word of its consumer", async () => {
     await world.park(4, () => ORDER);
-    const quiet = () => world.db.run("update dlq_events set redrive_at = redrive_at - interval '1 hour'");
+    const quiet = () => deliveredEarlier(world.db, "1 hour");
     await redrive(["event-0000"], REJECTED);
     await redrive(["event-0001"], DELIVERED);
     // The failure is older than the delivery that now counts as confirmed.

@@ -12,10 +12,11 @@ import { sqlState } from "@/lib/platform/postgres-pool";
 
 const DAY_MS = 86_400_000;
 /**
- * A page of dlq_events keeps free space for new versions of its rows: an update on another page would double its WAL.
+ * A page of dlq_events keeps free space for new versions of all its rows, since a redrive freezes them in one transaction: an update on another
+ * page would double its WAL, and write to every index.
  */
 const PARTITIONED = {
-  dlq_events: " with (fillfactor = 70)",
+  dlq_events: " with (fillfactor = 45)",
   dlq_event_facts: "",
   dlq_event_bodies: "",
   event_revisions: "",

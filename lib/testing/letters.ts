@@ -58,3 +58,14 @@ export async function countStored(db: Db): Promise<void> {
     "insert into dlq_group_levels select fingerprint, source_id, status, count(*) from dlq_events group by 1, 2, 3",
   );
 }
+
+/** Moves the deliveries of unconfirmed events into the past, of one source or of all, with their quiet windows. */
+export async function deliveredEarlier(db: Db, interval: string, sourceId: string | null = null): Promise<void> {
+  await db.run(
+    `with moved as (
+       update dlq_events set redrive_at = redrive_at - $1::interval
+        where status = 'REDRIVEN' and confirmed_at is null and ($2::uuid is null or source_id = $2) returning id)
+     update quiet_windows set since = since - $1::interval where event_ids && array(select id from moved)`,
+    [interval, sourceId],
+  );
+}

@@ -51,7 +51,7 @@ import { redriveRuleRequestSchema } from "@/lib/rules/redrive-rules.shapes";
 import { runRedriveRules } from "@/lib/rules/run-redrive-rules";
 import { changeRedriveRule, createRedriveRule, deleteRedriveRule } from "@/lib/rules/store-redrive-rule";
 import { tryRedriveRule } from "@/lib/rules/try-redrive-rule";
-import { addSource, deadLetter } from "@/lib/testing/letters";
+import { addSource, deadLetter, deliveredEarlier } from "@/lib/testing/letters";
 import { mendAllLines } from "@/lib/testing/lines";
 import {
   type EventFacts,
@@ -927,10 +927,7 @@ export async function openModel(store: ModelStore) {
     /** The quiet window ends, and days pass: the rows of idle aggregates are removed before or after the confirmation. */
     quiet: (removedBefore: boolean) =>
       command("confirm", async () => {
-        await store.db.run(
-          "update dlq_events set redrive_at = now() - interval '3 days' where source_id = $1 and status = 'REDRIVEN'",
-          [sourceId],
-        );
+        await deliveredEarlier(store.db, "3 days", sourceId);
         await store.db.run(
           "update aggregates set lease_until = now() - interval '3 days' where source_id = $1 and lease_until < now()",
           [sourceId],
@@ -958,6 +955,10 @@ export async function openModel(store: ModelStore) {
           [sourceId],
         );
         await mendAllLines(store.db);
+        await store.db.run(
+          `update quiet_windows w set ${earlier("since")} from dlq_events e where e.id = w.event_ids[1] and e.source_id = $1`,
+          [sourceId],
+        );
         for (const table of ["event_revisions", "event_bounces"])
           await store.db.run(
             `update ${table} r set ${earlier("at")} from dlq_events e where e.id = r.id and e.source_id = $1`,

@@ -170,6 +170,11 @@ export async function contradictions(db: Db): Promise<unknown[]> {
       from sends a join redrive_items i on i.id = a.id and i.redrive_id = a.redrive_id
      where a.revision <> i.revision
     union all
+    select 'delivered, and in no quiet window', e.event_id, e.status
+      from dlq_events e
+     where e.status = 'REDRIVEN' and e.confirmed_at is null
+       and not exists (select 1 from quiet_windows w where e.id = any(w.event_ids) and w.since >= e.redrive_at)
+    union all
     select 'a key of two revisions, or a revision with two keys', min(a.idempotency_key), null
       from redrive_attempts a group by a.id, a.revision having count(distinct a.idempotency_key) > 1
     union all

@@ -77,6 +77,12 @@ function filling(items: number, nowMs: number, sources: { orders: string; billin
               case when n > ${items + QUIET} and n % 4 = 0 then now() end, case when n % 50 = 0 then 1 else 0 end
          from ${events}`,
     ],
+    quiet_windows: [
+      `insert into quiet_windows (since, event_ids)
+       select now() - interval '2 hours', array_agg(${event}) from generate_series(${Math.ceil((items + 1) / 4) * 4}, ${items + QUIET}, 4) n group by n / 1000`,
+      // Of what was delivered a moment ago.
+      `insert into quiet_windows (since, event_ids) select now(), array[uuidv7()] from ${of(50)}`,
+    ],
     dlq_event_facts: [
       `insert into dlq_event_facts (id, aggregate_id, last_error_code, last_error, payload_bytes)
        select ${event}, 'order-' || n / 3, ${code}, '503 from stock', 300 from ${events}`,

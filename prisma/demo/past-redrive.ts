@@ -7,6 +7,7 @@ import { followLines } from "@/lib/order/lines.write";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
+import { quietWindowOf } from "@/lib/redrive/confirm/confirm-quiet.write";
 import { EVENT, ITEM, REDRIVE } from "@/lib/redrive/states/state.sql";
 import type { ParkedLetter } from "./letters";
 
@@ -111,7 +112,7 @@ async function end(tx: Tx, redriveId: string, events: readonly Redriven[], { ite
               redrive_at = case when $2 = ${EVENT.REDRIVEN} then to_timestamp($5::float8 / 1000) else e.redrive_at end
         where e.id = any($1::uuid[])
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, ${EVENT.PENDING} as old_status, $2 as new_status
-     )${rollupOf("moved", { flow: { kinds: `'{${flow}}'::text[]`, at: "to_timestamp($5::float8 / 1000)" } })}
+     )${rollupOf("moved", { flow: { kinds: `'{${flow}}'::text[]`, at: "to_timestamp($5::float8 / 1000)" } })}${quietWindowOf("moved", `new_status = ${EVENT.REDRIVEN}`, "to_timestamp($5::float8 / 1000)")}
      select id from moved`,
     [ids, status, PAST.by, item, atMs],
   );

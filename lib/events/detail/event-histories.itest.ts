@@ -13,7 +13,7 @@ import { finishItems } from "@/lib/redrive/run/finish";
 import { eventAfter, type ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
 import type { SliceItem } from "@/lib/redrive/run/store/slice-items.read";
 import { seedOfToday } from "@/lib/redrive/scenarios/testing/model-runs";
-import { deadLetter } from "@/lib/testing/letters";
+import { deadLetter, deliveredEarlier } from "@/lib/testing/letters";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 import { loseSlices, takeItems } from "@/lib/testing/slice-items";
 
@@ -137,7 +137,7 @@ async function perform(player: Player, act: string, { code, back }: { code: stri
       await confirmEvents(world.deps, { source, eventIds: [eventId] }, localViewer("consumer"));
       return;
     case "quiet":
-      await world.db.run("update dlq_events set redrive_at = redrive_at - interval '1 hour' where id = $1", [row!.id]);
+      await deliveredEarlier(world.db, "1 hour");
       await confirmQuietEvents(world.deps);
       return;
     case "cancel":

@@ -1,8 +1,8 @@
-import { EVENT_STATUSES } from "@/lib/events/event-state.pure";
 import type { GroupOut } from "@/lib/events/events.shapes";
 import { type AffectedRow, affectedOf } from "@/lib/events/groups/affected.pure";
 import { listGroups } from "@/lib/events/groups/group-list.read";
 import { type GroupDetail, type GroupWithin, unknownGroup } from "@/lib/events/groups/groups.shapes";
+import { ANY_RANGE } from "@/lib/events/list/event-kinds.read";
 import { entriesOfEvents } from "@/lib/guard/audit/subjects.sql";
 import { maskNullable, maskTags } from "@/lib/guard/masking/mask.pure";
 import { oneSource } from "@/lib/guard/masking/mask-rule.pure";
@@ -85,19 +85,19 @@ async function inTime<Out>(read: Promise<Out>): Promise<Out | null> {
   }
 }
 
-/** The newest events of the group, whatever their state. Each source and status is a range of one index. */
+/** The newest events of the group, whatever their state. Each source has some ranges of one index. */
 async function readEvents(db: Db, { group, scope, nowMs }: Looked): Promise<(AffectedRow & { id: string })[]> {
   return db.query(
     `with newest as materialized (
-       select e.id, s.name as source from sources s cross join unnest($2::text[]) k (status) cross join lateral (
+       select e.id, s.name as source from sources s cross join ${ANY_RANGE} cross join lateral (
          select id from dlq_events
-          where fingerprint = $1 and source_id = s.id and status = k.status and id >= $3::uuid
+          where fingerprint = $1 and source_id = s.id and settled = r.settled and id >= $2::uuid
           order by id desc limit ${EVENTS_MAX}) e
-        where s.name = any($4) and ${ofSources("s.id", "$5")} order by e.id desc limit ${EVENTS_MAX})
+        where s.name = any($3) and ${ofSources("s.id", "$4")} order by e.id desc limit ${EVENTS_MAX})
      select e.id, n.source, e.aggregate_type as "aggregateType", e.found_aggregate_id as "aggregateId",
             coalesce(e.tags, '{}') as tags
        from newest n join dlq_event_rows e on e.id = n.id`,
-    [group.fingerprint, EVENT_STATUSES, uuidv7LowerBound(nowMs - LOOKED_AT_MS), group.sources, scope],
+    [group.fingerprint, uuidv7LowerBound(nowMs - LOOKED_AT_MS), group.sources, scope],
     { name: "group-events" },
   );
 }

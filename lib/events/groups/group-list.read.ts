@@ -3,7 +3,7 @@ import type { GroupList, GroupOut } from "@/lib/events/events.shapes";
 import { type EventFilter, resolveWindow } from "@/lib/events/filter/event-filter.shapes";
 import { compileFilter, type Params, paramsFrom } from "@/lib/events/filter/event-filter.sql";
 import { FINGERPRINT, type GroupSort } from "@/lib/events/groups/groups.shapes";
-import { isDecidedByKinds, kindConditions } from "@/lib/events/list/event-kinds.read";
+import { ANY_RANGE, isDecidedByKinds, kindConditions } from "@/lib/events/list/event-kinds.read";
 import { inGroups, isInFacts, narrow, readSearch } from "@/lib/events/list/event-search.read";
 import { maskNullable } from "@/lib/guard/masking/mask.pure";
 import { oneSource } from "@/lib/guard/masking/mask-rule.pure";
@@ -265,9 +265,9 @@ async function readTrends(
  */
 async function ownSamples(db: Queryable, page: readonly JudgedGroup[], scope: string[]): Promise<JudgedGroup[]> {
   const end = (order: "asc" | "desc") => `(
-    select e.id, e.first_seen from sources s cross join unnest($3::text[]) k (status) cross join lateral (
+    select e.id, e.first_seen from sources s cross join ${ANY_RANGE} cross join lateral (
       select e.id, e.first_seen from dlq_events e
-       where e.fingerprint = w.fingerprint and e.source_id = s.id and e.status = k.status order by e.id ${order} limit 1) e
+       where e.fingerprint = w.fingerprint and e.source_id = s.id and e.settled = r.settled order by e.id ${order} limit 1) e
      where s.name = any($2) order by e.id ${order} limit 1)`;
   type Own = Pick<GroupRow, "fingerprint" | "sampleEvent" | "firstMs" | "lastMs"> & { hourMs: number | null };
   const found = await db.query<Own>(
@@ -276,7 +276,7 @@ async function ownSamples(db: Queryable, page: readonly JudgedGroup[], scope: st
                 and source_id in (select id from sources where name = any($2)) order by at limit 1) as "hourMs"
        from unnest($1::text[]) w (fingerprint)
       cross join lateral ${end("asc")} oldest cross join lateral ${end("desc")} newest`,
-    [fingerprintsOf(page), scope, EVENT_STATUSES],
+    [fingerprintsOf(page), scope],
   );
   const own = new Map(found.map((row) => [row.fingerprint, row]));
   // The last event of a group may have left the store since the groups were read.

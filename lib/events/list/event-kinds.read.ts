@@ -1,13 +1,34 @@
+import { EVENT_STATUSES, type EventStatus } from "@/lib/events/event-state.pure";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { type CompiledFilter, type Params, paramsFrom, splitStatuses } from "@/lib/events/filter/event-filter.sql";
 import { groupsMeant } from "@/lib/events/groups/aliases/aliases.sql";
 import type { Queryable } from "@/lib/platform/database/db";
+import { EVENT } from "@/lib/redrive/states/state.sql";
 
 /**
- * A kind of events has one fingerprint, source and status. Each kind is an ordered range of the index
- * `dlq_events_group`, and `dlq_group_levels` counts each exactly, so that a filter by these names reads only ranges
- * with events.
+ * A kind of events has one fingerprint, source and status, and `dlq_group_levels` counts each exactly. The index
+ * `dlq_events_group` has three ordered ranges for each fingerprint and source: the confirmed events, the ignored ones, and
+ * all others. So a filter by these names reads only ranges with events of its kinds.
  */
+
+/** The values of `dlq_events.settled` that events of a status may have. */
+const SETTLED = { PENDING: [0], QUEUED: [0], IGNORED: [1], REDRIVEN: [0, 2] } as const satisfies Record<
+  EventStatus,
+  unknown
+>;
+
+/** SQL: the ranges of a fingerprint and a source, whatever the status. */
+export const ANY_RANGE = "(values (0), (1), (2)) r (settled)";
+
+/** SQL: the ranges that hold these kinds (`fingerprint`, `source_id`, `status` of `kinds`), each with the statuses to look for in it. */
+export function rangesOf(kinds: string): string {
+  const settled = EVENT_STATUSES.flatMap((status) => SETTLED[status].map((value) => `(${EVENT[status]}, ${value})`));
+  return `select k.fingerprint, k.source_id, s.settled, array_agg(distinct k.status) as statuses
+    from (${kinds}) k join (values ${settled}) s (status, settled) using (status) group by 1, 2, 3`;
+}
+
+/** SQL: the event `e` is in the range `r`. */
+export const IN_RANGE = "e.fingerprint = r.fingerprint and e.source_id = r.source_id and e.settled = r.settled";
 
 /** The fields of a filter that kinds decide. Of `status` only the stored statuses. */
 export const KIND_FIELDS = ["source", "errorCode", "fingerprint", "status"] as const;
@@ -78,7 +99,7 @@ export async function narrowToKinds(
   const asked = paramsFrom(1);
   const text = `select array(select distinct fingerprint from met) as fingerprints, array(select distinct source_id from met) as sources,
        array(select distinct status from met) as statuses`;
-  const [met] = await db.query<{ fingerprints: string[]; sources: string[]; statuses: string[] }>(
+  const [met] = await db.query<{ fingerprints: string[]; sources: string[]; statuses: EventStatus[] }>(
     `with met as materialized (select * from dlq_group_levels l where ${kindConditions(filter, asked)}) ${text}`,
     asked.values,
   );
@@ -87,6 +108,7 @@ export async function narrowToKinds(
     `e.fingerprint = any(${params.add(met!.fingerprints)}::text[])`,
     `e.source_id = any(${params.add(met!.sources)}::uuid[])`,
     `e.status = any(${params.add(met!.statuses)}::text[])`,
+    `e.settled = any(${params.add([...new Set(met!.statuses.flatMap((status) => SETTLED[status]))])}::smallint[])`,
   ];
   return {
     where: [...named, compiled.where].join(" and "),

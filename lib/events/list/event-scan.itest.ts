@@ -5,6 +5,7 @@ import { scopeFilter } from "@/lib/guard/viewer/scope.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
 import type { Queryable } from "@/lib/platform/database/db";
+import { type Plan, scansOf } from "@/lib/testing/explained-statements";
 import { storeOfFile } from "@/lib/testing/store-of-file";
 
 /** More than are looked at first, and more than a rare tag has. */
@@ -75,6 +76,60 @@ test("a page by the time of failure reads the index of those times as far as the
     expect(walked.reduce((sum, node) => sum + node["Actual Rows"], 0)).toBe(limit);
   }
   expect(explained).toHaveLength(2);
+});
+
+test("events of a status that their group hardly has are found without reading those between them", async () => {
+  const [thin] = await db.query<{ id: string }>(
+    "insert into sources (id, name, kind, config) values (uuidv7(), 'thin', 'http', '{}') returning id",
+  );
+  await ensurePartitions(db, Date.now() - 2 * 86_400_000, Date.now());
+  // Three hours of queued events, and before them an hour with a parked event among few others.
+  await db.run(
+    `with fresh as materialized (
+       select uuidv7(make_interval(secs => case when n <= 24000 then -n * 0.4 else -36000 - n * 0.1 end)) as id, n
+         from generate_series(1, 24100) n),
+     facts as (insert into dlq_event_facts (id, payload_bytes) select id, 2 from fresh)
+     insert into dlq_events (id, source_id, event_id, error_code, fingerprint, attempts, first_seen, status)
+     select id, $1, 'thin-' || n, 'SLOW', 'thin', 1, uuid_extract_timestamp(id), case when n = 24050 then 'PENDING' else 'QUEUED' end
+       from fresh`,
+    [thin!.id],
+  );
+  await db.run(
+    `insert into dlq_groups (fingerprint, error_code, message_pattern, sample_event, first_seen, last_seen)
+     values ('thin', 'SLOW', 'slow', uuidv7(), now(), now())`,
+  );
+  await db.run(
+    `insert into dlq_levels select source_id, error_code, status, date_trunc('hour', first_seen, 'UTC'), count(*)
+       from dlq_events where source_id = $1 group by 1, 2, 3, 4`,
+    [thin!.id],
+  );
+  await db.run(
+    `insert into dlq_group_levels select fingerprint, source_id, status, count(*) from dlq_events where source_id = $1 group by 1, 2, 3`,
+    [thin!.id],
+  );
+  await db.run("analyze");
+  let looked = 0;
+  const counting: Queryable = {
+    ...db,
+    query: async (text, values, options) => {
+      const [row] = await db.query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
+        `explain (analyze, format json) ${text}`,
+        values,
+      );
+      for (const scan of scansOf(row!["QUERY PLAN"][0].Plan)) {
+        if (scan.table.startsWith("dlq_events_")) looked += scan.rows;
+      }
+      return db.query(text, values, options);
+    },
+  };
+  const filter = scopeFilter(localViewer("tester"), { fingerprint: ["thin"], status: ["PENDING"] });
+  for (const towards of ["older", "newer"] as const) {
+    looked = 0;
+    const rows = await scanEvents(counting, { filter, nowMs: Date.now(), from: null, towards, limit: 50 });
+    expect(rows.map(({ eventId }) => eventId)).toEqual(["thin-24050"]);
+    // Those that are looked at first, and those of one hour.
+    expect(looked).toBeLessThan(4_000 + 200);
+  }
 });
 
 type Node = { "Index Name"?: string; "Actual Rows": number; Plans?: Node[] };

@@ -7,7 +7,7 @@ import {
   paramsFrom,
   splitStatuses,
 } from "@/lib/events/filter/event-filter.sql";
-import { KIND_FIELDS, KIND_ROWS_MAX, kindConditions } from "@/lib/events/list/event-kinds.read";
+import { IN_RANGE, KIND_FIELDS, KIND_ROWS_MAX, kindConditions, rangesOf } from "@/lib/events/list/event-kinds.read";
 import { EVENT_COLUMNS } from "@/lib/events/list/event-rows.read";
 import { IN_FACTS, inGroups, mergedPage, readSearch, type Search } from "@/lib/events/list/event-search.read";
 import type { ScopedFilter } from "@/lib/guard/viewer/scope.shapes";
@@ -71,12 +71,73 @@ async function scanOne(db: Queryable, scan: Scan): Promise<ScannedEvent[]> {
   }
   // Without a covered field every kind may match: by kind, a page of each would be read instead of one page of all.
   const rest = plan.covered.length === 0 ? IN_ORDER : plan;
-  const window = likelyWindow(scan, near);
+  const mayBeThin = rest.kind === "kinds" && rest.covered.includes("status");
+  const window = mayBeThin && near.length === 0 ? null : likelyWindow(scan, near);
   if (window !== null) {
     const within = await run(db, inOrder({ ...scan, until: window }, rest));
     if (within.length >= scan.limit) return within;
   }
+  // All statuses of these names are in the ranges that are read.
+  const { status: _status, ...names } = scan.filter;
+  if (mayBeThin && (await areMany(db, names as ScopedFilter))) return scanHours(db, scan, rest);
   return run(db, inOrder(scan, rest));
+}
+
+const HOUR_MS = 3_600_000;
+/** One hour, or several without a gap. */
+type Hours = { fromMs: number; toMs: number };
+
+/**
+ * Reads only hours that hold events of these statuses, as the levels count them: as many at a time as fill the page. The ranges
+ * of the kinds may hold millions of events of other statuses between them.
+ */
+async function scanHours(db: Queryable, scan: Scan, plan: ReadPlan): Promise<ScannedEvent[]> {
+  const found: ScannedEvent[] = [];
+  let startMs = scan.from === null ? null : uuidv7TimeMs(scan.from);
+  while (found.length < scan.limit) {
+    const rest = { ...scan, limit: scan.limit - found.length };
+    const hours = await nextHours(db, rest, startMs);
+    if (hours.length === 0) break;
+    found.push(...(await run(db, inOrder(rest, plan, hours))));
+    const last = hours.at(-1)!;
+    startMs = scan.towards === "newer" ? last.toMs : last.fromMs - 1;
+  }
+  return found;
+}
+
+/** The next hours, from that of `startMs` on, which hold `limit` events with these statuses, sources and error codes. */
+async function nextHours(db: Queryable, scan: Scan, startMs: number | null): Promise<Hours[]> {
+  const { filter, towards, limit, nowMs } = scan;
+  const newer = towards === "newer";
+  const { fromMs, toMs } = compileFilter(filter, nowMs);
+  const params = paramsFrom(1);
+  const at = (ms: number) => `to_timestamp(${params.add(ms)}::float8 / 1000)`;
+  const bounds = [
+    ...(fromMs === null ? [] : [`a.hour > ${at(fromMs - HOUR_MS)}`]),
+    ...(toMs === null ? [] : [`a.hour < ${at(toMs)}`]),
+    ...(startMs === null ? [] : [newer ? `a.hour > ${at(startMs - HOUR_MS)}` : `a.hour <= ${at(startMs)}`]),
+  ];
+  const rows = await db.query<{ hourMs: number; n: number }>(
+    `select a.hour as "hourMs", sum(a.n)::bigint as n from dlq_level_ages a
+      where ${all([...bounds, `a.status = any(${params.add(filter.status)}::text[])`])}
+        and (a.source_id, a.error_code) in (
+          select l.source_id, g.error_code from dlq_group_levels l join dlq_groups g using (fingerprint)
+           where ${kindConditions(filter, params)})
+      group by a.hour having sum(a.n) > 0 order by a.hour ${newer ? "asc" : "desc"} limit ${params.add(limit)}::int`,
+    params.values,
+    { name: "hours-of-kinds" },
+  );
+  const hours: Hours[] = [];
+  let held = 0;
+  for (const { hourMs, n } of rows) {
+    if (held >= limit) break;
+    held += n;
+    const last = hours.at(-1);
+    if (last?.fromMs === hourMs + HOUR_MS) last.fromMs = hourMs;
+    else if (last?.toMs === hourMs) last.toMs += HOUR_MS;
+    else hours.push({ fromMs: hourMs, toMs: hourMs + HOUR_MS });
+  }
+  return hours;
 }
 
 /**
@@ -166,7 +227,7 @@ function run(db: Queryable, { text, values }: Sql): Promise<ScannedEvent[]> {
 
 /**
  * How the rows are found. `covered`: the fields that need no condition because the plan selects by them. `sure`: no
- * range is read further than a page, so the newest rows need not be tried first.
+ * range is read further than a page, so the newest rows need not be tried first. A status may be thin in its ranges.
  */
 type ReadPlan =
   | { kind: "keys"; covered: FilterField[] }
@@ -191,7 +252,7 @@ async function choosePlan(db: Queryable, filter: ScopedFilter): Promise<ReadPlan
   if (other && (covered.length === 0 || (left && (await areMany(db, filter))))) return other;
   if (covered.length === 0 && !filter.tags) return IN_ORDER;
   const few = (filter.fingerprint?.length ?? GROUPS_FEW + 1) <= GROUPS_FEW;
-  return { kind: "kinds", covered, sure: few && !left };
+  return { kind: "kinds", covered, sure: few && !left && filter.status === undefined };
 }
 
 function column(field: FilterField, name: string, values: readonly string[]): ReadPlan {
@@ -248,7 +309,8 @@ function start(scan: Scan, covered: readonly FilterField[]): { compiled: Compile
 const all = (conditions: string[]) => (conditions.length === 0 ? "true" : conditions.join(" and "));
 const orderOf = ({ towards }: Scan) => (towards === "newer" ? "asc" : "desc");
 
-function inOrder(scan: Scan, plan: ReadPlan): Sql {
+/** `hours`: only events that were parked in these. */
+function inOrder(scan: Scan, plan: ReadPlan, hours: readonly Hours[] | null = null): Sql {
   const { compiled, params } = start(scan, plan.covered);
   const order = orderOf(scan);
   const conditions = conditionsOf(scan, compiled, params);
@@ -266,13 +328,18 @@ function inOrder(scan: Scan, plan: ReadPlan): Sql {
     plan.kind === "column"
       ? [`unnest(${params.add(plan.values)}::text[]) r (v)`, `e.${plan.column} = r.v`]
       : [
-          `(select distinct l.fingerprint, l.source_id, l.status from dlq_group_levels l
-             where ${kindConditions(scan.filter, params)}) r`,
-          "e.fingerprint = r.fingerprint and e.source_id = r.source_id and e.status = r.status",
+          `(${rangesOf(`select * from dlq_group_levels l where ${kindConditions(scan.filter, params)}`)}) r`,
+          `${IN_RANGE} and e.status = any(r.statuses)`,
         ];
+  let within = "";
+  if (hours !== null) {
+    const ids = (end: keyof Hours) => `${params.add(hours.map((stretch) => uuidv7LowerBound(stretch[end])))}::uuid[]`;
+    within = ` cross join unnest(${ids("fromMs")}, ${ids("toMs")}) h (first, next)`;
+    conditions.push("e.id >= h.first and e.id < h.next");
+  }
   return page(
     scan,
-    `${relation} cross join lateral (
+    `${relation}${within} cross join lateral (
        select e.id from dlq_event_rows e where ${all([joined!, ...conditions])} order by e.id ${order} limit ${limit}) e`,
     { order, limit, params },
   );

@@ -1,5 +1,5 @@
 import { type CompiledFilter, compileFilter, paramsFrom } from "@/lib/events/filter/event-filter.sql";
-import { kindConditions, kindShare } from "@/lib/events/list/event-kinds.read";
+import { IN_RANGE, kindConditions, kindShare, rangesOf } from "@/lib/events/list/event-kinds.read";
 import { inGroups, isInFacts, mergedPage, narrow, readSearch, type Search } from "@/lib/events/list/event-search.read";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { type ScopedFilter, type ScopedSelection, sourcesOf } from "@/lib/guard/viewer/scope.shapes";
@@ -243,16 +243,17 @@ async function readByKinds<Row extends { id: string }>(
   const kinds = kindConditions(filter, params);
   // One statement, so that an event is seen in the kind that the same snapshot counts.
   const text = `with kinds as materialized (
-       select l.fingerprint, l.source_id, l.status,
-              greatest(16, ceil($4::float8 * sum(l.n)::float8 / greatest(1, sum(sum(l.n)) over ())::float8))::int as most
+       select l.fingerprint, l.source_id, l.status, sum(l.n) as n
          from dlq_group_levels l where ${kinds} group by l.fingerprint, l.source_id, l.status
+     ), shares as materialized (
+       select k.fingerprint, k.source_id,
+              greatest(16, ceil($4::float8 * sum(n)::float8 / greatest(1, sum(sum(n)) over ())::float8))::int as most
+         from kinds k group by 1, 2
      ), ranges as materialized (
-       select k.most, array(
-         select e.id from dlq_events e
-          where e.fingerprint = k.fingerprint and e.source_id = k.source_id and e.status = k.status
-            and ${BEHIND_CURSOR}${windowOf(compiled)}
-          order by e.id desc limit k.most) as ids
-         from kinds k
+       select s.most, array(
+         select e.id from dlq_events e where ${IN_RANGE} and ${BEHIND_CURSOR}${windowOf(compiled)}
+          order by e.id desc limit s.most) as ids
+         from (${rangesOf("select * from kinds")}) r join shares s using (fingerprint, source_id)
      ), place as materialized (
        select (select r.ids[r.most] from ranges r where r.ids[r.most] is not null order by 1 desc limit 1) as reached
      )

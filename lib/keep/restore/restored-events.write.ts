@@ -6,6 +6,8 @@ import type { NamedAggregate } from "@/lib/keep/removal/reported-versions.write"
 import type { FlowKind } from "@/lib/observe/flow.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
+import { quietWindowOf } from "@/lib/redrive/confirm/confirm-quiet.write";
+import { EVENT } from "@/lib/redrive/states/state.sql";
 
 export type Restoring = { id: string; sourceId: string; letter: DeadLetter; stored: StoredPart };
 
@@ -76,7 +78,8 @@ export async function insertRestored(
               case when ${json("g.doc->'bouncedRedrives'")} is not null
                    then array(select jsonb_array_elements_text(g.doc->'bouncedRedrives'))::uuid[] end,
               case when $21 then (g.doc->>'confirmedRedrive')::uuid end, g.doc->>'admission', ${number("revision")}, g.producer
-         from given g),
+         from given g
+       returning id, status, redrive_at, confirmed_at)${quietWindowOf("events", `status = ${EVENT.REDRIVEN} and confirmed_at is null`, "redrive_at")},
      facts as (
        insert into dlq_event_facts
          (id, aggregate_id, event_type, trace_id, failed_at, first_failed_at, last_error_code, last_error, payload_bytes, tags)

@@ -1,12 +1,14 @@
-import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { maskText } from "@/lib/guard/masking/mask-text.pure";
 import { quoted } from "@/lib/observe/alerts/alert-words.pure";
 import type { AlertEvidence } from "@/lib/observe/alerts/alerts.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
+import { PARKED } from "@/lib/redrive/states/state.sql";
 import { type LinkFacts, type LinkTemplate, linksOf, messageLinks } from "@/lib/sources/links/source-links.pure";
 
 const SHOWN = 3;
+/** Of the newest events of a group, those that are still parked are shown. */
+const LOOKED_AT = 1_000;
 /** Groups by their arrivals in the last hour, or in the hours before where those were none. */
 const LOOK_BACK = "24 hours";
 
@@ -49,15 +51,14 @@ export async function readEvidence(db: Queryable, scope: EvidenceScope): Promise
             e.first_seen as "firstSeen", f.failed_at as "failedAt", f.trace_id as "traceId",
             e.aggregate_type as "aggregateType", e.aggregate_id as "aggregateId", s.links as templates
        from unnest($1::text[], $2::uuid[]) w (fingerprint, source_id) cross join lateral (
-         select e.* from unnest($3::text[]) k (status) cross join lateral (
-           select id, event_id, error_code, first_seen, source_id, aggregate_type, aggregate_id from dlq_events
-            where fingerprint = w.fingerprint and source_id = w.source_id and status = k.status order by id desc limit ${SHOWN}) e
-          order by e.id desc limit $4) e
+         select e.* from (
+           select * from dlq_events
+            where fingerprint = w.fingerprint and source_id = w.source_id and settled = 0 order by id desc limit ${LOOKED_AT}) e
+          where e.status in ${PARKED} order by e.id desc limit $3) e
        join sources s on s.id = e.source_id left join dlq_event_facts f on f.id = e.id order by e.id desc limit ${SHOWN}`,
     [
       groups.map(({ fingerprint }) => fingerprint),
       groups.map(({ sourceId }) => sourceId),
-      PARKED_STATUSES,
       // A single group shows three events, three groups show one each.
       groups.length === 1 ? SHOWN : 1,
     ],

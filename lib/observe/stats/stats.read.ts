@@ -276,7 +276,7 @@ async function readOldest(db: Queryable, filter: StatsQuery["filter"], hourMs: n
        join dlq_group_levels l on l.fingerprint = g.fingerprint and l.source_id = a.source_id and l.status = a.status
       cross join lateral (
         select e.first_seen from dlq_events e
-         where e.fingerprint = l.fingerprint and e.source_id = l.source_id and e.status = l.status
+         where e.fingerprint = l.fingerprint and e.source_id = l.source_id and e.settled = 0 and e.status = l.status
            and e.id >= $4::uuid and e.id < $5::uuid order by e.id limit 1) o`;
   const values = [...scopeValues(filter).slice(0, 2), hourMs];
   const [row] = await db.query<{ oldest: number | null }>(

@@ -11,6 +11,7 @@ import { readOrderFacts } from "@/lib/redrive/gate/dry-run-facts.read";
 import { listRedriveItems } from "@/lib/redrive/list/redrive-items.read";
 import { planRedrive } from "@/lib/redrive/plan/plan-redrive";
 import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
+import { deliveredEarlier } from "@/lib/testing/letters";
 import { mendAllLines } from "@/lib/testing/lines";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 import { takeItems } from "@/lib/testing/slice-items";
@@ -132,7 +133,7 @@ describe("the order of an aggregate", () => {
     await world.db.run("update aggregates set lease_until = now() - interval '3 days'");
     await removeIdleAggregates(world.db, null);
     expect(await world.db.query("select from aggregates")).toEqual([]);
-    await world.db.run("update dlq_events set redrive_at = now() - interval '3 days' where status = 'REDRIVEN'");
+    await deliveredEarlier(world.db, "3 days");
     expect(await confirmQuietEvents(world.deps)).toBe(1);
     await removeIdleAggregates(world.db, null);
     await world.park(1, () => ({ eventId: "late", aggregateId: "1320", version: 1n }));

@@ -17,14 +17,16 @@ export async function confirmQuietEvents(deps: Pick<Deps, "db" | "clock">): Prom
   const { quietWindowMs } = await readSettings(deps.db);
   for (let confirmed = 0; ; ) {
     const count = await confirmChunk(deps, quietWindowMs);
+    if (count === null) return confirmed;
     confirmed += count;
-    if (count < CHUNK) return confirmed;
   }
 }
 
-async function confirmChunk(deps: Pick<Deps, "db" | "clock">, quietWindowMs: number): Promise<number> {
+/** null = no quiet window has ended. */
+async function confirmChunk(deps: Pick<Deps, "db" | "clock">, quietWindowMs: number): Promise<number | null> {
   return inTransaction(deps.db, async (tx) => {
     const events = await confirmQuiet(tx, quietWindowMs, CHUNK);
+    if (events === null) return null;
     if (events.length === 0) return 0;
     await countConfirmed(
       tx,

@@ -103,6 +103,30 @@ describe("the finish of an item", () => {
     expect(await world.redrive(id)).toMatchObject({ delivered: 1, open: 0 });
   });
 
+  test("as delivered adds nothing to an index of the events, and neither did the freeze", async () => {
+    await world.park(200, (index) => ({ aggregateId: `order-${index}`, version: 1n }));
+    const { id } = await world.request();
+    const items = await takeItems(world.db, { redriveId: id, limit: 200 });
+    await finishItems(
+      world.deps,
+      id,
+      items.map((item) => finish(item)),
+    );
+    expect(await world.statuses()).toEqual({ REDRIVEN: 200 });
+    await expect
+      .poll(async () => {
+        // Each connection of the pool reports what it has counted.
+        await Promise.all(
+          Array.from({ length: 6 }, () => world.db.query("select pg_stat_force_next_flush(), pg_sleep(0.05)")),
+        );
+        return world.db.query(
+          `select sum(n_tup_upd)::int as updates, sum(n_tup_hot_upd)::int as hot from pg_stat_user_tables
+            where relname like 'dlq\\_events\\_2%'`,
+        );
+      })
+      .toEqual([{ updates: 400, hot: 400 }]);
+  });
+
   test("moves the event from QUEUED alone (I2)", async () => {
     await world.park(1);
     const { id } = await world.request();

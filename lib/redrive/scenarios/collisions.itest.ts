@@ -12,6 +12,7 @@ import { confirmQuietEvents } from "@/lib/redrive/confirm/confirm-quiet-events";
 import { cancelItems } from "@/lib/redrive/life/cancel-items";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { editEvent } from "@/lib/repair/revisions/revise-event";
+import { deliveredEarlier } from "@/lib/testing/letters";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
 const world = worldOfEachTest();
@@ -83,7 +84,7 @@ const ACTIONS: Record<string, () => Promise<(deps: Deps) => Promise<unknown>>> =
     const worker = await world.worker();
     await world.ended((await world.request()).id);
     await worker.stop("only the test confirms");
-    await world.db.run("update dlq_events set redrive_at = redrive_at - interval '1 day'");
+    await deliveredEarlier(world.db, "1 day");
     return (deps) => confirmQuietEvents(deps);
   },
   "confirm by key": async () => {

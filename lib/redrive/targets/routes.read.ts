@@ -24,8 +24,9 @@ export async function readSentTo(
                       select ${TARGET_ID} from redrive_attempts a
                        where a.id = i.id and a.redrive_id = i.redrive_id and a.state <> ${ATTEMPT.failed}
                        order by a.opened_at desc limit 1))
-               from dlq_events e join redrive_items i on i.id = e.id and i.state = ${ITEM.delivered}
-              where ${sameAggregate("e", "w")} and e.status = ${EVENT.REDRIVEN} and e.confirmed_at is null
+               from dlq_event_facts f join dlq_events e on e.id = f.id
+               join redrive_items i on i.id = e.id and i.state = ${ITEM.delivered}
+              where f.aggregate_id = w.aggregate_id and ${sameAggregate("e", "w")} and e.status = ${EVENT.REDRIVEN} and e.confirmed_at is null
               order by i.finished_at desc limit 1) as "aggregateSentTo"
        from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[])
               as w(id, source_id, aggregate_type, aggregate_id)`,

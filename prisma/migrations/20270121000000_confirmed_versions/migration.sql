@@ -14,5 +14,3 @@ select distinct on (e.aggregate_id, e.source_id, coalesce(e.aggregate_type, ''))
  order by e.aggregate_id, e.source_id, coalesce(e.aggregate_type, ''), e.version desc
 on conflict (aggregate_id, source_id, aggregate_type) do update
    set confirmed_version = excluded.confirmed_version, confirmed_event = excluded.confirmed_event;
-
-drop index dlq_events_processed;

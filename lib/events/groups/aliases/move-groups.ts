@@ -1,6 +1,7 @@
 import { EXAMINED_AGAIN } from "@/lib/events/groups/aliases/aliases.sql";
 import { type EventMove, moveEvents } from "@/lib/events/groups/aliases/move-events.write";
 import { type Moving, moveHistory } from "@/lib/events/groups/aliases/move-history.write";
+import { IN_RANGE, rangesOf } from "@/lib/events/list/event-kinds.read";
 import { holdsRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { OPEN_TRANSACTIONS } from "@/lib/platform/database/open-transactions.sql";
@@ -71,12 +72,11 @@ async function eventsOf(tx: Tx, full: readonly Moving[]): Promise<EventMove[]> {
   const ofEach = [EVENTS_MAX, 50, 5, 1].find((n) => n * full.length <= EVENTS_MAX) ?? 1;
   const rows = await tx.query<{ id: string; from: string; to: string }>(
     `with kinds as materialized (
-       select g.target, l.fingerprint, l.source_id, l.status
-         from unnest($1::text[], $2::text[]) g (fingerprint, target) join dlq_group_levels l on l.fingerprint = g.fingerprint
-        group by 1, 2, 3, 4 having sum(l.n) > 0)
-     select e.id, k.fingerprint as "from", k.target as "to" from kinds k cross join lateral (
-       select id from dlq_events e
-        where e.fingerprint = k.fingerprint and e.source_id = k.source_id and e.status = k.status limit ${ofEach}) e
+       select l.fingerprint, l.source_id, l.status from dlq_group_levels l
+        where l.fingerprint = any($1) group by 1, 2, 3 having sum(l.n) > 0)
+     select e.id, r.fingerprint as "from", g.target as "to"
+       from unnest($1::text[], $2::text[]) g (fingerprint, target) join (${rangesOf("select * from kinds")}) r using (fingerprint)
+      cross join lateral (select id from dlq_events e where ${IN_RANGE} limit ${ofEach}) e
       limit ${EVENTS_MAX}`,
     [full.map(({ fingerprint }) => fingerprint), full.map(({ target }) => target)],
     { name: "events-to-move" },

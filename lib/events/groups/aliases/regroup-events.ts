@@ -6,6 +6,7 @@ import { type GroupAliases, groupOf } from "@/lib/events/groups/aliases/group-al
 import { type EventMove, moveEvents } from "@/lib/events/groups/aliases/move-events.write";
 import { TURNS_AT_ONCE } from "@/lib/events/groups/aliases/move-groups";
 import { type Fingerprint, fingerprintOf, GROUPING_VERSION, labelledGroup } from "@/lib/events/groups/fingerprint.pure";
+import { IN_RANGE, rangesOf } from "@/lib/events/list/event-kinds.read";
 import type { AdmissionRecord } from "@/lib/intake/admission/admission.pure";
 import { readRulesInForce } from "@/lib/intake/admission/admission-rules.read";
 import { holdsRollups } from "@/lib/observe/rollups/fold-rollups.write";
@@ -209,11 +210,12 @@ async function readPages(tx: Tx, groups: readonly OldGroup[]): Promise<Page[]> {
        select * from unnest($1::text[], $2::uuid[], $3::int[]) with ordinality w (fingerprint, after, most, place)),
      page as materialized (
        select w.place, w.fingerprint, e.id from asked w cross join lateral (
-         select e.id from (
-           select l.source_id, l.status from dlq_group_levels l where l.fingerprint = w.fingerprint group by 1, 2 having sum(l.n) > 0) k
+         select e.id from (${rangesOf(
+           `select l.fingerprint, l.source_id, l.status from dlq_group_levels l where l.fingerprint = w.fingerprint
+             group by 1, 2, 3 having sum(l.n) > 0`,
+         )}) r
           cross join lateral (
-           select id from dlq_events e
-            where e.fingerprint = w.fingerprint and e.source_id = k.source_id and e.status = k.status and e.id > w.after
+           select id from dlq_events e where ${IN_RANGE} and e.id > w.after
             order by e.id limit ${EVENTS_MAX}) e
           order by e.id limit w.most) e
         order by w.place, e.id limit ${EVENTS_MAX})

@@ -8,6 +8,7 @@ import { LINES_FOLLOW, linesOf } from "@/lib/order/line.sql";
 import type { Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 import { INT4_MAX, storableJsonText, storableText } from "@/lib/platform/plain/storable.pure";
+import { quietWindowOf } from "@/lib/redrive/confirm/confirm-quiet.write";
 import { storedChecks } from "@/lib/redrive/gate/stored-checks.pure";
 import type { Finding } from "@/lib/redrive/list/redrive-items.shapes";
 import {
@@ -206,10 +207,10 @@ export async function moveFinishedEvents(
         where e.id = any($2::uuid[]) and e.id between $14 and $15 and e.id = w.id and ${checked("e.status", EVENT[QUEUED])}
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, ${EVENT[QUEUED]} as old_status,
                  e.status as new_status, ${CAME_BACK} as came_back, e.aggregate_type, e.aggregate_id, e.version, e.status,
-                 e.cooldown_until, e.revision, e.bounces,
+                 e.cooldown_until, e.revision, e.bounces, w.processed,
                  case when w.if_bounced is not null and ${CAME_BACK} then w.flow_if_bounced
                       when ${HAS_NEWER} then '${flowOf("deliverBounced", QUEUED).join()}' else w.flow end as flow
-     ), lines as materialized (${linesOf("true", "moved")})${LINES_FOLLOW}${rollupOf("moved", { flow: { kinds: "string_to_array(flow, ',')", at: "now()" } })}
+     ), lines as materialized (${linesOf("true", "moved")})${LINES_FOLLOW}${rollupOf("moved", { flow: { kinds: "string_to_array(flow, ',')", at: "now()" } })}${quietWindowOf("moved", `status = ${EVENT.REDRIVEN} and not processed`, "now()")}
      select id, status, came_back as "cameBack" from moved`,
     [
       redriveId,
