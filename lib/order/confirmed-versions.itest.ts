@@ -9,10 +9,10 @@ import { uuidv7 } from "@/lib/platform/ids";
 import { confirmWithin } from "@/lib/redrive/confirm/confirm";
 import { finishItems } from "@/lib/redrive/run/finish";
 import { eventAfter } from "@/lib/redrive/run/item-outcome.pure";
-import { takeItems } from "@/lib/testing/slice-items";
 import { deadLetter } from "@/lib/testing/letters";
 import { lineFaults, mendAllLines } from "@/lib/testing/lines";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { takeItems } from "@/lib/testing/slice-items";
 
 const ORDER = { aggregateType: "order", aggregateId: "order-7" };
 let world: World;

@@ -119,7 +119,8 @@ const WORK: [what: string, rows: number, pages: number, run: (store: Store) => P
   ["removing idle aggregates", 10_000, 20_000, ({ deps }) => removeIdleAggregates(deps.db, null)],
   // Of a page of 5,000 the rows of the events, their items, skips and lines.
   ["comparing lines with their events", 30_000, 80_000, ({ deps }) => mendLines(deps.db, LINES_START)],
-  ["retention and the removal of old keys", 100, 500, retention],
+  // The days from the catalogue, a page that has a row for each index of a day.
+  ["retention and the removal of old keys", 200, 500, retention],
   ["folding rollups", 500, 500, ({ deps }) => foldRollups(deps.db)],
   ["merging the ticks of long redrives", 20_000, 30_000, mergeTicks],
   ["evaluating the alerts", 20_000, 60_000, alertsRound],
@@ -130,8 +131,9 @@ const WORK: [what: string, rows: number, pages: number, run: (store: Store) => P
   ["running redrive rules", 100, 500, ({ deps }) => runRedriveRules(deps)],
   ["moving groups", 100, 500, ({ deps }) => moveGroups(deps.db)],
   ["working on forgets", 100, 500, ({ deps }) => workForgets(deps, new AbortController().signal)],
-  // Of each event its row, its item and its place in the line.
-  ["a storm of bounces", 3_500, 30_000, bounce],
+  // Of each event its row, its item and its place in the line; and where it was the newest confirmed version of its aggregate, the events of that,
+  // looked up in each day.
+  ["a storm of bounces", 10_000, 150_000, bounce],
   ["the status", 500, 300, get(status.GET)],
   [
     "the controls of the metrics",
@@ -165,7 +167,7 @@ const WORK: [what: string, rows: number, pages: number, run: (store: Store) => P
   ["the alerts that fire", 100, 500, get(alerts.GET, { query: "?state=firing" })],
   ["the resolved alerts", 100, 500, get(alerts.GET, { query: "?state=resolved" })],
   ["the list of events", 200, 600, get(events.GET)],
-  ["the queued events", 2_000, 2_000, get(events.GET, { query: "?status=QUEUED" })],
+  ["the queued events", 6_000, 2_000, get(events.GET, { query: "?status=QUEUED" })],
   ["the parked events of a source", 1_500, 600, get(events.GET, { query: "?status=PENDING&source=billing" })],
   ["a queued event", 100, 500, (store) => get(event.GET, { params: { id: store.queued } })(store)],
   ["a parked event", 100, 500, (store) => get(event.GET, { params: { id: store.parked } })(store)],

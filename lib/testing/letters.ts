@@ -59,13 +59,18 @@ export async function countStored(db: Db): Promise<void> {
   );
 }
 
-/** Moves the deliveries of unconfirmed events into the past, of one source or of all, with their quiet windows. */
+/**
+ * Moves the deliveries of unconfirmed events into the past, of one source or of all, with their quiet windows: the windows first, as
+ * their confirmation locks them.
+ */
 export async function deliveredEarlier(db: Db, interval: string, sourceId: string | null = null): Promise<void> {
   await db.run(
-    `with moved as (
-       update dlq_events set redrive_at = redrive_at - $1::interval
-        where status = 'REDRIVEN' and confirmed_at is null and ($2::uuid is null or source_id = $2) returning id)
-     update quiet_windows set since = since - $1::interval where event_ids && array(select id from moved)`,
+    `with delivered as materialized (
+       select id from dlq_events where status = 'REDRIVEN' and confirmed_at is null and ($2::uuid is null or source_id = $2)
+     ), windows as (
+       update quiet_windows set since = since - $1::interval where event_ids && array(select id from delivered) returning 1)
+     update dlq_events e set redrive_at = redrive_at - $1::interval
+       from delivered d where e.id = d.id and (select count(*) from windows) is not null`,
     [interval, sourceId],
   );
 }

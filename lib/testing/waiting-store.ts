@@ -132,8 +132,13 @@ function filling(items: number, nowMs: number, sources: { orders: string; billin
     ],
     redrive_attempts: [
       `insert into redrive_attempts (id, redrive_id, attempt, fence, state, target, idempotency_key, opened_at, closed_at, code)
-       select ${uuid(`${fromMs}`, "0e0", "n / 2")}, '${WAITING}', 1 + n % 2, 1, case when n < 20 then 'open' else 'failed' end, 'orders', 'orders:' || n,
+       select ${uuid(`${fromMs}`, "0e0", "n / 2")}, '${WAITING}', 1 + n % 2, 1, 'failed', 'orders', 'orders:' || n,
               now() - n * interval '1 hour' / ${items / 5}, now(), 'TIMEOUT' from ${of(5)}`,
+    ],
+    send_intents: [
+      `insert into send_intents (wave, opened_at, ids, redrive_ids, attempts, fences, revisions, targets, target_ids, keys)
+       select uuidv7(), now(), array_agg(${uuid(`${fromMs}`, "0e0", "n")}), array_agg('${WAITING}'::uuid), array_agg(9), array_agg(1::bigint),
+              array_agg(1), array_agg('orders'::text), array_agg(uuidv7()), array_agg('orders:' || n) from generate_series(0, 19) n`,
     ],
     worker_heartbeats: [
       `insert into worker_heartbeats (id, started_at, info, seen_at)

@@ -33,7 +33,7 @@ export async function confirmQuiet(
   const ended = await tx.query<{ id: string }>(
     `with oldest as materialized (
        select since, id, sum(cardinality(event_ids)) over (order by since, id) - cardinality(event_ids) as before
-         from (select * from quiet_windows where since < now() - make_interval(secs => $1) order by since, id limit ${WINDOWS_MAX}) w
+         from (select * from quiet_windows where since < now() - make_interval(secs => $1) order by since, id limit ${WINDOWS_MAX} for update) w
      ), gone as (
        delete from quiet_windows w using oldest o where o.before < $2 and w.since = o.since and w.id = o.id returning w.event_ids
      )

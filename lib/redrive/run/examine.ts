@@ -159,12 +159,7 @@ type ItemToExamine = {
   unreachableHoldMs: number;
 };
 
-function examine(
-  session: Session,
-  facts: ItemToExamine,
-  rules: Rules,
-  nowMs: number,
-): ExaminedItem {
+function examine(session: Session, facts: ItemToExamine, rules: Rules, nowMs: number): ExaminedItem {
   const { item, body } = facts;
   const base = { item, settings: rules.settings, findings: [], send: null };
   const gateRules: GateRules = {

@@ -3,6 +3,7 @@ import { readHistory } from "@/lib/events/detail/event-history.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { changeTarget } from "@/lib/sources/targets/change-target";
 import type { TargetChange } from "@/lib/sources/targets/targets.shapes";
+import { mendAllLines } from "@/lib/testing/lines";
 import { UNGUARDED, worldOfEachTest } from "@/lib/testing/redrive-world";
 import { type Sink, startSink } from "@/lib/testing/sink";
 
@@ -75,6 +76,7 @@ test("an aggregate keeps to the target of its last event until that is confirmed
     .not.toEqual([]);
   expect(slow.arrived).toEqual([]);
   await world.db.run("update dlq_events set confirmed_at = now() where id = $1", [first[0]]);
+  await mendAllLines(world.db);
   expect(await world.ended(id)).toMatchObject({ delivered: 2 });
   expect(slow.arrived.map(({ eventId }) => eventId)).toEqual(["event-0001", "event-0002"]);
   expect(ids(world.sink)).toEqual(["event-0000"]);

@@ -13,7 +13,7 @@ create table quiet_windows (
 
 insert into quiet_windows (since, event_ids)
 select max(redrive_at), array_agg(id)
-  from (select id, redrive_at, (row_number() over (order by redrive_at) - 1) / 250 as part
+  from (select id, coalesce(redrive_at, now()) as redrive_at, (row_number() over (order by redrive_at) - 1) / 250 as part
           from dlq_events where status = 'REDRIVEN' and confirmed_at is null) delivered
  group by part;
 

@@ -22,7 +22,7 @@ import { checked, lockEvents, lockedItem, lockedItems } from "@/lib/redrive/run/
 import type { AttemptIntent, Intent } from "@/lib/redrive/run/store/intents.write";
 import type { SliceItem } from "@/lib/redrive/run/store/slice-items.read";
 import type { AttemptState, ItemEnd } from "@/lib/redrive/states/item-state.pure";
-import { ATTEMPT, EVENT, ITEM } from "@/lib/redrive/states/state.sql";
+import { EVENT, ITEM } from "@/lib/redrive/states/state.sql";
 
 /** The end of one claimed item, decided by core, to be stored. */
 export type FinishedItem = {

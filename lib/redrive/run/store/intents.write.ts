@@ -1,6 +1,6 @@
 import { stopOver } from "@/lib/guard/stops/stop.sql";
-import { CONTROL_COVERS, IN_FORCE } from "@/lib/order/controls/control.sql";
 import { processedOf } from "@/lib/order/aggregate-order.read";
+import { CONTROL_COVERS, IN_FORCE } from "@/lib/order/controls/control.sql";
 import { inLine, LAST_PLACE } from "@/lib/order/line.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 import { lockedItems } from "@/lib/redrive/run/store/fence.write";
@@ -60,7 +60,7 @@ const BEHIND = `(
                         where i.id = l.id and i.redrive_id = w.redrive_id and i.state in (${ITEM.failed}, ${ITEM.delivered})))))`;
 
 /** SQL: the consumer of `w` has processed it, or a newer version of its aggregate. */
-const PROCESSED = `(w.version <= d.processed or exists (
+const PROCESSED = `(w.version < d.processed or exists (
   select from processed_events p where p.event_id = w.event_id and p.source_id = w.source_id and p.producer = w.producer))`;
 
 /**

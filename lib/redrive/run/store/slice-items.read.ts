@@ -124,12 +124,12 @@ export async function readSliceItems(
   if (rows.length === 0) return { items: [], after };
   const ids = rows.map(({ id }) => id);
   const events = await db.query<EventRow>(EVENTS, [ids, ...idSpan(ids)], { name: "events-of-items" });
-  const rowOf = new Map(rows.map((row) => [row.id, row]));
+  const eventOf = new Map(events.map((event) => [event.id, event]));
   const last = rows.findLast(({ place }) => place !== null);
   return {
-    items: events.map((event) => {
-      const row = rowOf.get(event.id)!;
-      return sliceItem(redriveId, row, epochs.get(row.slice)!, event);
+    items: rows.flatMap((row) => {
+      const event = eventOf.get(row.id);
+      return event ? [sliceItem(redriveId, row, epochs.get(row.slice)!, event)] : [];
     }),
     after: last ? { slice: last.slice, place: last.place!, id: last.id } : after,
   };
