@@ -12,7 +12,7 @@ export type JobState = "delayed" | "waiting" | "active";
 export interface LaneQueue {
   readonly backend: "redis" | "postgres";
   /**
-   * Enqueues jobs. Idempotent in effect: a job that is rung twice may start twice, and the claim in Postgres
+   * Enqueues jobs. Idempotent in effect: a job that is rung twice may start twice, and the owner in Postgres
    * makes the second find nothing. `delayMs` holds the job back.
    */
   ring(queue: QueueName, jobs: readonly LaneJob[], options?: { delayMs?: number }): Promise<void>;

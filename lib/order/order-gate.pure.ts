@@ -90,7 +90,7 @@ export function headsOf<Event extends { version: bigint | null; status: EventSta
     .sort((a, b) => Number(a.version > b.version) - Number(a.version < b.version) || (a.id < b.id ? -1 : 1));
 }
 
-/** An item of a claim that has ended before the next one of its aggregate is begun. */
+/** An item of a page that has ended before the next one of its aggregate is begun. */
 export type EndedItem = {
   eventId: string;
   aggregateId: string | null;
@@ -101,7 +101,7 @@ export type EndedItem = {
 };
 
 /**
- * The effect of an earlier item's end on the next item of its aggregate in the same claim; null = the next item may be
+ * The effect of an earlier item's end on the next item of its aggregate in the same page; null = the next item may be
  * sent.
  */
 export function heldBehind(ended: EndedItem, next: { version: bigint | null }, earlier: Earlier): ItemOutcome | null {

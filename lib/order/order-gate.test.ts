@@ -50,7 +50,7 @@ describe("the head of an aggregate", () => {
   });
 });
 
-describe("behind an item of the same claim", () => {
+describe("behind an item of the same page", () => {
   const ended = (outcome: ItemOutcome, change: Partial<EndedItem> = {}): EndedItem => ({
     eventId: "e-1",
     aggregateId: "42",

@@ -53,7 +53,6 @@ export const TEST_PACES: Paces = {
   lostMs: 2_400,
   heartbeatGapMs: 2_000,
   lostWorkMs: 200,
-  claimLeaseMs: 6_000,
   reconcileMs: 500,
   targetsMs: 200,
   unreachableMs: 400,

@@ -87,7 +87,7 @@ describe("the order of an aggregate", () => {
     });
   });
 
-  test("holds what waits for a token in the same claim while an earlier version is parked", async () => {
+  test("holds what waits for a token in the same page while an earlier version is parked", async () => {
     await park(2);
     await world.worker();
     const { id } = await world.request({ ratePerSecond: 0.5 });

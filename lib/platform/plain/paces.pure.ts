@@ -6,8 +6,6 @@ export type Paces = {
   /** After a longer pause between its own heartbeats a worker cannot tell lost workers from a store that was away. */
   heartbeatGapMs: number;
   lostWorkMs: number;
-  /** A claim lasts this long without a renewal: the limit for the items of a lost worker whose heartbeat remains. */
-  claimLeaseMs: number;
   /** The job of a failed slice is added again within this time; after a silent connection, within twice the time. */
   reconcileMs: number;
   /** A changed rate, policy, breaker order or source configuration is in force this soon. */
@@ -51,7 +49,6 @@ export const PACES: Paces = {
   lostMs: 6_000,
   heartbeatGapMs: 5_000,
   lostWorkMs: 1_000,
-  claimLeaseMs: 30_000,
   reconcileMs: 2_500,
   targetsMs: 1_000,
   unreachableMs: 2_000,

@@ -88,8 +88,8 @@ export function createFinisher(
 }
 
 /**
- * The ends that count. A worker that lost a claim and took the item again may end it twice, with two fences, in one batch:
- * the store has taken that of the later claim.
+ * The ends that count. A worker that lost a slice and took it again may end an item twice, with two fences, in one batch:
+ * the store has taken that of the later epoch.
  */
 function heldAmong(batch: readonly Finish[], won: ReadonlySet<string>): Set<Finish> {
   const latest = new Map<string, Finish>();

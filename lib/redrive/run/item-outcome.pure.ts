@@ -5,7 +5,7 @@ import type { Refusal } from "@/lib/redrive/gate/refusal.pure";
 import { ITEM_MOVES, type ItemMove, type ItemState } from "@/lib/redrive/states/item-state.pure";
 
 /**
- * The end of one claimed item. `untilMs` of a failure is the time before which the target must not be asked again: the
+ * The end of one item. `untilMs` of a failure is the time before which the target must not be asked again: the
  * cooldown never ends earlier. `back` gives the item back unchanged (pause, shutdown, open breaker); `later` keeps it
  * open and unsent for `waitMs` (the rest of a Retry-After), and `behind` until an open event before it in its aggregate has ended; `verified` means that a verify run found no fault. A delivery
  * is `deduplicated` when the target says that it had taken the event before; `record` names what it became in a log of

@@ -3,7 +3,7 @@ import { TEST_PACES, worldOfEachTest } from "@/lib/testing/redrive-world";
 import { goingOn } from "./testing/lost-work";
 
 /** Work goes on without a restart, on a busy machine too. */
-const GOES_ON_MS = 5 * TEST_PACES.claimLeaseMs;
+const GOES_ON_MS = 12 * TEST_PACES.lostMs;
 
 describe("a redrive goes on", () => {
   const world = worldOfEachTest();

@@ -4,7 +4,7 @@ import { describeOnBothQueues, UNGUARDED, worldOfEachTest } from "@/lib/testing/
 import { goingOn } from "./testing/lost-work";
 
 /** With the intervals of production: at the latest after the claims of a lost worker have expired. */
-const GOES_ON_MS = 2 * PACES.claimLeaseMs;
+const GOES_ON_MS = 10 * PACES.lostMs;
 
 describeOnBothQueues("a redrive on $backend goes on", ({ redisUrl }) => {
   const world = worldOfEachTest({ redisUrl, paces: PACES });

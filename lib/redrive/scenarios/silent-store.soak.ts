@@ -8,7 +8,7 @@ import { startTcpProxy, type TcpProxy } from "@/lib/testing/tcp-proxy";
 import { type RunningWorker, startWorker } from "@/workers/worker";
 
 /** New connections pass, so the store counts as well from the moment when the old ones fall silent. */
-const BACK_MS_MAX = 2 * PACES.claimLeaseMs;
+const BACK_MS_MAX = 10 * PACES.lostMs;
 
 describe.each([
   { backend: "redis" as const, skip: !redisInstalled },

@@ -1,7 +1,7 @@
 /**
  * The life of an item: one event within one redrive.
  *
- * An item is frozen as `open`, or as `refused` when the gate stops it at the request. A worker claims it, sends its event
+ * An item is frozen as `open`, or as `refused` when the gate stops it at the request. A worker sends its event
  * and closes it: `delivered` (the target took it, or its consumer had processed it before), `passed` (a verify run found
  * nothing against it), `failed` or `refused` (the gate, the dry run, or a person who ignored the event). A cancelled
  * redrive closes what is open as `cancelled`. A worker that gives an item back leaves it `open`. Nothing leaves a closed
@@ -57,8 +57,8 @@ export const FROZEN_AS = { passes: "open", stopped: "refused" } as const satisfi
  * The life of an attempt: one send of one item.
  *
  * An attempt is `open` from the moment its intent is recorded. The worker that sent closes it: `delivered` or `failed`.
- * `ambiguous`: nobody knows whether the target received the send. The worker sets it when no answer came. The next
- * worker that claims the item sets it when the first worker was lost between the send and its end.
+ * `ambiguous`: nobody knows whether the target received the send. The worker sets it when no answer came. It is
+ * set, too, when that worker is given up between the send and its end.
  */
 export const ATTEMPT_STATES = ["open", "delivered", "failed", "ambiguous"] as const;
 export type AttemptState = (typeof ATTEMPT_STATES)[number];

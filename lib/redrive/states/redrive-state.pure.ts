@@ -33,7 +33,6 @@ export const LIVE_REDRIVE_STATES = REDRIVE_STATES.filter((state) => !isFinal(sta
 /**
  * A worker may hold claims in these states. Items of a cancelled redrive may be claimed too, until they are given back.
  */
-export const WORKED_REDRIVE_STATES = ["PLANNED", "RUNNING", "PAUSED"] as const satisfies readonly RedriveState[];
 
 export function isFinal(state: RedriveState): boolean {
   return (FINAL_REDRIVE_STATES as readonly RedriveState[]).includes(state);

@@ -4,12 +4,7 @@ import { APPROVAL_STATES } from "@/lib/guard/approvals/approval.pure";
 import { HOLDING_STATUSES } from "@/lib/order/order-gate.pure";
 import type { Wait } from "@/lib/redrive/request/redrive-wait.pure";
 import { ATTEMPT_STATES, ITEM_ENDS, ITEM_MOVES, ITEM_STATES } from "@/lib/redrive/states/item-state.pure";
-import {
-  FINAL_REDRIVE_STATES,
-  LIVE_REDRIVE_STATES,
-  REDRIVE_STATES,
-  WORKED_REDRIVE_STATES,
-} from "@/lib/redrive/states/redrive-state.pure";
+import { FINAL_REDRIVE_STATES, LIVE_REDRIVE_STATES, REDRIVE_STATES } from "@/lib/redrive/states/redrive-state.pure";
 
 /**
  * The states of events, redrives, items and attempts as SQL. They are part of the text and not parameters: the planner must see that a condition
@@ -54,7 +49,6 @@ export const PARKED = listOf(PARKED_STATUSES);
 export const HOLDING = listOf(HOLDING_STATUSES);
 export const FINAL_REDRIVES = listOf(FINAL_REDRIVE_STATES);
 export const LIVE_REDRIVES = listOf(LIVE_REDRIVE_STATES);
-export const WORKED_REDRIVES = listOf(WORKED_REDRIVE_STATES);
 
 /** Items of the redrive `r` that are not yet decided, by its counters: see `openItems`. */
 export const OPEN_ITEMS = `(r.total - ${ITEM_ENDS.map((end) => `r.${end}`).join(" - ")})`;

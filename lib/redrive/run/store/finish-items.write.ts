@@ -24,13 +24,13 @@ import type { SliceItem } from "@/lib/redrive/run/store/slice-items.read";
 import type { AttemptState, ItemEnd } from "@/lib/redrive/states/item-state.pure";
 import { EVENT, ITEM } from "@/lib/redrive/states/state.sql";
 
-/** The end of one claimed item, decided by core, to be stored. */
+/** The end of one item, to be stored. */
 export type FinishedItem = {
   item: SliceItem;
   outcome: ItemOutcome;
   /** null: the event stays QUEUED, the item stays open (`later`, `back`). */
   after: EventAfter | null;
-  /** Sends within this redrive, all claims together. */
+  /** Sends within this redrive, under all owners together. */
   attempts: number;
   findings: Finding[];
   /** Ends of attempts that are not in the store yet. */
@@ -175,7 +175,7 @@ const HAS_NEWER = "(w.if_bounced is not null and e.revision <> w.revision)";
  * delivery, the failure and the cooldown, so they stay unchanged. A delivered event of which newer bytes arrived meanwhile is parked
  * for them, and has never left the parked events.
  *
- * All sends of the redrive count as attempts of the event, also sends of earlier claims: an item that waits again
+ * All sends of the redrive count as attempts of the event, also earlier sends: an item that waits again
  * leaves its event unchanged. `last_operator` stays the person who requested the redrive. Returns the status of each
  * event.
  */
