@@ -30,9 +30,6 @@ export const REDRIVE_MOVES = {
 /** The states that a redrive does not leave. */
 export const FINAL_REDRIVE_STATES = ["DONE", "CANCELLED"] as const satisfies readonly RedriveState[];
 export const LIVE_REDRIVE_STATES = REDRIVE_STATES.filter((state) => !isFinal(state));
-/**
- * A worker may hold claims in these states. Items of a cancelled redrive may be claimed too, until they are given back.
- */
 
 export function isFinal(state: RedriveState): boolean {
   return (FINAL_REDRIVE_STATES as readonly RedriveState[]).includes(state);
