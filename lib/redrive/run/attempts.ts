@@ -34,7 +34,11 @@ export function createAttempts({ db, clock }: Pick<Deps, "db" | "clock">): Attem
       const wave = { id: uuidv7(clock.wallMs()), open: 0 };
       const removed = over;
       over = [];
-      const { opened, openedAtMs } = await openIntents(db, intents, { id: wave.id, ended: removed });
+      const { opened, openedAtMs } = await openIntents(db, intents, { id: wave.id, ended: removed }).catch((error) => {
+        // Nothing of it is sent, whether it is on record or not.
+        over.push(wave.id, ...removed);
+        throw error;
+      });
       wave.open = opened.size;
       return intents.map((intent) => (opened.has(attemptKey(intent)) ? { openedAtMs, wave } : null));
     },

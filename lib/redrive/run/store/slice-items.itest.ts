@@ -2,9 +2,10 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { AggregateName } from "@/lib/order/aggregate.pure";
 import { readAggregateOrder } from "@/lib/order/aggregate-order.read";
 import type { AggregateResult } from "@/lib/order/aggregate-result.pure";
-import type { Tx } from "@/lib/platform/database/db";
+import type { Db, Tx } from "@/lib/platform/database/db";
 import { cancelOpenItems, refuseQueuedItems } from "@/lib/redrive/life/withdraw-items.write";
 import { insertItems } from "@/lib/redrive/plan/freeze-events.write";
+import { createAttempts } from "@/lib/redrive/run/attempts";
 import type { ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
 import { closeItems, insertAttempts, settleAggregates } from "@/lib/redrive/run/store/finish-items.write";
 import { type AttemptIntent, attemptKey } from "@/lib/redrive/run/store/intents.write";
@@ -394,6 +395,22 @@ describe("an intent", () => {
       await report(`reported-${version}`, version);
       expect(await opened(item!), String(version)).toBe(opens);
     }
+  });
+
+  test("leaves with the next wave when the store fails between it and the look", async () => {
+    await world.park(2);
+    const [first, second] = await take(await freeze("event-0000", "event-0001"));
+    let statements = 0;
+    const failing: Db = {
+      ...world.db,
+      query: (...statement) =>
+        ++statements === 2 ? Promise.reject(new Error("the store is away")) : world.db.query(...statement),
+    };
+    const attempts = createAttempts({ db: failing, clock: world.deps.clock });
+    await expect(attempts.open(intentOf(first!))).rejects.toThrow("the store is away");
+    expect(await recorded()).toEqual([{ id: first!.id }]);
+    expect(await attempts.open(intentOf(second!))).not.toBeNull();
+    expect(await recorded()).toEqual([{ id: second!.id }]);
   });
 
   test("is denied when its consumer has reported it meanwhile", async () => {
