@@ -9,7 +9,7 @@ import { holdItems, type ItemHold } from "@/lib/redrive/run/store/item-waits.wri
 const BATCH_MAX = 200;
 /** After a round trip for at least this many intents the next one waits for more: a statement costs as much as ten of its rows. */
 const REST_ITEMS = 4;
-const REST_MS_MAX = 4;
+const REST_MS_MAX = 8;
 
 /** The attempts of this process on their way into the store, those of several items in one statement. */
 export type Attempts = {
