@@ -1,3 +1,37 @@
+-- All statements wait behind one that waits for these tables: it gives up soon, and is tried again.
+set local lock_timeout = '500ms';
+
+-- The sends that may be under way: a row for those whose intents were committed together.
+create table send_intents (
+  wave uuid not null,
+  opened_at timestamptz not null,
+  ids uuid[] not null, -- the events' ids; the other lists follow them
+  redrive_ids uuid[] not null,
+  attempts integer[] not null,
+  fences bigint[] not null,
+  revisions integer[] not null, -- what is sent
+  targets text[] not null,
+  target_ids uuid[] not null,
+  keys text[] not null,
+  primary key (wave)
+);
+
+-- Web and workers are stopped: the sends of their last ones may have arrived.
+update redrive_attempts
+   set state = 'ambiguous', closed_at = now(), code = 'WORKER_LOST',
+       detail = 'the worker stopped between send and mark: it may have been delivered'
+ where state = 'open';
+drop index redrive_attempts_open;
+alter table redrive_attempts alter column state drop default;
+alter table redrive_attempts add constraint redrive_attempts_ended check (state <> 'open');
+
+-- The send of an item whose first attempt was delivered; null = its attempts are rows of redrive_attempts.
+alter table redrive_items
+  add column sent_at timestamptz,
+  add column latency_ms double precision,
+  add column sent_to text,
+  add column sent_to_id uuid;
+
 -- The worker that works a slice of a redrive. Each taking raises the epoch: intents and ends of an earlier one are refused.
 create table slice_owners (
   redrive_id uuid not null,
@@ -15,18 +49,15 @@ create index redrive_items_ready on redrive_items (redrive_id, slice, coalesce(v
 create index redrive_items_due on redrive_items (redrive_id, slice, not_before) where state = 'open' and slice >= 0 and not_before is not null;
 create index redrive_items_behind on redrive_items (id) where state = 'open' and not_before = 'infinity';
 
--- What a lost attempt was counted by is now the number in the item.
+-- An item counts the attempts of lost workers, too.
 update redrive_items i
-   set attempts = a.attempt
-  from (select id, redrive_id, max(attempt) as attempt from redrive_attempts group by id, redrive_id) a
- where i.id = a.id and i.redrive_id = a.redrive_id and i.state = 'open' and i.attempts < a.attempt;
+   set attempts = greatest(attempts, (
+         select max(a.attempt) from redrive_attempts a where a.id = i.id and a.redrive_id = i.redrive_id))
+ where state = 'open' and exists (select from redrive_attempts a where a.id = i.id and a.redrive_id = i.redrive_id);
 
 alter table redrive_items drop column claimed_until, drop column claimed_by;
 alter table aggregates drop column lease_redrive, drop column lease_slice;
 drop table slice_waits;
-
-drop view sends;
-drop view open_sends;
 
 -- The intents without an end: their items are open, and the attempt has no row yet.
 create view open_sends as
