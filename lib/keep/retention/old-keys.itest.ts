@@ -83,15 +83,15 @@ describe("what is known of an archived event", () => {
       (
         await world.db.query(
           `select (select count(*)::int from redrives) as redrives, (select count(*)::int from redrive_items) as items,
-                  (select count(*)::int from redrive_ticks) > 0 as ticks`,
+                  (select count(*)::int from redrive_ticks) > 0 as ticks, (select count(*)::int from slice_owners) > 0 as owners`,
         )
       )[0];
     expect(await removeOldKeys(world.db)).toBe(1);
-    expect(await kept()).toEqual({ redrives: 1, items: 3, ticks: true });
+    expect(await kept()).toEqual({ redrives: 1, items: 3, ticks: true, owners: true });
     expect(await world.redrive(redriveId)).toMatchObject({ total: 3 });
     await removed(401, {});
     expect(await removeOldKeys(world.db)).toBe(1);
-    expect(await kept()).toEqual({ redrives: 0, items: 0, ticks: false });
+    expect(await kept()).toEqual({ redrives: 0, items: 0, ticks: false, owners: false });
   });
 
   test("stays until then, and for good where the source says so", async () => {

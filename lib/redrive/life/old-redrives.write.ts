@@ -89,6 +89,7 @@ export async function removeUnknownRedrives(tx: Tx, ids: readonly string[]): Pro
       );
     }
     await tx.run("delete from redrive_ticks where redrive_id = $1", [id]);
+    await tx.run("delete from slice_owners where redrive_id = $1", [id]);
     await tx.run("delete from redrive_rule_runs where redrive_id = $1", [id]);
     await tx.run("delete from operation_tells where operation_id = $1", [id]);
   }
