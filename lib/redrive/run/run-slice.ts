@@ -16,7 +16,7 @@ import { readSliceItems, readSliceRest, SLICE_START, type SliceItem } from "@/li
 import type { HeldSources } from "@/lib/redrive/targets/target";
 
 const PAGE_ITEMS_MAX = 100;
-/** A page holds about this much work at the redrive's rate, so that a pause finds few items that wait for a token. */
+/** The pages of all slices hold about this much work at the redrive's rate: few items wait for a token, and a turn ends in time. */
 const PAGE_WORK_MS = 10_000;
 
 /** Payloads held in memory for one page. Several slices run at once, so a page of large ones is worked in portions. */
@@ -168,8 +168,8 @@ async function heldSources({ targets }: Redriver, session: Session): Promise<Hel
 }
 
 function pageLimit(session: Session): number {
-  const { ratePerSecond } = session.redrive();
-  const byRate = ratePerSecond === null ? PAGE_ITEMS_MAX : Math.ceil((ratePerSecond * PAGE_WORK_MS) / 1000);
+  const { ratePerSecond, slices } = session.redrive();
+  const byRate = ratePerSecond === null ? PAGE_ITEMS_MAX : Math.ceil((ratePerSecond * PAGE_WORK_MS) / 1000 / slices);
   return Math.min(Math.max(byRate, 1), PAGE_ITEMS_MAX);
 }
 
