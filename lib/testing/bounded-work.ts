@@ -118,7 +118,7 @@ const WORK: [what: string, rows: number, pages: number, run: (store: Store) => P
   ["removing old ticks", 600, 4_000, ({ deps }) => removeOldTicks(deps.db, Date.now())],
   ["removing idle aggregates", 10_000, 20_000, ({ deps }) => removeIdleAggregates(deps.db, null)],
   // Of a page of 5,000 the rows of the events, their items, skips and lines.
-  ["comparing lines with their events", 30_000, 80_000, ({ deps }) => mendLines(deps.db, LINES_START)],
+  ["comparing lines with their events", 30_000, 100_000, ({ deps }) => mendLines(deps.db, LINES_START)],
   // The days from the catalogue, a page that has a row for each index of a day.
   ["retention and the removal of old keys", 200, 500, retention],
   ["folding rollups", 500, 500, ({ deps }) => foldRollups(deps.db)],
@@ -167,8 +167,8 @@ const WORK: [what: string, rows: number, pages: number, run: (store: Store) => P
   ["the alerts that fire", 100, 500, get(alerts.GET, { query: "?state=firing" })],
   ["the resolved alerts", 100, 500, get(alerts.GET, { query: "?state=resolved" })],
   ["the list of events", 200, 600, get(events.GET)],
-  ["the queued events", 6_000, 2_000, get(events.GET, { query: "?status=QUEUED" })],
-  ["the parked events of a source", 1_500, 600, get(events.GET, { query: "?status=PENDING&source=billing" })],
+  ["the queued events", 60_000, 60_000, get(events.GET, { query: "?status=QUEUED" })],
+  ["the parked events of a source", 1_500, 800, get(events.GET, { query: "?status=PENDING&source=billing" })],
   ["a queued event", 100, 500, (store) => get(event.GET, { params: { id: store.queued } })(store)],
   ["a parked event", 100, 500, (store) => get(event.GET, { params: { id: store.parked } })(store)],
   ["what an event holds", 100, 500, (store) => get(tail.GET, { params: { id: store.parked } })(store)],

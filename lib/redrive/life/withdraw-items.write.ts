@@ -13,8 +13,13 @@ export type WithdrawnItem = { id: string; redriveId: string; attempts: number; l
 /** SQL: no worker that is alive is sending the item. */
 const NOT_SENT = "(id, redrive_id) not in (select id, redrive_id from live_sends)";
 
+/** SQL: the open sends, read once. */
+const UNDER_WAY = "under_way as materialized (select id, redrive_id, attempt from open_sends)";
+
 /** SQL: sends of the item `i` in this redrive, with those of a worker that died before it counted them. */
-const SENDS_MADE = `greatest(i.attempts, coalesce((select max(a.attempt) from sends a where a.id = i.id and a.redrive_id = i.redrive_id), 0))`;
+const SENDS_MADE = `greatest(i.attempts,
+  (select max(a.attempt) from redrive_attempts a where a.id = i.id and a.redrive_id = i.redrive_id),
+  (select max(u.attempt) from under_way u where u.id = i.id and u.redrive_id = i.redrive_id))`;
 
 /**
  * SQL: ends the open sends of the items that `closed` ends, whose worker died or is too late. `lost`: the items that a lost worker may
@@ -47,7 +52,7 @@ export async function cancelOpenItems(tx: Tx, redriveId: string, limit: number, 
   const ids = picked.map((row) => row.id);
   await lockEvents(tx, ids);
   const rows = await tx.query<{ id: string }>(
-    `with closed as (
+    `with ${UNDER_WAY}, closed as (
        update redrive_items i
           set state = ${ITEM_MOVE.cancel.to}, fence = fence + 1, finished_at = now(), result = ${ITEM_MOVE.cancel.to},
               attempts = ${SENDS_MADE}
@@ -85,7 +90,7 @@ export async function refuseQueuedItems(
     [eventIds],
   );
   return tx.query<WithdrawnItem>(
-    `with closed as (
+    `with ${UNDER_WAY}, closed as (
        update redrive_items i
         set state = ${ITEM_MOVE.refuse.to}, result = $2, fence = fence + 1, finished_at = now(),
             attempts = ${SENDS_MADE}

@@ -41,6 +41,30 @@ export function closeOf(item: SliceItem, target: SliceTarget, record: AttemptRec
   };
 }
 
+/** The end of a send whose answer nobody waits for: it may have been delivered. */
+export function lostClose(
+  item: SliceItem,
+  target: SliceTarget,
+  { attempt, intent }: { attempt: number; intent: Intent },
+): AttemptClose {
+  return {
+    id: item.id,
+    redriveId: item.redriveId,
+    attempt,
+    fence: item.fence,
+    revision: item.revision,
+    target: target.row.name,
+    targetId: target.row.id,
+    idempotencyKey: sendKey(item),
+    intent,
+    state: "ambiguous",
+    latencyMs: 0,
+    code: "ANSWER_LOST",
+    detail: "its answer was not waited for: it may have been delivered",
+    decision: null,
+  };
+}
+
 /** The same with the headers that the attempt was sent without: a target may answer what it does because of them. */
 export function sentWithout(close: AttemptClose, leftOut: readonly string[]): AttemptClose {
   const without = leftOutText(leftOut);

@@ -1,3 +1,4 @@
+import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/deps";
 import { uuidv7 } from "@/lib/platform/ids";
 import { createBatcher } from "@/lib/redrive/run/batcher";
@@ -48,9 +49,10 @@ export function createAttempts({ db, clock }: Pick<Deps, "db" | "clock">): Attem
     async (ends) => {
       const closes = ends.map(({ close }) => close);
       const holds = ends.flatMap(({ hold }) => hold ?? []);
-      await db.transaction(async (tx) => {
-        await insertAttempts(tx, closes);
+      // The owners of slices before the attempts, as giving a worker up locks them.
+      await inTransaction(db, async (tx) => {
         await holdItems(tx, holds);
+        await insertAttempts(tx, closes);
       });
       ended(closes);
       return ends.map(() => undefined);

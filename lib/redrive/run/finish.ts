@@ -58,7 +58,8 @@ export function createFinisher(
     async (batch) => {
       const won = await retrying(() => finishItems(deps, redriveId, batch), { patience, pause: deps.db.pause });
       const held = heldAmong(batch, won);
-      const changed = [...held].filter(({ item, outcome }) => item.aggregateId !== null && outcome.kind !== "back");
+      // Of those that are not held an earlier try may have been committed without an answer.
+      const changed = batch.filter(({ item, outcome }) => item.aggregateId !== null && outcome.kind !== "back");
       // Not awaited: the next batch must not wait for what others wait for. A failure is logged there.
       if (changed.length > 0) {
         const wake = ringBehind(

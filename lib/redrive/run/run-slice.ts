@@ -181,11 +181,17 @@ async function rest(
   { keyedDb: db, paces }: Redriver,
   { job, range, held }: { job: Slices; range: SliceRange; held: HeldSources },
 ): Promise<JobOutcome> {
-  const left = await readSliceRest(db, range.redriveId, range.slices);
-  const waits = left.waitMs === null ? [] : [left.waitMs];
-  if (left.ready && left.waitMs === null) waits.push(held.sourceIds.length === 0 ? AGAIN_MS_MIN : AGAIN_MS_MAX);
-  if (held.waitMs < Number.POSITIVE_INFINITY) waits.push(Math.min(held.waitMs, paces.breakerMs));
-  if (job.kind === "canary") waits.push(paces.canaryLookMs);
+  const { ready, dueMs, holdMs } = await readSliceRest(db, range.redriveId, range.slices);
+  const waits = [];
+  if (holdMs !== null) waits.push(holdMs);
+  else {
+    const canary = job.kind === "canary";
+    if (dueMs !== null && dueMs > 0) waits.push(dueMs);
+    if (canary) waits.push(paces.canaryLookMs);
+    else if (ready || (dueMs !== null && dueMs <= 0))
+      waits.push(held.sourceIds.length === 0 ? AGAIN_MS_MIN : AGAIN_MS_MAX);
+    if (held.waitMs < Number.POSITIVE_INFINITY) waits.push(Math.min(held.waitMs, paces.breakerMs));
+  }
   if (waits.length === 0) return DONE;
   return { kind: "again", delayMs: Math.min(Math.max(Math.min(...waits), AGAIN_MS_MIN), AGAIN_MS_MAX) };
 }

@@ -5,7 +5,7 @@ import { isPassing } from "@/lib/platform/database/retrying";
 import { type Span, withSpan } from "@/lib/platform/tracing/spans";
 import { gate } from "@/lib/redrive/gate/gate.pure";
 import { readRulesOver } from "@/lib/redrive/gate/read-rules";
-import { closeOf, logAttempt, sentWithout, textOf } from "@/lib/redrive/run/attempt-record";
+import { closeOf, logAttempt, lostClose, sentWithout, textOf } from "@/lib/redrive/run/attempt-record";
 import { publishInSpan, startAttemptSpan } from "@/lib/redrive/run/attempt-trace";
 import type { ExaminedItem } from "@/lib/redrive/run/examine";
 import { budgetRouteOf } from "@/lib/redrive/run/fallback.pure";
@@ -142,8 +142,10 @@ async function send(
       if (route?.kind === "wait") return conclude({ kind: "later", waitMs: route.waitMs });
       if (route?.kind === "stand-in") {
         // In the store before the next send: a crash must not make an attempt that did not arrive look like one that may have.
-        for (const close of operation.closes) await redriver.attempts.close(close, null);
-        operation.closes = [];
+        while (operation.closes.length > 0) {
+          await redriver.attempts.close(operation.closes[0]!, null);
+          operation.closes.shift();
+        }
         outcome = await sendTo(standIn!);
       }
     }
@@ -153,8 +155,13 @@ async function send(
     }
     return conclude(outcomeOf(outcome, redriver.clock.wallMs(), sentBy.row.sourceId === examined.item.sourceId));
   } catch (error) {
+    // The attempts and the wait that the target has asked for must reach the store, with the end of the item. An answer that the
+    // engine did not wait for is lost.
+    for (const [attempt, intent] of operation.intents) {
+      operation.closes.push(lostClose(examined.item, sentBy, { attempt, intent }));
+      operation.attempts = Math.max(operation.attempts, attempt);
+    }
     if (error instanceof IntentDenied) return conclude(await outcomeOfDeniedIntent(redriver, session, examined));
-    // The attempts and the wait that the target has asked for must reach the store, with the end of the item.
     if (halt.aborted || isPassing(error)) return conclude({ kind: "back" });
     throw error;
   } finally {

@@ -11,6 +11,9 @@ import {
 const STORE_RETRY_MS = 500;
 const STORE_RETRIES_MS = 30_000;
 
+/** A statement without an answer may be committed this much later: its connection is gone, and the server finds out. */
+const DOUBT_MS = 60_000;
+
 /** Slices of one redrive, an inclusive range. */
 export type SliceRange = { redriveId: string; slices: [first: number, last: number] };
 
@@ -33,8 +36,11 @@ export function createSlices(
 ): Slices {
   const { db, clock, log } = deps;
   const held = new Map<string, { redriveId: string; slice: number }>();
-  /** A taking or a giving back had no answer. */
-  let doubt = false;
+  /** Until then, monotonic ms, a taking or a giving back whose answer was lost may still be committed. */
+  let doubtUntilMs = Number.NEGATIVE_INFINITY;
+  const doubt = () => {
+    doubtUntilMs = clock.nowMs() + DOUBT_MS;
+  };
   const patience = { clock, forMs: STORE_RETRIES_MS, everyMs: STORE_RETRY_MS, signal: stopping };
 
   const listOf = ({ redriveId, slices: [first, last] }: SliceRange) =>
@@ -52,7 +58,7 @@ export function createSlices(
         { patience, pause: db.pause },
       );
     } catch (error) {
-      doubt = true;
+      doubt();
       log.warn(
         { redriveId: range.redriveId, err: error },
         "slices not given back, tried again with the next heartbeat",
@@ -67,7 +73,7 @@ export function createSlices(
       for (const slice of slices) held.set(keyOf(slice), slice);
       try {
         const epochs = await takeSlices(db, { ...range, workerId }).catch((error: unknown) => {
-          doubt = true;
+          doubt();
           throw error;
         });
         if (epochs === null) return null;
@@ -84,14 +90,8 @@ export function createSlices(
       }
     },
     settle: async () => {
-      if (!doubt) return 0;
-      doubt = false;
-      try {
-        return await inTransaction(db, (tx) => freeForgottenSlices(tx, workerId, [...held.values()]));
-      } catch (error) {
-        doubt = true;
-        throw error;
-      }
+      if (clock.nowMs() > doubtUntilMs) return 0;
+      return inTransaction(db, (tx) => freeForgottenSlices(tx, workerId, [...held.values()]));
     },
     count: () => held.size,
   };

@@ -376,12 +376,20 @@ describe("hedging", () => {
   it("leaves nothing running when a hook rejects", async () => {
     const on = race();
     const broken = new Error("no database");
-    const done = on.start({ onOpen: (attempt) => (attempt === 2 ? Promise.reject(broken) : Promise.resolve()) });
-    const caught = done.catch((error: unknown) => error);
-    await on.clock.advance(500);
-    expect(await caught).toBe(broken);
-    expect(on.sends[0]!.context.signal.aborted).toBe(true);
+    const done = on.start({ onOpen: () => Promise.reject(broken) });
+    expect(await done.catch((error: unknown) => error)).toBe(broken);
     await settle();
+    expect(on.clock.timers).toBe(0);
+  });
+
+  it("that may not be sent does not end the send that it hedges", async () => {
+    const on = race();
+    const denied = new Error("paused meanwhile");
+    const done = on.start({ onOpen: (attempt) => (attempt === 2 ? Promise.reject(denied) : Promise.resolve()) });
+    await on.clock.advance(600);
+    expect(on.sends[0]!.context.signal.aborted).toBe(false);
+    on.sends[0]!.resolve("first");
+    expect(await done).toMatchObject({ kind: "ok", value: "first", attempts: 1 });
     expect(on.clock.timers).toBe(0);
   });
 });

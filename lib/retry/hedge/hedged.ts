@@ -69,7 +69,12 @@ class Race<T> {
     this.#nextMs = this.#number > this.#lastNumber ? NEVER_MS : nowMs + this.#delayMs;
     this.#held = null;
     this.#live.add(attempt);
-    this.#inbox.expect(this.#operation.run(attempt, nowMs).then((end) => ({ attempt, end })));
+    const run = this.#operation.run(attempt, nowMs).catch((error: unknown): AttemptEnd<T> => {
+      // A hedge that may not be sent does not end the sends that it hedges.
+      if (hedge && this.#live.size > 1) return { kind: "unopened", why: "cancelled" };
+      throw error;
+    });
+    this.#inbox.expect(run.then((end) => ({ attempt, end })));
   }
 
   /** No answer has come for a while: starts another send, if time and budget allow. */

@@ -253,7 +253,10 @@ async function recordErrors(tx: Tx, finished: readonly FinishedItem[], moved: Re
   );
 }
 
-/** Keeps attempts that have ended. One that the next holder of its item has made ambiguous stays so. */
+/**
+ * Keeps attempts that have ended. One that was made ambiguous when its worker was given up stays so; one that its item tells has no
+ * row, also when its end is committed again because the answer was lost.
+ */
 export async function insertAttempts(tx: Tx, closes: readonly AttemptClose[]): Promise<void> {
   if (closes.length === 0) return;
   await tx.run(
@@ -265,6 +268,8 @@ export async function insertAttempts(tx: Tx, closes: readonly AttemptClose[]): P
                    $9::bigint[], $10::text[], $11::uuid[], $12::text[], $13::int[], $14::float8[])
          as w(id, redrive_id, attempt, state, latency_ms, code, detail, decision, fence, target, target_id, idempotency_key, revision,
               opened_at)
+      where not exists (
+              select from redrive_items i where i.id = w.id and i.redrive_id = w.redrive_id and i.sent_at is not null and i.fence = w.fence)
      on conflict (id, redrive_id, attempt) do nothing`,
     [
       closes.map((close) => close.id),

@@ -59,6 +59,11 @@ const BEHIND = `(
                        select from redrive_items i
                         where i.id = l.id and i.redrive_id = w.redrive_id and i.state in (${ITEM.failed}, ${ITEM.delivered})))))`;
 
+/** SQL: the item of `w` was taken out of its redrive, or its slice was given up: whoever did so did not wait for the send. */
+const TAKEN = `not exists (
+  select from redrive_items i join slice_owners o on o.redrive_id = w.redrive_id and o.slice = w.slice and o.epoch = w.fence
+   where i.id = w.id and i.redrive_id = w.redrive_id and i.state is not distinct from ${ITEM.open})`;
+
 /** SQL: the consumer of `w` has processed it, or a newer version of its aggregate. */
 const PROCESSED = `(w.version < d.processed or exists (
   select from processed_events p where p.event_id = w.event_id and p.source_id = w.source_id and p.producer = w.producer))`;
@@ -95,15 +100,15 @@ const LOOK = `
 with opened as (
   select *, coalesce(version, ${LAST_PLACE}) as place
     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-                $8::boolean[], $9::uuid[], $10::uuid[], $11::bigint[], $12::text[], $13::boolean[])
+                $8::boolean[], $9::uuid[], $10::uuid[], $11::bigint[], $12::text[], $13::boolean[], $14::int[], $15::bigint[])
     as w(id, redrive_id, event_id, aggregate_type, aggregate_id, error_code, source, whitelisted, target_id, source_id, version, producer,
-         passes)
+         passes, slice, fence)
 )
 select w.id
   from opened w
  cross join lateral (select w.source_id, w.aggregate_id, coalesce(w.aggregate_type, '') as aggregate_type) n
  ${processedOf("n")}
- where ${STOPPED} or ${BEHIND} or ${PROCESSED}`;
+ where ${TAKEN} or ${STOPPED} or ${BEHIND} or ${PROCESSED}`;
 
 /** An intent on record. */
 export type Intent = {
@@ -177,6 +182,8 @@ async function stoppedAmong(db: Queryable, intents: readonly AttemptIntent[]): P
       intents.map((intent) => intent.version?.toString() ?? null),
       intents.map((intent) => intent.producer),
       intents.map((intent) => intent.passes),
+      intents.map((intent) => intent.slice),
+      intents.map((intent) => intent.fence.toString()),
     ],
     { name: "look" },
   );

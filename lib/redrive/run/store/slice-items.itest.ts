@@ -241,14 +241,14 @@ describe("a page", () => {
     await world.park(2);
     const { id } = await world.request();
     const rest = () => readSliceRest(world.db, id, [0, 0]);
-    expect(await rest()).toEqual({ ready: true, waitMs: null });
+    expect(await rest()).toEqual({ ready: true, dueMs: null, holdMs: null });
     await world.db.run("update redrive_items set not_before = 'infinity'");
-    expect(await rest()).toEqual({ ready: false, waitMs: null });
+    expect(await rest()).toEqual({ ready: false, dueMs: null, holdMs: null });
     await due("event-0000", "now() + interval '1 hour'");
-    const { ready, waitMs } = await rest();
-    expect({ ready, waitS: Math.round(waitMs! / 10_000) * 10 }).toEqual({ ready: false, waitS: 3_600 });
+    const { ready, dueMs } = await rest();
+    expect({ ready, dueS: Math.round(dueMs! / 10_000) * 10 }).toEqual({ ready: false, dueS: 3_600 });
     await world.db.run("update redrives set hold_until = now() + interval '2 hours'");
-    expect(Math.round((await rest()).waitMs! / 10_000) * 10).toBe(7_200);
+    expect(Math.round((await rest()).holdMs! / 10_000) * 10).toBe(7_200);
   });
 });
 
@@ -411,6 +411,25 @@ describe("an intent", () => {
     expect(await recorded()).toEqual([{ id: first!.id }]);
     expect(await attempts.open(intentOf(second!))).not.toBeNull();
     expect(await recorded()).toEqual([{ id: second!.id }]);
+  });
+
+  test("is denied when its worker is given up, or its item ends, between it and the look", async () => {
+    await world.park(2);
+    const items = await take(await freeze("event-0000", "event-0001"));
+    for (const [index, meanwhile] of [
+      () => world.db.run("update redrive_items set state = 'refused' where id = $1", [items[0]!.id]),
+      () => loseSlices(world.db),
+    ].entries()) {
+      let statements = 0;
+      const slow: Db = {
+        ...world.db,
+        query: async (...statement) => {
+          if (++statements === 2) await meanwhile();
+          return world.db.query(...statement);
+        },
+      };
+      expect(await intend(slow, [intentOf(items[index]!)])).toEqual(new Set());
+    }
   });
 
   test("is denied when its consumer has reported it meanwhile", async () => {

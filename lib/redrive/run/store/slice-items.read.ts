@@ -19,7 +19,7 @@ const PAGE = `
 with due as materialized (
   select i.id, i.slice, i.attempts, i.revision from redrive_items i
    where i.redrive_id = ${SENDING} and ${OF_SLICES} and i.not_before <= now() and i.source_id <> all($5::uuid[])
-   order by i.slice, i.not_before
+   order by i.slice, i.not_before, ${PLACE}, i.id
    limit $4
 ), ready as materialized (
   select i.id, i.slice, i.attempts, i.revision, ${PLACE} as place from redrive_items i
@@ -172,17 +172,26 @@ function sliceItem(
 export type SliceRest = {
   /** Items wait for nothing: they were handed back, or their target takes no sends. */
   ready: boolean;
-  /** Milliseconds until the first item may be sent: after a pause, or the hold of the redrive; null = none waits for a time. */
-  waitMs: number | null;
+  /** Milliseconds until the time of the first item that waits for one, negative when it has come; null = none does. */
+  dueMs: number | null;
+  /** Milliseconds until the hold of the redrive is over; null = it is. */
+  holdMs: number | null;
 };
 
+/** SQL: the first of these times: of each slice the first one in the index. */
+const FIRST_DUE = `select min(first.not_before)
+  from generate_series($2::int, $3::int) n
+ cross join lateral (
+   select i.not_before from redrive_items i
+    where i.redrive_id = $1 and i.slice = n and i.state = ${ITEM.open} and i.slice >= 0 and i.not_before < 'infinity'
+    order by i.not_before limit 1) first`;
+
 export async function readSliceRest(db: Queryable, redriveId: string, slices: [number, number]): Promise<SliceRest> {
+  const inMs = (time: string) => `(extract(epoch from (${time}) - now()) * 1000)::float8`;
   const [row] = await db.query<SliceRest>(
-    `select ready, (extract(epoch from case when ready then hold else greatest(due, hold) end - now()) * 1000)::float8 as "waitMs"
-       from (select exists (select 1 from redrive_items i where i.redrive_id = $1 and ${OF_SLICES} and i.not_before is null) as ready,
-                    (select min(i.not_before) from redrive_items i
-                      where i.redrive_id = $1 and ${OF_SLICES} and i.not_before < 'infinity') as due,
-                    (select r.hold_until from redrives r where r.id = $1 and r.hold_until > now()) as hold) left_over`,
+    `select exists (select 1 from redrive_items i where i.redrive_id = $1 and ${OF_SLICES} and i.not_before is null) as ready,
+            ${inMs(FIRST_DUE)} as "dueMs",
+            ${inMs("select r.hold_until from redrives r where r.id = $1 and r.hold_until > now()")} as "holdMs"`,
     [redriveId, ...slices],
     { name: "slice-rest" },
   );
