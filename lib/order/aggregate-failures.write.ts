@@ -13,8 +13,8 @@ const NEW = "array(select r from unnest(excluded.failed_redrives) r where r <> a
 
 /**
  * Adds bounces to the consecutive failures of their aggregates, each redrive once. Returns the aggregates with `limit`
- * or more consecutive failures. Rows are locked in the same order as claims lock them, so that transactions with common
- * aggregates cannot deadlock.
+ * or more consecutive failures. Rows are locked by aggregate id, source and type, as every transaction locks
+ * them: those with common aggregates cannot deadlock.
  */
 export async function countAggregateFailures(
   tx: Tx,

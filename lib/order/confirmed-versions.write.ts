@@ -5,8 +5,8 @@ import { idSpan } from "@/lib/platform/database/id-span";
 
 /**
  * Raises the confirmed versions of the aggregates of these events to those of the events that are confirmed: to be called in the
- * transaction that confirmed or restored them. It locks the rows of all these aggregates in the order of claims, so that what locks some
- * of them afterwards cannot deadlock. A raised row has a lease that ended yesterday, as after a claim: a removal that does not see
+ * transaction that confirmed or restored them. It locks the rows of all these aggregates by id, source and type, so that what locks some
+ * of them afterwards cannot deadlock. A raised row has a lease that ended yesterday: a removal that does not see
  * a restored event yet waits for the row, and then sees that lease.
  */
 export async function raiseConfirmed(tx: Tx, ids: readonly string[]): Promise<void> {

@@ -8,8 +8,8 @@ const PAGE = 5_000;
 const FAILED_DAYS = 400;
 
 /**
- * SQL: the row of the aggregate `a` says nothing but, perhaps, its confirmed version. A returned lease ends a day in the past, so a lease
- * that ended two days ago was returned or lost at least a day ago: no claim that read it can still be running.
+ * SQL: the row of the aggregate `a` says nothing but, perhaps, its confirmed version. A raised row has a lease that ended
+ * a day before, so a lease that ended two days ago was set at least a day ago: no transaction that set it is still running.
  */
 const IDLE = `(a.lease_until is null or a.lease_until < now() - interval '2 days')
   and case when a.failed_at is null then a.consecutive_failures = 0 else a.failed_at < now() - interval '${FAILED_DAYS} days' end`;
@@ -18,8 +18,8 @@ const IDLE = `(a.lease_until is null or a.lease_until < now() - interval '2 days
 export type AggregateCursor = { aggregateId: string; sourceId: string; aggregateType: string } | null;
 
 /**
- * Removes the rows of idle aggregates among the next ones, and mends confirmed versions whose event is confirmed no longer. Each claim of
- * an aggregate makes a row, and most aggregates never return. A confirmed version stays as long as its event is stored. Then the archive
+ * Removes the rows of idle aggregates among the next ones, and mends confirmed versions whose event is confirmed no longer. Failures and
+ * confirmations make rows, and most aggregates never return. A confirmed version stays as long as its event is stored. Then the archive
  * reports it, or it is forgotten: see `reportArchivedVersions` and `forgetEvents`.
  */
 export async function removeIdleAggregates(db: Db, after: AggregateCursor): Promise<AggregateCursor> {
@@ -63,7 +63,7 @@ function readNext(tx: Tx, after: AggregateCursor): Promise<AggregateRow[]> {
   );
 }
 
-/** The rows are locked in the order in which claims lock them. One that has changed since it was read stays. */
+/** The rows are locked by id, source and type. One that has changed since it was read stays. */
 async function removeIdle(tx: Tx, rows: readonly AggregateRow[]): Promise<void> {
   if (rows.length === 0) return;
   await tx.run(

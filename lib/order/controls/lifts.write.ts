@@ -33,7 +33,7 @@ export async function readLiftable(tx: Tx, filter: LiftFilter): Promise<string[]
   return rows.map(({ id }) => id);
 }
 
-/** SQL: the aggregates `a` that the blacklists with the ids $1 are over, locked in the order in which claims lock them. */
+/** SQL: the aggregates `a` that the blacklists with the ids $1 are over, locked by id, source and type. */
 const LOCKED = `locked as materialized (
   select a.aggregate_id, a.source_id, a.aggregate_type
     from controls c

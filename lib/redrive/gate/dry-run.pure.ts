@@ -92,7 +92,7 @@ export function dryRun(facts: DryRunFacts): Verdict {
   if (!inbox.ok) return { kind: "already-processed", findings, detail: inbox.detail };
   const failed = ruled.find((finding) => finding.ok === false);
   if (failed) return { kind: "refuse", findings, refusal: failed.refusal, detail: failed.detail };
-  // An earlier event was queued in another redrive after the claim. A claim does not take an event in this state.
+  // An earlier event of the aggregate is open: in another redrive, or in this one while it waits.
   return { kind: facts.waits ? "wait" : "send", findings };
 }
 

@@ -34,7 +34,7 @@ export type GateRules = {
 export type GateRuling = { pass: true; whitelisted: boolean } | { pass: false; refusal: GateRefusal };
 
 /**
- * Decides whether this event may be sent. Asked when a redrive freezes the event and again when a worker claims it,
+ * Decides whether this event may be sent. Asked when a redrive freezes the event and again when a worker examines it,
  * since controls may have changed between. The first reason found is the one that a person most needs to know.
  */
 export function gate(facts: GateFacts, rules: GateRules): GateRuling {

@@ -306,7 +306,7 @@ export async function restartCanary(tx: Tx, id: string, canary: Canary): Promise
 
 /**
  * Whether nothing of a locked redrive can have been sent: it has never run, or its hold lasts. Asked by the clock, not
- * by the start of the transaction: a claim that begins when the hold is over must not find an undo that began before. The last
+ * by the start of the transaction: a send that begins when the hold is over must not find an undo that began before. The last
  * tenth of a second of a hold is left for the commit: an intent does not see an undo that is not committed.
  */
 export async function isHeld(tx: Tx, id: string): Promise<boolean> {

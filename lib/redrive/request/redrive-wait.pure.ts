@@ -18,7 +18,7 @@ export type Wait = { for: (typeof WAITS)[number]; untilMs: number | null };
 
 /**
  * What a redrive still waits for; empty = it starts. It is PLANNED meanwhile: its manifest is frozen, its events are
- * QUEUED, and nothing of it is claimed. The hold after a request is no wait of this kind: a held redrive has started.
+ * QUEUED, and nothing of it is sent. The hold after a request is no wait of this kind: a held redrive has started.
  */
 export function waitsOf(facts: WaitFacts): Wait[] {
   const waits: Wait[] = [];

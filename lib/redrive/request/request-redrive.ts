@@ -365,8 +365,8 @@ async function freezeNow(
 
 /**
  * The redrive is committed: if the queue cannot be reached, the reconciler adds the jobs later, and nothing is lost.
- * The jobs of a held redrive wait in the queue; a job that comes too early claims nothing and comes again after the
- * hold.
+ * The jobs of a held redrive wait in the queue; a job that starts too early finds nothing to send and is enqueued again
+ * for the end of the hold.
  */
 async function ringOrLog(
   deps: Deps,

@@ -23,7 +23,7 @@ export type OpenTargetDirectory = TargetDirectory & {
   reports(): Record<string, TargetReport>;
   /** Takes due self-healing steps. */
   heal(): void;
-  /** While this worker holds claims, an operator's orders must arrive between two of them, too. */
+  /** While this worker owns slices, an operator's orders must arrive between two pages, too. */
   refreshIf(working: boolean): Promise<void>;
   close(): Promise<void>;
 };
