@@ -31,6 +31,8 @@ test.runIf(process.platform === "linux")(
     });
     try {
       const [pid] = (await once(parent.stdout!, "data")).map((text) => Number(String(text)));
+      // Until then the shell may take the exit code after all.
+      await expect.poll(() => readFileSync(`/proc/${parent.pid}/comm`, "utf8")).toBe("sleep\n");
       expect(isAlive(pid!)).toBe(true);
       held(markOf(pid!));
       const waits = takeRunLock(dir);

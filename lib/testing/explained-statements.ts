@@ -14,17 +14,17 @@ export type Plan = {
   Plans?: Plan[];
 };
 
-/** What a statement that ran has read. `pages`: of 8 KB, an index's and those read again included. `whole`: tables that it scanned from end to end. */
+/** What a statement that ran has read. `pages`: of 8 KB, an index's and those read again included. `whole`: tables that it scanned from end to end, with the rows of one scan. */
 type Explained = { text: string; rows: number; pages: number; whole: { table: string; rows: number }[] };
 
-/** The scans of tables in a plan, with all rows that each looked at, also those that it left out. */
-export function scansOf(plan: Plan): { table: string; rows: number; whole: boolean }[] {
+/** The scans of tables in a plan, with all rows that each looked at, also those that it left out: together, and in one of its loops. */
+export function scansOf(plan: Plan): { table: string; rows: number; each: number; whole: boolean }[] {
   const below = (plan.Plans ?? []).flatMap(scansOf);
   const table = plan["Relation Name"];
   if (table === undefined || !plan["Node Type"].endsWith("Scan")) return below;
   const each =
     plan["Actual Rows"] + (plan["Rows Removed by Filter"] ?? 0) + (plan["Rows Removed by Index Recheck"] ?? 0);
-  return [...below, { table, rows: each * plan["Actual Loops"], whole: plan["Node Type"] === "Seq Scan" }];
+  return [...below, { table, rows: each * plan["Actual Loops"], each, whole: plan["Node Type"] === "Seq Scan" }];
 }
 
 function explained({ "Query Text": text, Plan: plan }: { "Query Text": string; Plan: Plan }): Explained {
@@ -33,7 +33,7 @@ function explained({ "Query Text": text, Plan: plan }: { "Query Text": string; P
     text: text.replaceAll(/\s+/g, " ").trim(),
     rows: Math.round(scans.reduce((sum, { rows }) => sum + rows, 0)),
     pages: (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0),
-    whole: scans.filter(({ whole }) => whole).map(({ table, rows }) => ({ table, rows: Math.round(rows) })),
+    whole: scans.filter(({ whole }) => whole).map(({ table, each }) => ({ table, rows: Math.round(each) })),
   };
 }
 
