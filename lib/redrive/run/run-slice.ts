@@ -32,8 +32,8 @@ const AGAIN_MS_MAX = 15_000;
 /** While the store is away a job keeps its place in the lane and tries again this often. */
 const STORE_RETRY_MS = 500;
 
-/** When a job whose statement took too long is tried again. */
-const SLOW_STORE_MS = 15_000;
+/** When a job whose statement took too long is tried again. A redrive has few slices, and none of them may be left to go on. */
+const SLOW_STORE_MS = 3_000;
 
 /** A job of a stopping worker is taken back by the lane, and starts elsewhere this soon. */
 const STOPPING_MS = 1_000;
@@ -148,9 +148,10 @@ async function workOwned(
     const request = { ...range, epochs, after, limit, withoutSources: held.sourceIds };
     // What waited for the last page is among the next one.
     await session.woken();
+    const sawAll = after === SLICE_START;
     const page = limit === 0 ? { items: [], after } : await readSliceItems(db, request);
     after = page.after;
-    if (page.items.length === 0) return rest(redriver, { job, range, held });
+    if (page.items.length === 0) return rest(redriver, { job, range, held, sawAll });
     const worked = await workPage(redriver, session, page.items, signals);
     if (worked === "target-held") return { kind: "again", delayMs: redriver.paces.unreachableMs };
   }
@@ -175,11 +176,12 @@ function pageLimit(session: Session): number {
 
 /**
  * No item may go now: again when the first wait ends, soon where items were handed back, later where their target takes no sends. Done when
- * nothing is open, or what is open waits for other events: their end rings it.
+ * nothing is open, or what is open waits for other events: their end rings it. `sawAll`: the last page was looked for from the start, so
+ * that nothing was handed back before its place.
  */
 async function rest(
   { keyedDb: db, paces }: Redriver,
-  { job, range, held }: { job: Slices; range: SliceRange; held: HeldSources },
+  { job, range, held, sawAll }: { job: Slices; range: SliceRange; held: HeldSources; sawAll: boolean },
 ): Promise<JobOutcome> {
   const { ready, dueMs, holdMs } = await readSliceRest(db, range.redriveId, range.slices);
   const waits = [];
@@ -189,7 +191,7 @@ async function rest(
     if (dueMs !== null && dueMs > 0) waits.push(dueMs);
     if (canary) waits.push(paces.canaryLookMs);
     else if (ready || (dueMs !== null && dueMs <= 0))
-      waits.push(held.sourceIds.length === 0 ? AGAIN_MS_MIN : AGAIN_MS_MAX);
+      waits.push(sawAll && held.sourceIds.length > 0 ? AGAIN_MS_MAX : AGAIN_MS_MIN);
     if (held.waitMs < Number.POSITIVE_INFINITY) waits.push(Math.min(held.waitMs, paces.breakerMs));
   }
   if (waits.length === 0) return DONE;

@@ -3,6 +3,7 @@ import type { Deps } from "@/lib/platform/deps";
 import {
   abandonSlices,
   freeForgottenSlices,
+  ownedSlices,
   releaseSlices,
   takeSlices,
 } from "@/lib/redrive/run/store/slice-owners.write";
@@ -35,7 +36,7 @@ export function createSlices(
   { workerId, stopping }: { workerId: string; stopping: AbortSignal },
 ): Slices {
   const { db, clock, log } = deps;
-  const held = new Map<string, { redriveId: string; slice: number }>();
+  const held = new Set<string>();
   /** Until then, monotonic ms, a taking or a giving back whose answer was lost may still be committed. */
   let doubtUntilMs = Number.NEGATIVE_INFINITY;
   const doubt = () => {
@@ -43,9 +44,9 @@ export function createSlices(
   };
   const patience = { clock, forMs: STORE_RETRIES_MS, everyMs: STORE_RETRY_MS, signal: stopping };
 
-  const listOf = ({ redriveId, slices: [first, last] }: SliceRange) =>
-    Array.from({ length: last - first + 1 }, (_, index) => ({ redriveId, slice: first + index }));
   const keyOf = ({ redriveId, slice }: { redriveId: string; slice: number }) => `${redriveId}.${slice}`;
+  const keysOf = ({ redriveId, slices: [first, last] }: SliceRange) =>
+    Array.from({ length: last - first + 1 }, (_, index) => keyOf({ redriveId, slice: first + index }));
 
   async function giveBack(range: SliceRange, clean: boolean): Promise<void> {
     const slices = { ...range, workerId };
@@ -68,9 +69,9 @@ export function createSlices(
 
   return {
     own: async (range, work) => {
-      const slices = listOf(range);
-      if (slices.some((slice) => held.has(keyOf(slice)))) return null;
-      for (const slice of slices) held.set(keyOf(slice), slice);
+      const slices = keysOf(range);
+      if (slices.some((slice) => held.has(slice))) return null;
+      for (const slice of slices) held.add(slice);
       try {
         const epochs = await takeSlices(db, { ...range, workerId }).catch((error: unknown) => {
           doubt();
@@ -86,12 +87,15 @@ export function createSlices(
           await giveBack(range, clean);
         }
       } finally {
-        for (const slice of slices) held.delete(keyOf(slice));
+        for (const slice of slices) held.delete(slice);
       }
     },
     settle: async () => {
       if (clock.nowMs() > doubtUntilMs) return 0;
-      return inTransaction(db, (tx) => freeForgottenSlices(tx, workerId, [...held.values()]));
+      const owned = await ownedSlices(db, workerId);
+      // Only now: a slice is worked from before its taking is sent until after it is given back.
+      const forgotten = owned.filter((slice) => !held.has(keyOf(slice)));
+      return forgotten.length === 0 ? 0 : inTransaction(db, (tx) => freeForgottenSlices(tx, workerId, forgotten));
     },
     count: () => held.size,
   };

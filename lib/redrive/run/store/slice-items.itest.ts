@@ -15,6 +15,7 @@ import {
   abandonSlices,
   freeForgottenSlices,
   freeLostSlices,
+  ownedSlices,
   releaseSlices,
   takeSlices,
 } from "@/lib/redrive/run/store/slice-owners.write";
@@ -669,8 +670,11 @@ describe("the slices of a worker", () => {
       world.db,
       items.map((item) => intentOf(item)),
     );
-    const held = [{ redriveId: worked, slice: 0 }];
-    expect(await world.db.transaction((tx) => freeForgottenSlices(tx, WORKER, held))).toBe(1);
+    const ofForgotten = (await ownedSlices(world.db, WORKER)).filter(({ redriveId }) => redriveId === forgotten);
+    const free = (slices: typeof ofForgotten) => world.db.transaction((tx) => freeForgottenSlices(tx, WORKER, slices));
+    // Taken anew since.
+    expect(await free(ofForgotten.map((slice) => ({ ...slice, epoch: "0" })))).toBe(0);
+    expect(await free(ofForgotten)).toBe(1);
     expect(await take(worked, { workerId: OTHER })).toEqual([]);
     expect(await take(forgotten, { workerId: OTHER })).toMatchObject([{ attempts: 1 }]);
     expect(await world.db.query("select redrive_id from redrive_attempts")).toEqual([{ redrive_id: forgotten }]);

@@ -97,7 +97,7 @@ export async function freeLostSlices(tx: Tx, workerId: string, lostMs: number): 
   return lost + freed === 0 ? null : freed;
 }
 
-/** Frees slices of one worker: those of `only`, or all but those that it works. */
+/** Frees these slices of one worker. */
 export function abandonSlices(tx: Tx, { redriveId, slices, workerId }: Slices & { workerId: string }): Promise<number> {
   return freeSlices(tx, "o.owner = $1 and o.redrive_id = $2 and o.slice between $3 and $4", [
     workerId,
@@ -106,15 +106,25 @@ export function abandonSlices(tx: Tx, { redriveId, slices, workerId }: Slices & 
   ]);
 }
 
-/** Frees the slices of a worker that it does not know of, because an answer of the store was lost. `held`: those that it works. */
-export function freeForgottenSlices(
-  tx: Tx,
-  workerId: string,
-  held: readonly { redriveId: string; slice: number }[],
-): Promise<number> {
+type OwnedSlice = { redriveId: string; slice: number; epoch: string };
+
+/** The slices that a worker owns, by the store. */
+export function ownedSlices(db: Queryable, workerId: string): Promise<OwnedSlice[]> {
+  return db.query(`select redrive_id as "redriveId", slice, epoch::text as epoch from slice_owners where owner = $1`, [
+    workerId,
+  ]);
+}
+
+/** Frees slices that a worker owns since an answer of the store was lost; none that it has taken anew meanwhile. */
+export function freeForgottenSlices(tx: Tx, workerId: string, forgotten: readonly OwnedSlice[]): Promise<number> {
   return freeSlices(
     tx,
-    "o.owner = $1 and not exists (select from unnest($2::uuid[], $3::int[]) as w(redrive_id, slice) where w.redrive_id = o.redrive_id and w.slice = o.slice)",
-    [workerId, held.map(({ redriveId }) => redriveId), held.map(({ slice }) => slice)],
+    "o.owner = $1 and (o.redrive_id, o.slice, o.epoch) in (select * from unnest($2::uuid[], $3::int[], $4::bigint[]))",
+    [
+      workerId,
+      forgotten.map(({ redriveId }) => redriveId),
+      forgotten.map(({ slice }) => slice),
+      forgotten.map(({ epoch }) => epoch),
+    ],
   );
 }
