@@ -115,13 +115,13 @@ export class Attempt<T> implements AttemptContext {
 
   /**
    * While the caller records the attempt, another call may have its place, if the target answers so soon that the wait for the
-   * place is short: the target is as busy as it may be, and at most twice as many attempts are recorded as are under way.
+   * place is short: the target is as busy as it may be, and at most as many attempts wait for their place as have lately ended.
    */
   async #open(): Promise<void> {
-    const { call, target } = this.#operation;
+    const { call, clock, target } = this.#operation;
     if (!call.onOpen) return;
-    const { bulkhead, latency } = target;
-    const lent = this.#inBulkhead && isSoon(latency) && bulkhead!.lend();
+    const { bulkhead, ended, latency } = target;
+    const lent = this.#inBulkhead && isSoon(latency) && bulkhead!.lend(ended.sum(0, clock.nowMs()));
     if (!lent) return call.onOpen(this.attempt);
     this.#inBulkhead = false;
     try {
@@ -133,7 +133,7 @@ export class Attempt<T> implements AttemptContext {
     await this.#takePlaceBack(bulkhead!);
   }
 
-  /** Halted meanwhile, or held by the breaker, it has no place and sends nothing. */
+  /** Halted meanwhile, held by the breaker, or too late, it has no place and sends nothing. */
   async #takePlaceBack(bulkhead: Bulkhead): Promise<void> {
     if (this.#stop !== null) {
       bulkhead.endLoan(null);
@@ -155,7 +155,8 @@ export class Attempt<T> implements AttemptContext {
       };
       const place = bulkhead.endLoan(granted);
       if (place === null) return;
-      this.#alarm.set(this.#operation.deadlineMs, this.#operation.clock.nowMs());
+      const nowMs = this.#operation.clock.nowMs();
+      this.#alarm.set(Math.min(this.#operation.deadlineMs, nowMs + PLACE_BACK_MS_MAX), nowMs);
       this.#wake = () => {
         place.leave();
         resolve();
@@ -256,6 +257,7 @@ export class Attempt<T> implements AttemptContext {
       policy.dynamicTimeout === null
         ? policy.attemptTimeoutMs
         : dynamicTimeoutMs(policy.dynamicTimeout, target.latency, policy.attemptTimeoutMs);
+    if (this.startedMs > (call.mayBeginUntilMs?.(this.attempt) ?? Number.POSITIVE_INFINITY)) this.#withdraw();
     if (this.#stop !== null) return Promise.resolve(this.#stopped("no"));
     return new Promise((resolve) => {
       this.#wake = () => resolve(this.#stopped(this.#phase === "authorizing" ? "no" : "maybe"));
@@ -286,8 +288,18 @@ export class Attempt<T> implements AttemptContext {
     return dueMs <= deadlineMs ? { dueMs, code } : { dueMs: deadlineMs, code: "TIMEOUT_DEADLINE" };
   }
 
+  /** Nothing is sent: it is recorded, and its turn came too late. */
+  #withdraw(): void {
+    this.#halt("CANCELLED", new Error("its turn came too late"));
+  }
+
   #timeUp(): void {
-    const code = Number.isNaN(this.startedMs) ? "TIMEOUT_DEADLINE" : this.#limit().code;
+    const waits = Number.isNaN(this.startedMs);
+    if (waits && this.#operation.clock.nowMs() < this.#operation.deadlineMs) {
+      this.#withdraw();
+      return;
+    }
+    const code = waits ? "TIMEOUT_DEADLINE" : this.#limit().code;
     const sinceMs = code === "TIMEOUT_DEADLINE" ? this.#operation.startedMs : this.startedMs;
     this.#halt(code, new TimeoutError(code, this.#operation.clock.nowMs() - sinceMs));
   }
@@ -320,12 +332,13 @@ export class Attempt<T> implements AttemptContext {
 
   /** Records in the shared state what this attempt has shown about the target. */
   #report(end: AttemptEnd<T>): void {
-    const { breaker, counters, healer, latency, waits } = this.#operation.target;
+    const { breaker, counters, ended, healer, latency, waits } = this.#operation.target;
     const nowMs = this.#operation.clock.nowMs();
     this.endedMs = nowMs;
     const elapsedMs = nowMs - this.startedMs;
     this.#operation.budget.settle(end.kind === "ok", this.#withdrawn, nowMs);
     counters.attempts++;
+    ended.add(0, 1, nowMs);
     if (this.hedge) counters.hedges++;
     else if (this.attempt > this.#operation.firstAttempt) counters.retries++;
     if (this.#timedOut) counters.timeouts++;
@@ -350,6 +363,9 @@ export class Attempt<T> implements AttemptContext {
 
 /** A target whose calls end this soon, half of them, gives a lent place back at once. */
 const SOON_MS = 50;
+
+/** What is recorded and has no place by then is withdrawn: whoever stops sends must not wait for it. */
+const PLACE_BACK_MS_MAX = 250;
 
 function isSoon(latency: LatencyHistory): boolean {
   const halfMs = latency.quantileMs(0.5);

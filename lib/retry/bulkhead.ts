@@ -60,9 +60,9 @@ export class Bulkhead {
     return { leave: () => waiters.delete(waiter) };
   }
 
-  /** Lends the permit of a call that sends nothing yet, at most once per permit; false when all are lent. Each true needs one `endLoan`. */
-  lend(): boolean {
-    if (this.#lent >= this.#policy.permits) return false;
+  /** Lends the permit of a call that sends nothing yet; false when `most` are lent. Each true needs one `endLoan`. */
+  lend(most: number): boolean {
+    if (this.#lent >= most) return false;
     this.#lent++;
     this.release();
     return true;

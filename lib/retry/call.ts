@@ -30,6 +30,8 @@ export type Call<T> = {
   takeToken?(signal: AbortSignal): Promise<void>;
   /** Intent before effect: awaited before the send. A rejection ends the operation with it, unsent. */
   onOpen?(attempt: number): Promise<void>;
+  /** Monotonic ms until which an attempt that is recorded may begin: later it is cancelled, unsent. Default: for ever. */
+  mayBeginUntilMs?(attempt: number): number;
   /** Awaited after the decision on what follows and before any backoff. A rejection ends the operation with it. */
   onClose?(record: AttemptRecord): void | Promise<void>;
   /** x-retry-count of the request that caused this call: its repeats count against ours. */

@@ -1161,10 +1161,11 @@ describe("the bulkhead", () => {
   describe("while attempts are recorded", () => {
     const reason = new Error("stopped");
 
-    /** A target with one permit that has answered within `latencyMs`, and operations whose records the test ends. */
+    /** A target with one permit that has answered one call lately, within `latencyMs`, and operations whose records the test ends. */
     function recording(latencyMs: number | null, policy: Parameters<typeof bench>[0] = {}) {
       const on = bench({ bulkhead: { permits: 1, queueMax: 5 }, ...policy });
       if (latencyMs !== null) on.target.latency.record(latencyMs);
+      on.target.ended.add(0, 1, on.clock.nowMs());
       const records: { resolve(): void; reject(error: unknown): void }[] = [];
       const start = (options?: Parameters<typeof on.start>[1]) => {
         const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -1203,7 +1204,7 @@ describe("the bulkhead", () => {
         "third",
       ]);
       expect(on.target.bulkhead?.snapshot()).toMatchObject({ inUse: 0, queued: 0 });
-      expect(on.target.bulkhead?.lend()).toBe(true);
+      expect(on.target.bulkhead?.lend(1)).toBe(true);
     });
 
     it.each([
@@ -1215,6 +1216,40 @@ describe("the bulkhead", () => {
       void start();
       await settle();
       expect(records).toHaveLength(1);
+    });
+
+    it("lends no more than attempts have ended within the last 50 ms, however many places there are", async () => {
+      const { on, records, start } = recording(5);
+      on.target.bulkhead?.resize(9);
+      await on.clock.advance(51);
+      on.target.ended.add(0, 2, on.clock.nowMs());
+      for (let n = 0; n < 14; n++) void start();
+      await settle();
+      expect(records).toHaveLength(11);
+    });
+
+    it("withdraws an attempt whose place is not back within 250 ms, before its deadline", async () => {
+      const { on, records, start } = recording(5);
+      const waits = start();
+      await settle();
+      on.target.bulkhead?.tryEnter();
+      records[0]!.resolve();
+      await on.clock.advance(249);
+      expect(on.target.bulkhead?.snapshot()).toMatchObject({ inUse: 1 });
+      await on.clock.advance(1);
+      expect(await waits).toMatchObject({ kind: "cancelled", sent: "no", attempts: 1 });
+      expect(on.sends).toEqual([]);
+      expect(on.records).toMatchObject([{ result: "cancelled", verdict: { code: "CANCELLED", sent: "no" } }]);
+      on.target.bulkhead?.release();
+      expect(on.target.bulkhead?.snapshot()).toMatchObject({ inUse: 0, queued: 0 });
+    });
+
+    it("withdraws an attempt whose process stood still for too long after its record", async () => {
+      const on = bench({});
+      const late = on.start({ onOpen: () => on.clock.sleep(10), mayBeginUntilMs: () => on.clock.nowMs() - 1 });
+      await on.clock.advance(10);
+      expect(await late).toMatchObject({ kind: "cancelled", sent: "no", attempts: 1 });
+      expect(on.sends).toEqual([]);
     });
 
     it("closes an attempt unsent that is cancelled before its place is back", async () => {
@@ -1231,16 +1266,16 @@ describe("the bulkhead", () => {
       await succeed(on);
       expect(await sends).toMatchObject({ kind: "ok" });
       expect(on.target.bulkhead?.snapshot()).toMatchObject({ inUse: 0, queued: 0 });
-      expect(on.target.bulkhead?.lend()).toBe(true);
+      expect(on.target.bulkhead?.lend(1)).toBe(true);
     });
 
     it("fails an attempt unsent whose deadline passes before its place is back", async () => {
-      const { on, records, start } = recording(5, { maxAttempts: 1, deadlineMs: 4_000 });
+      const { on, records, start } = recording(5, { maxAttempts: 1, attemptTimeoutMs: 100, deadlineMs: 200 });
       const waits = start();
       await settle();
       on.target.bulkhead?.tryEnter();
       records[0]!.resolve();
-      await on.clock.advance(4_000);
+      await on.clock.advance(200);
       expect(await waits).toMatchObject({ reason: "deadline", code: "TIMEOUT_DEADLINE", sent: "no", attempts: 1 });
       expect(on.sends).toEqual([]);
       on.target.bulkhead?.release();
@@ -1272,7 +1307,7 @@ describe("the bulkhead", () => {
       records[0]!.reject(reason);
       await expect(refused).rejects.toBe(reason);
       expect(on.target.bulkhead?.snapshot()).toMatchObject({ inUse: 0, queued: 0 });
-      expect(on.target.bulkhead?.lend()).toBe(true);
+      expect(on.target.bulkhead?.lend(1)).toBe(true);
     });
   });
 

@@ -8,6 +8,7 @@ import type { HealingStep } from "@/lib/retry/healing/healing";
 import type { Policy } from "@/lib/retry/policy";
 import { type OverloadGate, type OverloadSnapshot, overloadGate } from "@/lib/retry/rate/overload";
 import { type LatencyHistory, type LatencySnapshot, latencyHistory } from "@/lib/retry/timeout/latency";
+import { type RollingSums, rollingSums } from "@/lib/retry/window/rolling-sums";
 
 /**
  * The state that all operations on one target share within a process, whichever version of a policy each of them runs
@@ -21,6 +22,8 @@ export type TargetState = {
   /** null = nothing bounds the calls under way. */
   readonly bulkhead: Bulkhead | null;
   readonly latency: LatencyHistory;
+  /** Attempts that have ended within the last 50 ms. */
+  readonly ended: RollingSums;
   /** How long attempts waited for a token and a place before they were sent. */
   readonly waits: LatencyHistory;
   readonly healer: Healer | null;
@@ -58,6 +61,8 @@ export type TargetSnapshot = {
   counters: Counters & Rates;
 };
 
+const ENDED_MS = 50;
+
 type TargetOptions = { bulkhead?: BulkheadPolicy; onBreakerChange?: (change: BreakerChange) => void };
 
 export function createTargetState(policy: SharedPolicy, clock: Clock, options: TargetOptions = {}): TargetState {
@@ -76,6 +81,7 @@ export function createTargetState(policy: SharedPolicy, clock: Clock, options: T
   let overload = newOverload(policy);
   const bulkhead = options.bulkhead ? new Bulkhead(options.bulkhead) : null;
   const latency = latencyHistory();
+  const ended = rollingSums(1, ENDED_MS, 5);
   const waits = latencyHistory();
   const counters = zeroCounters();
   return {
@@ -93,6 +99,7 @@ export function createTargetState(policy: SharedPolicy, clock: Clock, options: T
     },
     bulkhead,
     latency,
+    ended,
     waits,
     counters,
     waiting,

@@ -1,3 +1,4 @@
+import { systemClock } from "@/lib/platform/clock";
 import type { Queryable } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { AttemptClose } from "@/lib/redrive/run/store/finish-items.write";
@@ -5,7 +6,7 @@ import { type AttemptIntent, openIntents } from "@/lib/redrive/run/store/intents
 
 /** Records intents as a worker does. Returns the keys of those that may be sent. */
 export async function intend(db: Queryable, intents: readonly AttemptIntent[]): Promise<Set<string>> {
-  return (await openIntents(db, intents, { id: uuidv7(Date.now()), ended: [] })).opened;
+  return (await openIntents({ db, clock: systemClock }, intents, { id: uuidv7(Date.now()), ended: [] })).opened;
 }
 
 type Send = Pick<AttemptIntent, "id" | "redriveId"> &
@@ -32,7 +33,7 @@ export function endOf(item: Send, change: Partial<AttemptClose> = {}): AttemptCl
     target: "orders",
     targetId: item.id,
     idempotencyKey: item.idempotencyKey ?? "orders:event-0000",
-    intent: { openedAtMs: Date.now(), wave: { id: item.id, open: 1 } },
+    intent: { openedAtMs: Date.now(), lookedMs: 0, wave: { id: item.id, open: 1 } },
     state: "failed",
     latencyMs: 3,
     code: "HTTP 503",

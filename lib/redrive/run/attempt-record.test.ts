@@ -46,7 +46,7 @@ async function records(failures: Error[]) {
   return { clock, target, made };
 }
 
-const INTENT = { openedAtMs: 0, wave: { id: "wave", open: 1 } };
+const INTENT = { openedAtMs: 0, lookedMs: 0, wave: { id: "wave", open: 1 } };
 
 /** The line, parsed from what the log wrote. */
 function lineOf({ clock, target, made }: Awaited<ReturnType<typeof records>>, index: number): Record<string, unknown> {

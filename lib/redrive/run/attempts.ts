@@ -35,13 +35,14 @@ export function createAttempts({ db, clock }: Pick<Deps, "db" | "clock">): Attem
       const wave = { id: uuidv7(clock.wallMs()), open: 0 };
       const removed = over;
       over = [];
-      const { opened, openedAtMs } = await openIntents(db, intents, { id: wave.id, ended: removed }).catch((error) => {
+      const opening = openIntents({ db, clock }, intents, { id: wave.id, ended: removed });
+      const { opened, openedAtMs, lookedMs } = await opening.catch((error) => {
         // Nothing of it is sent, whether it is on record or not.
         over.push(wave.id, ...removed);
         throw error;
       });
       wave.open = opened.size;
-      return intents.map((intent) => (opened.has(attemptKey(intent)) ? { openedAtMs, wave } : null));
+      return intents.map((intent) => (opened.has(attemptKey(intent)) ? { openedAtMs, lookedMs, wave } : null));
     },
     { max: BATCH_MAX, rest: { clock, items: REST_ITEMS, msMax: REST_MS_MAX } },
   );

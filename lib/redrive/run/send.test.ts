@@ -39,6 +39,8 @@ function bench(
     clock,
     /** What a repeat waits with for its token. */
     repeatSignal: null as AbortSignal | null,
+    /** How long ago the question was asked whether it may be sent. */
+    answerMs: 0,
     waitForToken: (_: AbortSignal): Promise<void> => Promise.resolve(),
     closeAttempt: (): Promise<void> => Promise.resolve(),
     halt: new AbortController(),
@@ -76,7 +78,7 @@ function bench(
     log,
     random: () => 0.5,
     attempts: {
-      open: async () => ({ openedAtMs: 0, wave: { id: "wave", open: 1 } }),
+      open: async () => ({ openedAtMs: 0, lookedMs: clock.nowMs() - on.answerMs, wave: { id: "wave", open: 1 } }),
       close: () => on.closeAttempt(),
       ended: () => undefined,
     },
@@ -124,6 +126,14 @@ test("each send takes a token of its redrive and one of its target before it lea
   await on.run;
   const send = ["token of its redrive", "token of its target", "send"];
   expect(on.steps).toEqual([...send, ...send]);
+});
+
+test("a worker that stood still since it asked whether it may send begins nothing: the answer to a stop did not wait for it", async () => {
+  const on = bench([]);
+  on.answerMs = 1_501;
+  await on.run;
+  expect(on.sent).toBe(0);
+  expect(on.finished).toMatchObject([{ outcome: { kind: "back" }, closes: [{ state: "failed", code: "CANCELLED" }] }]);
 });
 
 describe("an item that is repeated", () => {

@@ -29,6 +29,12 @@ const LATER_MS_MAX = 15 * 60_000;
 /** What found no target is tried again after this. */
 const TARGET_WAIT_MS = 2_000;
 
+/**
+ * A send begins within this time of the question whether it may. Whoever stops sends answers when none is under way or after two
+ * seconds (`await-open-sends.ts`): also a worker that stood still begins none after the answer.
+ */
+const BEGIN_MS_MAX = 1_500;
+
 /** The intent was refused: paused, stopped, cancelled, ignored, blacklisted, held, processed, or another worker owns the slice. */
 class IntentDenied extends Error {}
 
@@ -236,6 +242,7 @@ function callOf(
         throw error;
       }
     },
+    mayBeginUntilMs: (attempt) => operation.intents.get(attempt)!.lookedMs + BEGIN_MS_MAX,
     onClose: async (record) => {
       releasePlaces(session, operation, 1);
       if (record.verdict?.away) target.markUnreachable(textOf(record.error));

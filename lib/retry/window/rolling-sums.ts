@@ -3,7 +3,7 @@
  * event, each expiry costs at most one pass over the ring. The window slides in steps of one slot, so a value lives
  * between windowMs - slotMs and windowMs.
  */
-type RollingSums = {
+export type RollingSums = {
   /** Adds to counter `column` at `nowMs` (monotonic). */
   add(column: number, amount: number, nowMs: number): void;
   /** Sum of counter `column` over the window that ends at `nowMs`. */

@@ -2,6 +2,7 @@ import { stopOver } from "@/lib/guard/stops/stop.sql";
 import { processedOf } from "@/lib/order/aggregate-order.read";
 import { CONTROL_COVERS, IN_FORCE } from "@/lib/order/controls/control.sql";
 import { inLine, LAST_PLACE } from "@/lib/order/line.sql";
+import type { Clock } from "@/lib/platform/clock";
 import type { Queryable } from "@/lib/platform/database/db";
 import { lockedItems } from "@/lib/redrive/run/store/fence.write";
 import { ATTEMPT, ITEM, SENDS } from "@/lib/redrive/states/state.sql";
@@ -114,6 +115,8 @@ select w.id
 export type Intent = {
   /** When it was recorded, epoch ms of the store's clock. */
   openedAtMs: number;
+  /** When it was asked whether it may be sent, monotonic ms of this process. */
+  lookedMs: number;
   /** `open`: its sends that have not ended. */
   wave: { id: string; open: number };
 };
@@ -123,6 +126,8 @@ type Wave = {
   id: string;
   /** When, epoch ms of the store's clock. */
   openedAtMs: number;
+  /** When it was asked what may be sent, monotonic ms of this process. */
+  lookedMs: number;
   /** The keys (`attemptKey`) of those that may be sent. */
   opened: Set<string>;
 };
@@ -133,7 +138,7 @@ type Wave = {
  * @param ended waves of this process whose sends have all ended: their rows leave
  */
 export async function openIntents(
-  db: Queryable,
+  { db, clock }: { db: Queryable; clock: Pick<Clock, "nowMs"> },
   intents: readonly AttemptIntent[],
   { id, ended }: { id: string; ended: readonly string[] },
 ): Promise<Wave> {
@@ -156,12 +161,13 @@ export async function openIntents(
   );
   const opened = new Set(rows.map(attemptKey));
   const openedAtMs = rows[0]?.openedAtMs ?? 0;
-  if (opened.size === 0) return { id, openedAtMs, opened };
+  const lookedMs = clock.nowMs();
+  if (opened.size === 0) return { id, openedAtMs, lookedMs, opened };
   const recorded = intents.filter((intent) => opened.has(attemptKey(intent)));
   const stopped = await stoppedAmong(db, recorded);
   const left = recorded.filter((intent) => !stopped.has(intent.id));
   if (stopped.size > 0) await leaveIn(db, id, left);
-  return { id, openedAtMs, opened: new Set(left.map(attemptKey)) };
+  return { id, openedAtMs, lookedMs, opened: new Set(left.map(attemptKey)) };
 }
 
 /** The ids of the events that may not be sent any more. Of one item at most one intent was recorded. */
