@@ -8,7 +8,6 @@ import { Alarm } from "@/lib/retry/deadline/alarm";
 import { TimeoutError } from "@/lib/retry/errors";
 import type { Operation } from "@/lib/retry/operation";
 import { dynamicTimeoutMs } from "@/lib/retry/timeout/dynamic";
-import type { LatencyHistory } from "@/lib/retry/timeout/latency";
 import { type Phase, phaseLimit, type TimeoutCode } from "@/lib/retry/timeout/phases";
 
 export type AttemptEnd<T> =
@@ -114,14 +113,14 @@ export class Attempt<T> implements AttemptContext {
   }
 
   /**
-   * While the caller records the attempt, another call may have its place, if the target answers so soon that the wait for the
-   * place is short: the target is as busy as it may be, and at most as many attempts wait for their place as have lately ended.
+   * While the caller records the attempt, another call may have its place: the target is as busy as it may be. At most as many attempts
+   * wait for their place as short calls have just ended, so that the wait is short, too.
    */
   async #open(): Promise<void> {
     const { call, clock, target } = this.#operation;
     if (!call.onOpen) return;
-    const { bulkhead, ended, latency } = target;
-    const lent = this.#inBulkhead && isSoon(latency) && bulkhead!.lend(ended.sum(0, clock.nowMs()));
+    const { bulkhead, ended } = target;
+    const lent = this.#inBulkhead && bulkhead!.lend(ended.sum(0, clock.nowMs()));
     if (!lent) return call.onOpen(this.attempt);
     this.#inBulkhead = false;
     try {
@@ -135,6 +134,10 @@ export class Attempt<T> implements AttemptContext {
 
   /** Halted meanwhile, held by the breaker, or too late, it has no place and sends nothing. */
   async #takePlaceBack(bulkhead: Bulkhead): Promise<void> {
+    const { breaker } = this.#operation.target;
+    const nowMs = this.#operation.clock.nowMs();
+    // It has opened while the attempt was recorded.
+    if (breaker !== null && !breaker.holds(this.#permit, nowMs) && breaker.waitMs(nowMs) !== 0) this.#holdForBreaker();
     if (this.#stop !== null) {
       bulkhead.endLoan(null);
       return;
@@ -338,7 +341,7 @@ export class Attempt<T> implements AttemptContext {
     const elapsedMs = nowMs - this.startedMs;
     this.#operation.budget.settle(end.kind === "ok", this.#withdrawn, nowMs);
     counters.attempts++;
-    ended.add(0, 1, nowMs);
+    if (end.kind !== "cancelled" && elapsedMs <= SOON_MS) ended.add(0, 1, nowMs);
     if (this.hedge) counters.hedges++;
     else if (this.attempt > this.#operation.firstAttempt) counters.retries++;
     if (this.#timedOut) counters.timeouts++;
@@ -361,16 +364,11 @@ export class Attempt<T> implements AttemptContext {
   }
 }
 
-/** A target whose calls end this soon, half of them, gives a lent place back at once. */
+/** A call that took no longer gives its place back soon. */
 const SOON_MS = 50;
 
 /** What is recorded and has no place by then is withdrawn: whoever stops sends must not wait for it. */
 const PLACE_BACK_MS_MAX = 250;
-
-function isSoon(latency: LatencyHistory): boolean {
-  const halfMs = latency.quantileMs(0.5);
-  return halfMs !== null && halfMs <= SOON_MS;
-}
 
 /** Whether the breaker counts an end: not when our own side stopped the attempt or lacked a resource. */
 function judgesTarget(end: AttemptEnd<unknown>): boolean {

@@ -1161,11 +1161,10 @@ describe("the bulkhead", () => {
   describe("while attempts are recorded", () => {
     const reason = new Error("stopped");
 
-    /** A target with one permit that has answered one call lately, within `latencyMs`, and operations whose records the test ends. */
-    function recording(latencyMs: number | null, policy: Parameters<typeof bench>[0] = {}) {
+    /** A target with one permit that has just answered some calls soon, and operations whose records the test ends. */
+    function recording(ended = 1, policy: Parameters<typeof bench>[0] = {}) {
       const on = bench({ bulkhead: { permits: 1, queueMax: 5 }, ...policy });
-      if (latencyMs !== null) on.target.latency.record(latencyMs);
-      on.target.ended.add(0, 1, on.clock.nowMs());
+      on.target.ended.add(0, ended, on.clock.nowMs());
       const records: { resolve(): void; reject(error: unknown): void }[] = [];
       const start = (options?: Parameters<typeof on.start>[1]) => {
         const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -1179,7 +1178,7 @@ describe("the bulkhead", () => {
     }
 
     it("lends the place of one to another, and gives it back before a newcomer has it", async () => {
-      const { on, records, start } = recording(5);
+      const { on, records, start } = recording();
       const all = [start(), start(), start()];
       await settle();
       expect(records).toHaveLength(2);
@@ -1211,7 +1210,13 @@ describe("the bulkhead", () => {
       ["answers slowly", 60],
       ["has not answered yet", null],
     ])("lends nothing where the target %s", async (_name, latencyMs) => {
-      const { records, start } = recording(latencyMs);
+      const { on, records, start } = recording(0);
+      if (latencyMs !== null) {
+        void on.start();
+        await settle();
+        await on.clock.advance(latencyMs);
+        await succeed(on);
+      }
       void start();
       void start();
       await settle();
@@ -1219,17 +1224,20 @@ describe("the bulkhead", () => {
     });
 
     it("lends no more than attempts have ended within the last 50 ms, however many places there are", async () => {
-      const { on, records, start } = recording(5);
+      const { on, records, start } = recording(9);
       on.target.bulkhead?.resize(9);
       await on.clock.advance(51);
-      on.target.ended.add(0, 2, on.clock.nowMs());
+      for (let n = 0; n < 2; n++) void on.start();
+      await settle();
+      for (const send of on.sends) send.resolve("soon");
+      await settle();
       for (let n = 0; n < 14; n++) void start();
       await settle();
       expect(records).toHaveLength(11);
     });
 
     it("withdraws an attempt whose place is not back within 250 ms, before its deadline", async () => {
-      const { on, records, start } = recording(5);
+      const { on, records, start } = recording();
       const waits = start();
       await settle();
       on.target.bulkhead?.tryEnter();
@@ -1253,7 +1261,7 @@ describe("the bulkhead", () => {
     });
 
     it("closes an attempt unsent that is cancelled before its place is back", async () => {
-      const { on, records, start } = recording(5);
+      const { on, records, start } = recording();
       const waits = start();
       const sends = start({ signal: new AbortController().signal });
       await settle();
@@ -1270,7 +1278,7 @@ describe("the bulkhead", () => {
     });
 
     it("fails an attempt unsent whose deadline passes before its place is back", async () => {
-      const { on, records, start } = recording(5, { maxAttempts: 1, attemptTimeoutMs: 100, deadlineMs: 200 });
+      const { on, records, start } = recording(1, { maxAttempts: 1, attemptTimeoutMs: 100, deadlineMs: 200 });
       const waits = start();
       await settle();
       on.target.bulkhead?.tryEnter();
@@ -1285,7 +1293,7 @@ describe("the bulkhead", () => {
     it("hands an attempt back unsent whose breaker opens before its place is back", async () => {
       const trip = { kind: "consecutive", failures: 1 } as const;
       const breaker = { trip, openMs: 60_000, openMsMax: 60_000, probes: 1, probeMsMax: 3_000 };
-      const { on, records, start } = recording(5, { breaker });
+      const { on, records, start } = recording(1, { breaker });
       const waits = start();
       await settle();
       on.target.bulkhead?.tryEnter();
@@ -1300,8 +1308,21 @@ describe("the bulkhead", () => {
       expect(on.target.waiting.size).toBe(0);
     });
 
+    it("hands an attempt back unsent whose breaker opens while it is recorded", async () => {
+      const trip = { kind: "consecutive", failures: 1 } as const;
+      const breaker = { trip, openMs: 60_000, openMsMax: 60_000, probes: 1, probeMsMax: 3_000 };
+      const { on, records, start } = recording(1, { breaker });
+      const waits = start();
+      await settle();
+      on.target.force("open");
+      records[0]!.resolve();
+      expect(await waits).toMatchObject({ kind: "cancelled", sent: "no", attempts: 1 });
+      expect(on.sends).toEqual([]);
+      expect(on.target.bulkhead?.snapshot()).toMatchObject({ inUse: 0, queued: 0 });
+    });
+
     it("ends the loan of one whose record is refused", async () => {
-      const { on, records, start } = recording(5);
+      const { on, records, start } = recording();
       const refused = start();
       await settle();
       records[0]!.reject(reason);

@@ -22,7 +22,7 @@ export type TargetState = {
   /** null = nothing bounds the calls under way. */
   readonly bulkhead: Bulkhead | null;
   readonly latency: LatencyHistory;
-  /** Attempts that have ended within the last 50 ms. */
+  /** Calls that ended within the last 50 ms, and took no longer. */
   readonly ended: RollingSums;
   /** How long attempts waited for a token and a place before they were sent. */
   readonly waits: LatencyHistory;

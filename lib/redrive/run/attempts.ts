@@ -22,7 +22,7 @@ export type Attempts = {
   ended(closes: readonly AttemptClose[]): void;
 };
 
-export function createAttempts({ db, clock }: Pick<Deps, "db" | "clock">): Attempts {
+export function createAttempts({ db, clock, log }: Pick<Deps, "db" | "clock" | "log">): Attempts {
   /** Waves whose sends have all ended. */
   let over: string[] = [];
   const ended = (closes: readonly AttemptClose[]) => {
@@ -37,6 +37,7 @@ export function createAttempts({ db, clock }: Pick<Deps, "db" | "clock">): Attem
       over = [];
       const opening = openIntents({ db, clock }, intents, { id: wave.id, ended: removed });
       const { opened, openedAtMs, lookedMs } = await opening.catch((error) => {
+        log.warn({ err: error, events: intents.length }, "intents not recorded, their events go back");
         // Nothing of it is sent, whether it is on record or not.
         over.push(wave.id, ...removed);
         throw error;

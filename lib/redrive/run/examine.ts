@@ -76,7 +76,7 @@ export async function examineItems(
     const attempts = Math.max(item.attempts, earlier?.attempt ?? 0);
     const facts: ItemToExamine = {
       item: { ...item, attempts },
-      ambiguous: earlier !== undefined,
+      ambiguous: earlier?.sent ?? false,
       unreached: earlier?.unreached ?? 0,
       body: bodies.get(item.id),
       check: checks.get(item.id),

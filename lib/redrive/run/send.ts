@@ -17,7 +17,7 @@ import { sendKey } from "@/lib/redrive/run/send-key.pure";
 import type { Session } from "@/lib/redrive/run/session";
 import type { SliceSignals } from "@/lib/redrive/run/slice-signals";
 import type { AttemptClose } from "@/lib/redrive/run/store/finish-items.write";
-import type { AttemptIntent, Intent } from "@/lib/redrive/run/store/intents.write";
+import { type AttemptIntent, BEGIN_MS_MAX, type Intent } from "@/lib/redrive/run/store/intents.write";
 import type { SliceItem } from "@/lib/redrive/run/store/slice-items.read";
 import type { SliceTarget } from "@/lib/redrive/targets/target";
 import { outgoingRetryCount } from "@/lib/retry/amplification";
@@ -28,12 +28,6 @@ const LATER_MS_MAX = 15 * 60_000;
 
 /** What found no target is tried again after this. */
 const TARGET_WAIT_MS = 2_000;
-
-/**
- * A send begins within this time of the question whether it may. Whoever stops sends answers when none is under way or after two
- * seconds (`await-open-sends.ts`): also a worker that stood still begins none after the answer.
- */
-const BEGIN_MS_MAX = 1_500;
 
 /** The intent was refused: paused, stopped, cancelled, ignored, blacklisted, held, processed, or another worker owns the slice. */
 class IntentDenied extends Error {}

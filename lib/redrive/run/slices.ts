@@ -39,6 +39,7 @@ export function createSlices(
   const held = new Set<string>();
   /** Until then, monotonic ms, a taking or a giving back whose answer was lost may still be committed. */
   let doubtUntilMs = Number.NEGATIVE_INFINITY;
+  let settledMs = Number.NEGATIVE_INFINITY;
   const doubt = () => {
     doubtUntilMs = clock.nowMs() + DOUBT_MS;
   };
@@ -48,12 +49,12 @@ export function createSlices(
   const keysOf = ({ redriveId, slices: [first, last] }: SliceRange) =>
     Array.from({ length: last - first + 1 }, (_, index) => keyOf({ redriveId, slice: first + index }));
 
-  async function giveBack(range: SliceRange, clean: boolean): Promise<void> {
+  async function giveBack(range: SliceRange, epochs: ReadonlyMap<number, bigint>, clean: boolean): Promise<void> {
     const slices = { ...range, workerId };
     try {
       await retrying(
         async () => {
-          if (clean) await releaseSlices(db, slices);
+          if (clean) await releaseSlices(db, { ...slices, epochs });
           else await inTransaction(db, (tx) => abandonSlices(tx, slices));
         },
         { patience, pause: db.pause },
@@ -84,18 +85,23 @@ export function createSlices(
           clean = true;
           return result;
         } finally {
-          await giveBack(range, clean);
+          await giveBack(range, epochs, clean);
         }
       } finally {
         for (const slice of slices) held.delete(slice);
       }
     },
     settle: async () => {
-      if (clock.nowMs() > doubtUntilMs) return 0;
+      // Until one reading after the doubt has succeeded.
+      if (settledMs > doubtUntilMs) return 0;
+      const startMs = clock.nowMs();
       const owned = await ownedSlices(db, workerId);
       // Only now: a slice is worked from before its taking is sent until after it is given back.
       const forgotten = owned.filter((slice) => !held.has(keyOf(slice)));
-      return forgotten.length === 0 ? 0 : inTransaction(db, (tx) => freeForgottenSlices(tx, workerId, forgotten));
+      const freed =
+        forgotten.length === 0 ? 0 : await inTransaction(db, (tx) => freeForgottenSlices(tx, workerId, forgotten));
+      settledMs = startMs;
+      return freed;
     },
     count: () => held.size,
   };

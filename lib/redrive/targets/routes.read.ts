@@ -1,6 +1,7 @@
 import { NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
 import { sameAggregate } from "@/lib/order/aggregate-order.read";
 import type { Queryable } from "@/lib/platform/database/db";
+import { UNSENT } from "@/lib/redrive/run/store/intents.write";
 import { ATTEMPT, EVENT, ITEM } from "@/lib/redrive/states/state.sql";
 
 /** Ids of targets: where the item was sent to in this redrive, and where its aggregate's last unconfirmed event was. */
@@ -9,7 +10,7 @@ export type SentTo = { sentTo: string | null; aggregateSentTo: string | null };
 /** SQL: the target of an attempt `a`. A name is reused for no other target while attempts of an older version count. */
 const TARGET_ID = "coalesce(a.target_id, (select t.id from targets t where t.name = a.target))";
 
-/** By the item's id. For the aggregate, an attempt that certainly failed does not count; for the item, every attempt counts. */
+/** By the item's id. For the aggregate, an attempt that certainly failed does not count; for the item, every attempt that was sent counts. */
 export async function readSentTo(
   db: Queryable,
   redriveId: string,
@@ -18,7 +19,7 @@ export async function readSentTo(
   if (items.length === 0) return new Map();
   const rows = await db.query<SentTo & { id: string }>(
     `select w.id,
-            (select ${TARGET_ID} from redrive_attempts a where a.id = w.id and a.redrive_id = $5
+            (select ${TARGET_ID} from redrive_attempts a where a.id = w.id and a.redrive_id = $5 and not ${UNSENT}
               order by a.attempt desc limit 1) as "sentTo",
             (select coalesce(i.sent_to_id, (
                       select ${TARGET_ID} from redrive_attempts a

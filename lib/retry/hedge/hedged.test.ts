@@ -382,6 +382,18 @@ describe("hedging", () => {
     expect(on.clock.timers).toBe(0);
   });
 
+  it("that has no turn in time does not end the send that it hedges", async () => {
+    const on = race();
+    const late = (attempt: number) => (attempt === 2 ? -1 : Number.POSITIVE_INFINITY);
+    const done = on.start({ onOpen: () => Promise.resolve(), mayBeginUntilMs: late });
+    await on.clock.advance(600);
+    expect(on.records).toMatchObject([{ attempt: 2, result: "cancelled", verdict: { sent: "no" } }]);
+    expect(on.sends[0]!.context.signal.aborted).toBe(false);
+    on.sends[0]!.resolve("first");
+    expect(await done).toMatchObject({ kind: "ok", value: "first" });
+    expect(on.clock.timers).toBe(0);
+  });
+
   it("that may not be sent does not end the send that it hedges", async () => {
     const on = race();
     const denied = new Error("paused meanwhile");

@@ -115,6 +115,12 @@ class Race<T> {
       return this.#live.size > 0 ? null : () => refused(this.#operation, end.why, this.#history.last);
     }
     await this.#operation.close(attempt, end);
+    const withdrawn = end.kind === "cancelled" && end.verdict.sent === "no" && this.#operation.cancelled === null;
+    if (withdrawn && this.#live.size > 0) {
+      // A hedge that had no turn does not end the sends that it hedges.
+      this.#nextMs = NEVER_MS;
+      return null;
+    }
     return () => (end.kind === "ok" ? this.#operation.succeed(end.value) : this.#operation.cancel(end.error));
   }
 

@@ -4,6 +4,7 @@ import { CONTROL_COVERS, IN_FORCE } from "@/lib/order/controls/control.sql";
 import { inLine, LAST_PLACE } from "@/lib/order/line.sql";
 import type { Clock } from "@/lib/platform/clock";
 import type { Queryable } from "@/lib/platform/database/db";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { lockedItems } from "@/lib/redrive/run/store/fence.write";
 import { ATTEMPT, ITEM, SENDS } from "@/lib/redrive/states/state.sql";
 
@@ -111,6 +112,12 @@ select w.id
  ${processedOf("n")}
  where ${TAKEN} or ${STOPPED} or ${BEHIND} or ${PROCESSED}`;
 
+/**
+ * A send begins within this time of the question to LOOK. Whoever stops sends answers when none is under way, or after two seconds
+ * (`await-open-sends.ts`): also a worker that stood still begins none after the answer.
+ */
+export const BEGIN_MS_MAX = 1_500;
+
 /** An intent on record. */
 export type Intent = {
   /** When it was recorded, epoch ms of the store's clock. */
@@ -133,7 +140,8 @@ type Wave = {
 };
 
 /**
- * Records intents as the wave `id`; returns those that may be sent. One whose number is taken is denied.
+ * Records intents as the wave `id`; returns those that may be sent. One whose number is taken is denied. Throws DomainError
+ * `read-timeout` when the answer came too late for any of them: then nothing of the wave may be sent.
  *
  * @param ended waves of this process whose sends have all ended: their rows leave
  */
@@ -166,6 +174,7 @@ export async function openIntents(
   const recorded = intents.filter((intent) => opened.has(attemptKey(intent)));
   const stopped = await stoppedAmong(db, recorded);
   const left = recorded.filter((intent) => !stopped.has(intent.id));
+  if (clock.nowMs() - lookedMs > BEGIN_MS_MAX) throw new DomainError("read-timeout", "LOOK was answered too late");
   if (stopped.size > 0) await leaveIn(db, id, left);
   return { id, openedAtMs, lookedMs, opened: new Set(left.map(attemptKey)) };
 }
@@ -237,12 +246,14 @@ export function attemptKey(row: { id: string; attempt: number; fence: bigint | n
 type EarlierAttempts = {
   /** The highest number. */
   attempt: number;
+  /** One of them was sent, or may have been. */
+  sent: boolean;
   /** How many found no target, or were stopped before they were sent. */
   unreached: number;
 };
 
-/** Codes of attempts that were stopped between their intent and their send. */
-const UNSENT = ["CANCELLED", "BREAKER_OPEN"];
+/** SQL: the attempt `a` was stopped between its intent and its send. */
+export const UNSENT = `(a.state = ${ATTEMPT.failed} and a.code in ('CANCELLED', 'BREAKER_OPEN'))`;
 
 /** Of an attempt whose worker was lost before it reported an end. */
 export const LOST_CODE = "WORKER_LOST";
@@ -266,11 +277,10 @@ export async function readEarlierAttempts(
 ): Promise<Map<string, EarlierAttempts>> {
   if (ids.length === 0) return new Map();
   const rows = await db.query<EarlierAttempts & { id: string }>(
-    `select a.id, max(a.attempt)::int as attempt,
-            count(*) filter (where a.decision->'verdict'->>'away' = 'true'
-                                or (a.state = ${ATTEMPT.failed} and a.code = any($3::text[])))::int as unreached
+    `select a.id, max(a.attempt)::int as attempt, bool_or(not ${UNSENT}) as sent,
+            count(*) filter (where a.decision->'verdict'->>'away' = 'true' or ${UNSENT})::int as unreached
        from redrive_attempts a where a.redrive_id = $1 and a.id = any($2::uuid[]) group by a.id`,
-    [redriveId, ids, UNSENT],
+    [redriveId, ids],
     { name: "earlier-attempts" },
   );
   return new Map(rows.map(({ id, ...earlier }) => [id, earlier]));

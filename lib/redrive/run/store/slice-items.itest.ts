@@ -8,7 +8,7 @@ import { insertItems } from "@/lib/redrive/plan/freeze-events.write";
 import { createAttempts } from "@/lib/redrive/run/attempts";
 import type { ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
 import { closeItems, insertAttempts, settleAggregates } from "@/lib/redrive/run/store/finish-items.write";
-import { type AttemptIntent, attemptKey } from "@/lib/redrive/run/store/intents.write";
+import { type AttemptIntent, attemptKey, readEarlierAttempts } from "@/lib/redrive/run/store/intents.write";
 import { itemsBehind, wakeBehind } from "@/lib/redrive/run/store/item-waits.write";
 import { readSliceItems, readSliceRest, SLICE_START, type SliceItem } from "@/lib/redrive/run/store/slice-items.read";
 import {
@@ -19,6 +19,7 @@ import {
   releaseSlices,
   takeSlices,
 } from "@/lib/redrive/run/store/slice-owners.write";
+import { readSentTo } from "@/lib/redrive/targets/routes.read";
 import { mendAllLines } from "@/lib/testing/lines";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 import { countingRows } from "@/lib/testing/rows-looked-at";
@@ -108,10 +109,13 @@ describe("a slice", () => {
     expect(await epoch(OTHER)).toBeNull();
     const again = await epoch(WORKER);
     expect(again).toBeGreaterThan(first!);
-    // Not by a worker that does not own it.
-    await releaseSlices(world.db, ofSlice(id, OTHER));
+    const release = (workerId: string, of: bigint) =>
+      releaseSlices(world.db, { redriveId: id, workerId, epochs: new Map([[0, of]]) });
+    // Not by a worker that does not own it, nor by a release of before that is committed late.
+    await release(OTHER, again!);
+    await release(WORKER, first!);
     expect(await epoch(OTHER)).toBeNull();
-    await releaseSlices(world.db, ofSlice(id));
+    await release(WORKER, again!);
     expect(await epoch(OTHER)).toBeGreaterThan(again!);
   });
 
@@ -407,11 +411,46 @@ describe("an intent", () => {
       query: (...statement) =>
         ++statements === 2 ? Promise.reject(new Error("the store is away")) : world.db.query(...statement),
     };
-    const attempts = createAttempts({ db: failing, clock: world.deps.clock });
+    const attempts = createAttempts({ ...world.deps, db: failing });
     await expect(attempts.open(intentOf(first!))).rejects.toThrow("the store is away");
     expect(await recorded()).toEqual([{ id: first!.id }]);
     expect(await attempts.open(intentOf(second!))).not.toBeNull();
     expect(await recorded()).toEqual([{ id: second!.id }]);
+  });
+
+  test("that was withdrawn before its send binds its event to no target, and is no send", async () => {
+    await world.park(2);
+    const [unsent, sent] = await take(await freeze("event-0000", "event-0001"));
+    await world.db.transaction((tx) =>
+      insertAttempts(tx, [endOf(unsent!, { code: "CANCELLED" }), endOf(sent!, { code: "HTTP_503" })]),
+    );
+    const ids = [unsent!.id, sent!.id];
+    expect(await readEarlierAttempts(world.db, sent!.redriveId, ids)).toEqual(
+      new Map([
+        [unsent!.id, { attempt: 1, sent: false, unreached: 1 }],
+        [sent!.id, { attempt: 1, sent: true, unreached: 0 }],
+      ]),
+    );
+    const boundTo = await readSentTo(world.db, sent!.redriveId, [unsent!, sent!]);
+    expect(ids.map((id) => boundTo.get(id)!.sentTo)).toEqual([null, sent!.id]);
+  });
+
+  test("may not be sent when the look is answered so late that a stop may have been answered", async () => {
+    await world.park(1);
+    const [item] = await take(await freeze("event-0000"));
+    let nowMs = 0;
+    const attempts = createAttempts({ ...world.deps, clock: { ...world.deps.clock, nowMs: () => nowMs } });
+    const late: Db = {
+      ...world.db,
+      query: async (...statement) => {
+        const rows = await world.db.query(...statement);
+        nowMs += 1_501;
+        return rows as never;
+      },
+    };
+    const slow = createAttempts({ ...world.deps, db: late, clock: { ...world.deps.clock, nowMs: () => nowMs } });
+    await expect(slow.open(intentOf(item!))).rejects.toMatchObject({ code: "read-timeout" });
+    expect(await attempts.open(intentOf(item!))).not.toBeNull();
   });
 
   test("is denied when its worker is given up, or its item ends, between it and the look", async () => {

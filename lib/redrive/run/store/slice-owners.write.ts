@@ -35,11 +35,15 @@ export async function takeSlices(
   });
 }
 
-/** Gives slices back of which nothing is under way. */
-export async function releaseSlices(db: Queryable, { redriveId, slices, workerId }: Slices & { workerId: string }) {
+/** Gives slices back of which nothing is under way, unless they were taken anew: an earlier try may be committed late. */
+export async function releaseSlices(
+  db: Queryable,
+  { redriveId, workerId, epochs }: { redriveId: string; workerId: string; epochs: ReadonlyMap<number, bigint> },
+): Promise<void> {
   await db.run(
-    "update slice_owners set owner = null where redrive_id = $1 and slice between $2 and $3 and owner = $4",
-    [redriveId, ...slices, workerId],
+    `update slice_owners set owner = null
+      where redrive_id = $1 and owner = $2 and (slice, epoch) in (select * from unnest($3::int[], $4::bigint[]))`,
+    [redriveId, workerId, [...epochs.keys()], [...epochs.values()].map(String)],
     { name: "release-slices" },
   );
 }
