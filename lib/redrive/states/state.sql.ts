@@ -73,3 +73,9 @@ export const SENDS = `(r.state = ${REDRIVE.RUNNING} and (r.hold_until is null or
 
 /** A move of the redrive `r` to the state `to` is not a start of a redrive that still waits. */
 export const startsInTime = (to: string) => `(${to} <> ${REDRIVE.RUNNING} or ${STARTS})`;
+
+/** Codes of attempts that were stopped between their intent and their send. */
+const UNSENT_CODES = ["CANCELLED", "BREAKER_OPEN"].map((code) => `'${code}'`);
+
+/** The attempt `a` was stopped there. */
+export const UNSENT = `(a.state = ${ATTEMPT.failed} and a.code in (${UNSENT_CODES}))`;

@@ -6,7 +6,7 @@ import type { Clock } from "@/lib/platform/clock";
 import type { Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { lockedItems } from "@/lib/redrive/run/store/fence.write";
-import { ATTEMPT, ITEM, SENDS } from "@/lib/redrive/states/state.sql";
+import { ATTEMPT, ITEM, SENDS, UNSENT } from "@/lib/redrive/states/state.sql";
 
 /** One send about to be made. */
 export type AttemptIntent = {
@@ -251,9 +251,6 @@ type EarlierAttempts = {
   /** How many found no target, or were stopped before they were sent. */
   unreached: number;
 };
-
-/** SQL: the attempt `a` was stopped between its intent and its send. */
-export const UNSENT = `(a.state = ${ATTEMPT.failed} and a.code in ('CANCELLED', 'BREAKER_OPEN'))`;
 
 /** Of an attempt whose worker was lost before it reported an end. */
 export const LOST_CODE = "WORKER_LOST";
