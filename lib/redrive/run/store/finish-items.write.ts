@@ -72,6 +72,11 @@ function resultOf(outcome: ItemOutcome): { result: string | null; detail: string
   }
 }
 
+/** The checks of an item as JSON; null = none was made. */
+function verdictText({ findings, outcome }: FinishedItem): string | null {
+  return findings.length === 0 ? null : storableJsonText(storedChecks(findings, outcome.kind === "delivered"));
+}
+
 /** How long the item waits; null = for nothing. One behind an open event waits until that is woken. */
 function waitMsOf(outcome: ItemOutcome): number | null {
   if (outcome.kind === "behind") return Number.POSITIVE_INFINITY;
@@ -132,7 +137,7 @@ export async function closeItems(
       finished.map(({ attempts }) => attempts),
       results.map(({ result }) => result),
       results.map(({ detail }) => storedDetail(detail)),
-      finished.map(({ findings }) => (findings.length === 0 ? null : storableJsonText(storedChecks(findings)))),
+      finished.map(verdictText),
       finished.map(({ outcome }) => (outcome.kind === "delivered" ? (outcome.record ?? null) : null)),
       finished.map(({ entryId }) => entryId),
       sends.map((send) => send?.intent.openedAtMs ?? null),
