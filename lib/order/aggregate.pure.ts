@@ -20,6 +20,12 @@ export function aggregateKeyOf(
   return aggregateId === null ? null : aggregateKey({ sourceId, aggregateType, aggregateId });
 }
 
+/** A version as the API gives it: a number when a number holds it exactly, else its digits. */
+export function versionOut(digits: string): number | string {
+  const version = Number(digits);
+  return Number.isSafeInteger(version) ? version : digits;
+}
+
 /** Where an event stands in its aggregate. */
 type Place = { id: string; version: bigint | null };
 

@@ -2,7 +2,13 @@ import { BULK_ACTION, BULK_EFFECT, type BulkKind } from "@/lib/events/bulk/bulk-
 import { type BulkOptions, insertBulkOperation } from "@/lib/events/bulk/bulk-operations.write";
 import type { EventStatus } from "@/lib/events/event-state.pure";
 import { BULK_NOW_MAX, type BulkAnswer } from "@/lib/events/events.shapes";
-import { type Candidate, cutoffOf, estimateCandidates, readCandidates } from "@/lib/events/selection/candidates.read";
+import {
+  type Candidate,
+  cutoffOf,
+  estimateCandidates,
+  readCandidates,
+  type Selected,
+} from "@/lib/events/selection/candidates.read";
 import { type SelectedEvents, selectEvents } from "@/lib/events/selection/select-events";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
@@ -19,7 +25,6 @@ import { looks } from "@/lib/redrive/life/await-open-sends";
 import { openSends } from "@/lib/redrive/life/open-sends.read";
 import { ringBehind, ringBulkOperation } from "@/lib/redrive/life/rings";
 import type { WithdrawnItem } from "@/lib/redrive/life/withdraw-items.write";
-import type { Selected } from "@/lib/redrive/plan/judge-selection";
 
 /**
  * The events that were changed and the events that were refused. `inFlight`: ids of the refused events that were being

@@ -80,7 +80,7 @@ function changedBy(operation: string): string {
 /** The condition on the events of a page, without its cutoff. */
 export async function selectedWhere(
   db: Queryable,
-  page: Pick<CandidatePage, "selection" | "asOfMs" | "also">,
+  page: Pick<Selected, "selection" | "asOfMs" | "also">,
   firstParam: number,
 ): Promise<Pick<CompiledFilter, "where" | "values">> {
   const compiled = compileSelection(page.selection, page.asOfMs, firstParam);
@@ -99,7 +99,7 @@ export function cutoffOf(selection: Selection | ScopedSelection, nowMs: number):
   return "filter" in selection ? uuidv7LowerBound(nowMs + 1) : UUID_MAX;
 }
 
-export type CandidatePage = {
+export type Selected = {
   selection: ScopedSelection;
   /** The moment that relative times refer to. */
   asOfMs: number;
@@ -107,6 +107,9 @@ export type CandidatePage = {
   cutoff: string;
   /** Further selected events. */
   also?: readonly string[];
+};
+
+export type CandidatePage = Selected & {
   /** The last id of the page before; null = start. */
   after: string | null;
   limit: number;
@@ -282,11 +285,7 @@ async function readByKinds<Row extends { id: string }>(
 const SAMPLE_PLACES = 4;
 
 /** Up to `most` selected events that are PENDING: the newest, the oldest, and some from places between. */
-export async function sampleCandidates(
-  db: Queryable,
-  page: Omit<CandidatePage, "after" | "limit">,
-  most: number,
-): Promise<Candidate[]> {
+export async function sampleCandidates(db: Queryable, page: Selected, most: number): Promise<Candidate[]> {
   const compiled = await selectedWhere(db, page, 3);
   const read = (bound: string, order: "asc" | "desc", id: string, limit: number) =>
     db.query<Candidate>(
@@ -319,11 +318,7 @@ export async function readPayloadBytes(db: Queryable, ids: readonly string[]): P
 }
 
 /** Those of these events that a selection holds. */
-export async function selectedAmong(
-  db: Queryable,
-  page: Omit<CandidatePage, "after" | "limit">,
-  ids: readonly string[],
-): Promise<Set<string>> {
+export async function selectedAmong(db: Queryable, page: Selected, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const { where, values } = await selectedWhere(db, page, 3);
   const rows = await db.query<{ id: string }>(
@@ -352,7 +347,7 @@ export type CandidateGroup = Omit<
  */
 export async function groupCandidates(
   db: Queryable,
-  page: Omit<CandidatePage, "after" | "limit">,
+  page: Selected,
   options: { redriveLimit: number; touched: readonly string[] },
 ): Promise<CandidateGroup[]> {
   const compiled = await selectedWhere(db, page, 5);
@@ -374,11 +369,7 @@ export async function groupCandidates(
 export const TOUCHED_MAX = 20_000;
 
 /** Selected events whose eventId or aggregateId stands under a control in force. */
-export async function readTouched(
-  db: Queryable,
-  page: Omit<CandidatePage, "after" | "limit">,
-  controls: readonly Control[],
-): Promise<Candidate[]> {
+export async function readTouched(db: Queryable, page: Selected, controls: readonly Control[]): Promise<Candidate[]> {
   const events = controls.filter((control) => control.scope === "eventId").map((control) => control.value);
   const aggregates = controls.filter((control) => control.scope === "aggregateId").map((control) => control.value);
   if (events.length === 0 && aggregates.length === 0) return [];
@@ -394,11 +385,7 @@ export async function readTouched(
 }
 
 /** Up to `limit` matches: distinguishes none, few and many without counting millions. */
-export async function countUpTo(
-  db: Queryable,
-  page: Omit<CandidatePage, "after" | "limit">,
-  limit: number,
-): Promise<number> {
+export async function countUpTo(db: Queryable, page: Selected, limit: number): Promise<number> {
   const compiled = await selectedWhere(db, page, 3);
   const [row] = await db.query<{ n: number }>(
     `select count(*) as n from (
@@ -411,11 +398,7 @@ export async function countUpTo(
 type Plan = { "QUERY PLAN": [{ Plan: { "Plan Rows": number } }] };
 
 /** The planner's guess of how many events match, at least `atLeast`. Good enough to choose the number of slices. */
-export async function estimateCandidates(
-  tx: Tx,
-  page: Omit<CandidatePage, "after" | "limit">,
-  atLeast: number,
-): Promise<number> {
+export async function estimateCandidates(tx: Tx, page: Selected, atLeast: number): Promise<number> {
   const compiled = compileSelection(page.selection, page.asOfMs, 2);
   const [row] = await tx.query<Plan>(
     `explain (format json) select 1 from dlq_event_rows e where e.id <= $1 and ${compiled.where}`,

@@ -1,12 +1,17 @@
 import { unknownOperation } from "@/lib/events/bulk/bulk-operations.read";
 import { readBulkOperationRow } from "@/lib/events/bulk/bulk-operations.write";
-import { type Candidate, countUpTo, ofPassed, readCandidates } from "@/lib/events/selection/candidates.read";
+import {
+  type Candidate,
+  countUpTo,
+  ofPassed,
+  readCandidates,
+  type Selected,
+} from "@/lib/events/selection/candidates.read";
 import type { ScopedSelection } from "@/lib/guard/viewer/scope.shapes";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { readRedriveRow } from "@/lib/redrive/life/redrive.write";
 import { unknownRedrive } from "@/lib/redrive/list/redrives.read";
-import type { Selected } from "@/lib/redrive/plan/judge-selection";
 
 export type SelectedEvents = {
   /** At most one event more than a request changes by itself. */

@@ -1,9 +1,8 @@
 import type { EventOut, HeldBehind } from "@/lib/events/events.shapes";
-import { aggregateKeyOf } from "@/lib/order/aggregate.pure";
+import { aggregateKeyOf, versionOut } from "@/lib/order/aggregate.pure";
 import { readAggregateOrder } from "@/lib/order/aggregate-order.read";
 import type { Queryable } from "@/lib/platform/database/db";
 import { type HoldingEvents, holderOf } from "@/lib/redrive/gate/dry-run-facts.read";
-import { versionOut } from "@/lib/redrive/preview/earlier-summary.read";
 
 type Facts = Pick<EventOut, "id" | "source" | "status" | "aggregateType" | "aggregateId" | "version">;
 

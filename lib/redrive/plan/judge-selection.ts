@@ -1,13 +1,13 @@
 import {
   type Candidate,
   type CandidateGroup,
-  type CandidatePage,
   groupCandidates,
   readCandidates,
   readTouched,
+  type Selected,
   TOUCHED_MAX,
 } from "@/lib/events/selection/candidates.read";
-import { aggregateKeyOf, comparePlaces } from "@/lib/order/aggregate.pure";
+import { aggregateKeyOf, comparePlaces, versionOut } from "@/lib/order/aggregate.pure";
 import { type Control, indexControls } from "@/lib/order/controls/control.pure";
 import { type Earlier, type Head, isHeldBy } from "@/lib/order/order-gate.pure";
 import { readEarlierVersions } from "@/lib/order/outside-order.read";
@@ -32,13 +32,10 @@ import {
   EARLIER_SAMPLES_MAX,
   type EarlierSummary,
   summarizeEarlier,
-  versionOut,
 } from "@/lib/redrive/preview/earlier-summary.read";
 import type { EarlierOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 
-export type Selected = Omit<CandidatePage, "after" | "limit">;
-
-/** The same for a redrive. `despite`: refusals that the person sets aside. */
+/** The events that a redrive selects. `despite`: refusals that the person sets aside. */
 export type SelectedForRedrive = Selected & { despite: readonly ConfirmableRefusal[] };
 
 type Ruling = ReturnType<typeof gate>;

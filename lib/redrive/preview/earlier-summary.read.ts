@@ -1,5 +1,5 @@
-import { type CandidateGroup, type CandidatePage, selectedWhere } from "@/lib/events/selection/candidates.read";
-import { NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
+import { type CandidateGroup, type Selected, selectedWhere } from "@/lib/events/selection/candidates.read";
+import { NO_AGGREGATE_TYPE, versionOut } from "@/lib/order/aggregate.pure";
 import { BLACKLISTED_HASHED } from "@/lib/order/controls/control.sql";
 import { inLine } from "@/lib/order/line.sql";
 import { SKIPPED } from "@/lib/order/order.sql";
@@ -55,11 +55,7 @@ type SummaryRow = {
  * gate within it. The rule of `order/order-gate.pure` for a whole selection, in one statement that joins its aggregates once
  * with the parked events. `held` also has the events behind one that cools down, with or without a version.
  */
-export async function summarizeEarlier(
-  db: Tx,
-  page: Omit<CandidatePage, "after" | "limit">,
-  passing: Passing,
-): Promise<EarlierSummary> {
+export async function summarizeEarlier(db: Tx, page: Selected, passing: Passing): Promise<EarlierSummary> {
   const { where, values } = await selectedWhere(db, page, 13);
   const of = <Value>(pick: (group: CandidateGroup) => Value) => passing.groups.map(pick);
   const count = passing.groups.reduce((sum, group) => sum + group.count, passing.touched.length);
@@ -192,11 +188,7 @@ function summarySql(where: string): string {
 }
 
 /** Earlier versions that a selection of few events would take along, up to `limit`, before any gate. */
-export async function countEarlierUpTo(
-  db: Queryable,
-  page: Omit<CandidatePage, "after" | "limit">,
-  limit: number,
-): Promise<number> {
+export async function countEarlierUpTo(db: Queryable, page: Selected, limit: number): Promise<number> {
   const { where, values } = await selectedWhere(db, page, 3);
   const [row] = await db.query<{ n: number }>(
     `with wanted as materialized (
@@ -212,10 +204,4 @@ export async function countEarlierUpTo(
     [page.cutoff, limit, ...values],
   );
   return row!.n;
-}
-
-/** The version as a number when a number holds it exactly, else its digits, as everywhere in the API. */
-export function versionOut(digits: string): number | string {
-  const version = Number(digits);
-  return Number.isSafeInteger(version) ? version : digits;
 }

@@ -11,7 +11,7 @@ import {
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { scopeSelection, someOf } from "@/lib/guard/viewer/scope.shapes";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { aggregateKeyOf } from "@/lib/order/aggregate.pure";
+import { aggregateKeyOf, versionOut } from "@/lib/order/aggregate.pure";
 import { type Earlier, type EndedItem, heldBehind } from "@/lib/order/order-gate.pure";
 import { readEarlierVersions } from "@/lib/order/outside-order.read";
 import { skippedAmong } from "@/lib/order/tails/tails.read";
@@ -27,7 +27,6 @@ import { FREEZE_INLINE_MAX, planEvents, versionOf, wantedAggregates } from "@/li
 import type { PlannedItem } from "@/lib/redrive/plan/freeze-events.write";
 import type { SelectedForRedrive } from "@/lib/redrive/plan/judge-selection";
 import { aggregateRuns } from "@/lib/redrive/plan/redrive-plan.pure";
-import { versionOut } from "@/lib/redrive/preview/earlier-summary.read";
 import type { PreviewRequest, SampleOut, SampleTarget } from "@/lib/redrive/preview/redrive-preview.shapes";
 import { checkedEvent, type OwnerJudgement, ownerFinding } from "@/lib/redrive/run/ask-owner";
 import type { ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { holdsMasked } from "@/lib/events/detail/event-detail.read";
-import { type Candidate, type CandidatePage, cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
+import { type Candidate, cutoffOf, readCandidates, type Selected } from "@/lib/events/selection/candidates.read";
 import { assertEnded } from "@/lib/events/selection/select-events";
 import { auditTrial } from "@/lib/guard/masking/audit-trial";
 import { maskNullable } from "@/lib/guard/masking/mask.pure";
@@ -221,7 +221,7 @@ async function openPreview<P extends MendPlace>(
   cursor: string | undefined,
   viewer: Viewer,
   schema: CursorOf<P>,
-): Promise<{ mending: Mending; page: Omit<CandidatePage, "after" | "limit">; place: P | null }> {
+): Promise<{ mending: Mending; page: Selected; place: P | null }> {
   const selection = await readScopedSelection(deps.db, viewer, "edit", request.select);
   const masks = await readMasks(deps.db);
   const place = cursor === undefined ? null : read(cursor, schema, asked(request));
@@ -241,7 +241,7 @@ function asked({ select, recipe }: Request): string {
     .slice(0, 16);
 }
 
-function frozen(request: Request, { asOfMs, cutoff }: Pick<CandidatePage, "asOfMs" | "cutoff">) {
+function frozen(request: Request, { asOfMs, cutoff }: Pick<Selected, "asOfMs" | "cutoff">) {
   return { asked: asked(request), asOfMs, cutoff };
 }
 

@@ -3,7 +3,7 @@ import { readBulkOperation } from "@/lib/events/bulk/bulk-operations.read";
 import { type BulkOptions, insertBulkOperation } from "@/lib/events/bulk/bulk-operations.write";
 import { ringOrLog } from "@/lib/events/bulk/change-events";
 import type { BulkAnswer } from "@/lib/events/events.shapes";
-import { type CandidatePage, cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
+import { cutoffOf, readCandidates, type Selected } from "@/lib/events/selection/candidates.read";
 import { assertEnded, selectEvents } from "@/lib/events/selection/select-events";
 import { askForMend } from "@/lib/guard/approvals/approval";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
@@ -196,7 +196,7 @@ function shownSelection(selection: ScopedSelection): object {
  */
 async function assertChanges(
   deps: MendingDeps,
-  selected: Omit<CandidatePage, "after" | "limit">,
+  selected: Selected,
   mending: Mending,
   { breaking, viewer }: { breaking: boolean; viewer: Viewer },
 ): Promise<void> {
