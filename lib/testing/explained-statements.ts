@@ -14,7 +14,11 @@ export type Plan = {
   Plans?: Plan[];
 };
 
-/** What a statement that ran has read. `pages`: of 8 KB, an index's and those read again included. `whole`: tables that it scanned from end to end, with the rows of one scan. */
+/**
+ * What a statement that ran has read. `pages`: of 8 KB, an index's and those read again included. `whole`: tables that it scanned from end to
+ * end, with the rows of one scan. Their rows count once: the planner scans a table of one page again for each row of another, and how many
+ * rows today's partition has depends on the hour.
+ */
 type Explained = { text: string; rows: number; pages: number; whole: { table: string; rows: number }[] };
 
 /** The scans of tables in a plan, with all rows that each looked at, also those that it left out: together, and in one of its loops. */
@@ -31,7 +35,7 @@ function explained({ "Query Text": text, Plan: plan }: { "Query Text": string; P
   const scans = scansOf(plan);
   return {
     text: text.replaceAll(/\s+/g, " ").trim(),
-    rows: Math.round(scans.reduce((sum, { rows }) => sum + rows, 0)),
+    rows: Math.round(scans.reduce((sum, { rows, each, whole }) => sum + (whole ? each : rows), 0)),
     pages: (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0),
     whole: scans.filter(({ whole }) => whole).map(({ table, each }) => ({ table, rows: Math.round(each) })),
   };
