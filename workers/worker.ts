@@ -31,6 +31,7 @@ import { databaseClock } from "@/lib/platform/database/database-clock";
 import { createDb, type Db } from "@/lib/platform/database/db";
 import type { Env } from "@/lib/platform/env";
 import { uuidv7 } from "@/lib/platform/ids";
+import { createLeadership } from "@/lib/platform/leadership";
 import type { Log } from "@/lib/platform/log";
 import { PACES, type Paces } from "@/lib/platform/plain/paces.pure";
 import { type RegularWork, startRegularWork } from "@/lib/platform/regular-work";
@@ -40,7 +41,7 @@ import { openTracer } from "@/lib/platform/tracing/open-tracer";
 import { closeTracer, tracerOpening } from "@/lib/platform/tracing/spans";
 import { trustCertificates } from "@/lib/platform/trusted-certificates";
 import { confirmQuietEvents } from "@/lib/redrive/confirm/confirm-quiet-events";
-import { createLostWork, type LostWork } from "@/lib/redrive/life/lost-work";
+import { createLostWork } from "@/lib/redrive/life/lost-work";
 import { foldTicks, removeOldTicks } from "@/lib/redrive/life/old-redrives.write";
 import { reconcile, wakeForgotten } from "@/lib/redrive/life/reconcile";
 import { startWaiting } from "@/lib/redrive/life/start-redrive";
@@ -86,8 +87,8 @@ export type RunningWorker = {
 };
 
 /**
- * Starts everything a worker does: both lanes, the consumers, and the rounds of upkeep. Several workers share the work.
- * Rejects with DomainError when the store or the queue cannot be reached.
+ * Starts everything a worker does: both lanes, the consumers, and the rounds. Several workers share the work, and one of
+ * them runs the rounds. Rejects with DomainError when the store or the queue cannot be reached.
  */
 export async function startWorker(
   env: Env,
@@ -135,11 +136,14 @@ export async function startWorker(
   await ensureDays(upkeepDb, clock);
   const startedAtMs = clock.wallMs();
   const lostWork = createLostWork(redriver);
+  const leadership = createLeadership({ clock, log, lostMs: paces.lostMs });
   const heartbeat = async (running: number) => {
     const info = heartbeatInfo(running, redriver.targets.reports(), buckets.bucket.worst());
-    const { alive, storeMs } = await writeHeartbeat(db, { id, startedAtMs, info });
+    const sentMs = clock.nowMs();
+    const { alive, oldest, storeMs } = await writeHeartbeat(db, { id, startedAtMs, info }, paces.lostMs);
     buckets.shareAmong(alive);
     lostWork.seen(storeMs);
+    leadership.seen({ oldest, sentMs });
   };
   // Before the first claim: the claims of a worker without a heartbeat are given to others.
   await heartbeat(0);
@@ -204,20 +208,23 @@ export async function startWorker(
     },
   ];
   const measures = env.room.disk !== null || env.room.storeBytesMax !== null;
-  const room: RegularWork = { name: "room", everyMs: ROOM_EVERY_MS, work: () => measureRoom(db, env.room) };
-  const regular = startRegularWork(
-    [
-      beat,
-      retention,
-      forgets,
-      alerts,
-      results,
-      ...audit,
-      ...(measures ? [room] : []),
-      ...regularWorkOf(redriver, lostWork, upkeepDb),
-    ],
-    { clock, log },
-  );
+  /** What concerns this process alone, or replaces a leader that is lost. */
+  const own: RegularWork[] = [
+    beat,
+    // Apart from the heartbeat, which must not wait for the locks of a lost worker.
+    { name: "lost work", everyMs: paces.lostWorkMs, work: () => lostWork.recover() },
+    // The targets that this worker sends to.
+    {
+      name: "targets",
+      everyMs: paces.targetsMs,
+      work: () => redriver.targets.refreshIf(redriver.slices.count() > 0),
+    },
+    // The disk that this machine sees.
+    ...(measures ? [{ name: "room", everyMs: ROOM_EVERY_MS, work: () => measureRoom(db, env.room) }] : []),
+  ];
+  const rounds = [retention, forgets, alerts, results, ...audit, ...roundsOf(redriver, upkeepDb)];
+  const regular = startRegularWork(own, { clock, log });
+  const led = startRegularWork(rounds, { clock, log, leadership });
 
   log.info({ queue: connection.kind, sources: consumers.running() }, "worker started");
   const stop = async (why: string) => {
@@ -225,7 +232,7 @@ export async function startWorker(
     stopping.abort(new Error(why));
     // In steps: each step uses parts that a later step closes. A part that fails or hangs does not keep another part
     // open.
-    const work = [lanes.stop(GRACE_MS), consumers.stop(), regular.stop(), outbox.stop(), messages.stop()];
+    const work = [lanes.stop(GRACE_MS), consumers.stop(), regular.stop(), led.stop(), outbox.stop(), messages.stop()];
     await endAll("work", work, END_WORK_MS_MAX, { clock, log });
     await endAll("heartbeat and targets", [removeHeartbeat(db, id), redriver.close()], CLOSE_MS_MAX, { clock, log });
     const others = [
@@ -307,19 +314,13 @@ async function openBuckets(env: Env, connection: LaneConnection, { clock, log }:
   return { bucket, shareAmong, close };
 }
 
-/** The regular work of a worker beside its heartbeat, which must not wait for the locks of a lost worker. */
-function regularWorkOf(redriver: Redriver, lostWork: LostWork, upkeepDb: Db): RegularWork[] {
+/** The rounds of redrives, groups and upkeep. */
+function roundsOf(redriver: Redriver, upkeepDb: Db): RegularWork[] {
   const { paces } = redriver;
   let lookedTo: AggregateCursor = null;
   let linesTo = LINES_START;
   let behindTo: string | undefined;
   return [
-    { name: "lost work", everyMs: paces.lostWorkMs, work: () => lostWork.recover() },
-    {
-      name: "targets",
-      everyMs: paces.targetsMs,
-      work: () => redriver.targets.refreshIf(redriver.slices.count() > 0),
-    },
     { name: "reconcile", everyMs: paces.reconcileMs, work: () => reconcile(redriver) },
     {
       name: "items behind others",

@@ -1,4 +1,5 @@
 import type { Clock } from "@/lib/platform/clock";
+import type { Leadership } from "@/lib/platform/leadership";
 import type { Log } from "@/lib/platform/log";
 
 export type RegularWork = {
@@ -11,12 +12,18 @@ export type RegularWork = {
 export type Running = { stop(): Promise<void> };
 
 /**
- * Runs each piece of work repeatedly, never twice at the same time. Consecutive failures are logged once, and the work
- * is tried again: each piece of work is idempotent.
+ * Runs each piece of work repeatedly, never twice at the same time, each by itself: one that hangs delays no other.
+ * Consecutive failures are logged once, and the work is tried again: each piece of work is idempotent.
+ *
+ * @param leadership given, a round waits until this worker leads
  */
-export function startRegularWork(rounds: readonly RegularWork[], { clock, log }: { clock: Clock; log: Log }): Running {
+export function startRegularWork(
+  rounds: readonly RegularWork[],
+  { clock, log, leadership }: { clock: Clock; log: Log; leadership?: Leadership },
+): Running {
   const stopping = new AbortController();
-  const running = rounds.map((round) => repeat(round, { clock, log, signal: stopping.signal }));
+  const mayRun = leadership?.leads ?? (async (signal: AbortSignal) => !signal.aborted);
+  const running = rounds.map((round) => repeat(round, mayRun, { clock, log, signal: stopping.signal }));
   return {
     stop: async () => {
       stopping.abort();
@@ -27,10 +34,11 @@ export function startRegularWork(rounds: readonly RegularWork[], { clock, log }:
 
 async function repeat(
   round: RegularWork,
+  mayRun: Leadership["leads"],
   { clock, log, signal }: { clock: Clock; log: Log; signal: AbortSignal },
 ): Promise<void> {
   let failing = false;
-  while (!signal.aborted) {
+  while (await mayRun(signal)) {
     try {
       await round.work(signal);
       if (failing) log.info({ round: round.name }, "round works again");

@@ -28,7 +28,7 @@ const ROUND_LOOKS = 10 * PAGE;
 
 /**
  * One round of the enabled redrive rules: each asks for one redrive of the events that are due, as `rule:<name>`. A rule
- * whose events fail is switched off. Every worker runs it; a run is made once, and by the rules as they are when it commits.
+ * whose events fail is switched off. A run is made once, and by the rules as they are when it commits.
  * Returns the number of redrives.
  */
 export async function runRedriveRules(deps: Deps): Promise<number> {

@@ -162,9 +162,9 @@ export async function openWorld(options: WorldOptions) {
   }
 
   /** A worker in this process, on a machine whose wall clock may be off. A test may stop it before the world is closed. */
-  async function worker({ wallAheadMs = 0 } = {}): Promise<RunningWorker> {
+  async function worker({ wallAheadMs = 0, writesTo = log } = {}): Promise<RunningWorker> {
     const machine = { ...systemClock, wallMs: () => systemClock.wallMs() + wallAheadMs };
-    const running = await startWorker(readEnv(variables), log, { machine, paces });
+    const running = await startWorker(readEnv(variables), writesTo, { machine, paces });
     let stopping: Promise<void> | null = null;
     const started: RunningWorker = {
       stop: (why) => {

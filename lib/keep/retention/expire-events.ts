@@ -58,7 +58,7 @@ type RetentionDeps = Deps & ArchiveDeps & { upkeepDb: Db };
 
 /**
  * One round of retention. For each period whose events of another day became due it makes a bulk operation of the kind
- * `expire`, which archives and removes them; each period is looked at once a day, whichever worker is first. Then the tables
+ * `expire`, which archives and removes them; each period is looked at once a day. Then the tables
  * of emptied days are dropped, and the keys of events that left long ago. Without an archive nothing expires. Returns the number of operations.
  */
 export async function runRetention(deps: RetentionDeps): Promise<number> {

@@ -20,8 +20,8 @@ type Reconciled = { rung: number; cancelled: number; settled: number };
 
 /**
  * Rebuilds the queue from Postgres: rings every slice with open items that nobody holds, plan and bulk operation whose job the
- * queue has lost, and gives back the open items of cancelled redrives. Idempotent; run every few seconds by every worker.
- * Rejects when the store or the queue is away.
+ * queue has lost, and gives back the open items of cancelled redrives. Idempotent; run every few seconds by the leader, and by a
+ * worker that has freed slices. Rejects when the store or the queue is away.
  *
  * `lost`: a worker may be gone, or the queue may have missed an end. Then only a job that any worker can begin now counts as
  * held by the queue: a lost worker may have begun the others, or may have delayed them by a clock of its own.

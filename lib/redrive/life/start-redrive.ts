@@ -92,7 +92,7 @@ async function move(
 
 /**
  * Starts the redrives whose wait is over, and ends those whose wait ends without a start: nobody approved in time, or
- * the breaker did not close in time. Run every second by every worker; of two workers one starts a redrive, by
+ * the breaker did not close in time. Run every second; of two workers one starts a redrive, by
  * compare-and-set. The database's clock decides.
  */
 export async function startWaiting(deps: Deps): Promise<void> {

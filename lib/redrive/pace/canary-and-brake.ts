@@ -82,8 +82,8 @@ export async function confirmRedrives(tx: Tx, redriveIds: readonly string[], now
 }
 
 /**
- * Lets canaries take their next step whose window is over. Run every second by every worker; the job that works the
- * canary finds what it may send now within two seconds. Returns how many there were.
+ * Lets canaries take their next step whose window is over. Run every second; the job that works the canary finds
+ * what it may send now within two seconds. Returns how many there were.
  */
 export async function advanceCanaries(deps: Pick<Deps, "db" | "clock" | "log">): Promise<number> {
   const due = await dueCanaries(deps.db);
