@@ -1,5 +1,5 @@
 import type { ChainHead, ChainReport } from "@/lib/guard/audit-chain/chain.pure";
-import type { Db, Queryable, Tx } from "@/lib/platform/database/db";
+import type { Db, Queryable } from "@/lib/platform/database/db";
 import { isOver } from "@/lib/platform/database/moments.sql";
 import { uuidv7 } from "@/lib/platform/ids";
 
@@ -22,7 +22,7 @@ export async function joinOrInsertVerification(
   row: { id: string; by: string; nowMs: number },
 ): Promise<string> {
   return db.transaction(async (tx) => {
-    await lockRequests(tx);
+    await tx.query("select pg_advisory_xact_lock(hashtextextended('parkade.audit-verifications', 0))");
     const [waiting] = await tx.query<{ id: string }>(
       "select id from audit_verifications where extent = 'whole' and finished_at is null and started_at is null",
     );
@@ -36,29 +36,19 @@ export async function joinOrInsertVerification(
   });
 }
 
-async function lockRequests(tx: Tx): Promise<void> {
-  await tx.query("select pg_advisory_xact_lock(hashtextextended('parkade.audit-verifications', 0))");
-}
-
-/**
- * Adds a regular check when the last one of its extent is this old, or was requested before the clock was set back. Only one
- * of several workers adds it.
- */
+/** Adds a regular check when the last one of its extent is this old, or was requested before the clock was set back. */
 export async function requestRegular(
-  db: Db,
+  db: Queryable,
   { extent, everyMs, nowMs }: { extent: "whole" | "recent"; everyMs: number; nowMs: number },
 ): Promise<void> {
-  await db.transaction(async (tx) => {
-    await lockRequests(tx);
-    await tx.run(
-      `insert into audit_verifications (id, extent, requested_by, requested_at)
-       select $1, $2, 'worker', to_timestamp($3::float8 / 1000)
-        where not exists (select from audit_verifications
-          where (extent = $2 or extent = 'whole') and requested_at > to_timestamp(($3::float8 - $4::float8) / 1000)
-            and requested_at <= to_timestamp($3::float8 / 1000))`,
-      [uuidv7(nowMs), extent, nowMs, everyMs],
-    );
-  });
+  await db.run(
+    `insert into audit_verifications (id, extent, requested_by, requested_at)
+     select $1, $2, 'worker', to_timestamp($3::float8 / 1000)
+      where not exists (select from audit_verifications
+        where (extent = $2 or extent = 'whole') and requested_at > to_timestamp(($3::float8 - $4::float8) / 1000)
+          and requested_at <= to_timestamp($3::float8 / 1000))`,
+    [uuidv7(nowMs), extent, nowMs, everyMs],
+  );
 }
 
 /** The oldest that nobody works on. null = there is none. */
