@@ -73,7 +73,7 @@ async function fire(): Promise<void> {
   await addAlertRule({ ...world.deps, expires: false }, alertRuleRequestSchema.parse({ name: "New", watch }), ADA);
   const error = { type: null, message: "<script>alert(1)</script> *bold* [a](http://evil.example) & |", stack: null };
   await world.park(3, (index) => ({ eventId: `e-${index}`, errorCode: "TIMEOUT", error }));
-  await evaluateAlerts({ ...world.deps, publicUrl: "https://parkade.example.com" }, 0);
+  await evaluateAlerts({ ...world.deps, publicUrl: "https://parkade.example.com" });
 }
 
 const one = async (): Promise<Received & { json: Json }> => {

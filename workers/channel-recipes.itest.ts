@@ -87,7 +87,7 @@ const HOSTILE = "txt \u202egnp.exe\u200b <script>alert(1)</script> *b* [a](http:
 /** Says a test, an alert with hostile texts, and its end. */
 async function tellAll(name: string, whileFiring = async () => {}): Promise<void> {
   const { deps } = parkade;
-  const evaluate = () => evaluateAlerts({ ...deps, publicUrl: PUBLIC_URL }, 0);
+  const evaluate = () => evaluateAlerts({ ...deps, publicUrl: PUBLIC_URL });
   await addSource(deps.db, "orders");
   await deps.db.run("delete from alert_rules");
   const links = [

@@ -188,7 +188,7 @@ export async function startWorker(
   const alerts: RegularWork = {
     name: "alerts",
     everyMs: paces.alertsMs,
-    work: () => evaluateAlerts({ db, clock, log, publicUrl: env.publicUrl }, paces.evaluateMs, paces.evaluationLeaseMs),
+    work: () => evaluateAlerts({ db, clock, log, publicUrl: env.publicUrl }),
   };
   // Apart from the alerts: rules that cannot be judged keep no result back.
   const results: RegularWork = {

@@ -20,7 +20,7 @@ beforeAll(async () => {
 const run = (...words: string[]) => commandLine.run(...words);
 
 test("an alert is listed and acknowledged, and taken back", async () => {
-  await evaluateAlerts({ ...parkade.deps, publicUrl: "https://parkade.example.com" }, 0);
+  await evaluateAlerts({ ...parkade.deps, publicUrl: "https://parkade.example.com" });
   const listed = await run("alert", "list");
   expect(listed).toMatchObject({ code: 0, out: expect.stringContaining("New group in orders: CONFIG_ERROR") });
   const id = listed.out.split("\t")[0]!;

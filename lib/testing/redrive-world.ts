@@ -72,9 +72,7 @@ export const TEST_PACES: Paces = {
   messagesMs: 200,
   publishMs: 2_000,
   resultsMs: 500,
-  alertsMs: 250,
-  evaluateMs: 1_000,
-  evaluationLeaseMs: 2_000,
+  alertsMs: 1_000,
 };
 
 /**

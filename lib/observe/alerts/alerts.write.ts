@@ -2,40 +2,15 @@ import type { LiveState } from "@/lib/observe/alerts/alert-state.pure";
 import type { AlertEvidence } from "@/lib/observe/alerts/alerts.shapes";
 import type { AlertSubject } from "@/lib/observe/alerts/findings.pure";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
-import { isOver, ms } from "@/lib/platform/database/moments.sql";
 
-/**
- * Claims the next evaluation and returns its number. null = another one began less than `everyMs` ago, or is running: on a
- * busy store evaluations must not keep overtaking each other. One not renewed for `leaseMs` is treated as lost with its
- * worker.
- */
-export async function claimEvaluation(
-  db: Queryable,
-  { everyMs, leaseMs }: { everyMs: number; leaseMs: number },
-): Promise<number | null> {
+/** Returns the number of the next evaluation. One that is under way is refused at its end. */
+export async function beginEvaluation(db: Queryable): Promise<number> {
   const [row] = await db.query<{ generation: number }>(
-    `update alert_evaluation set generation = generation + 1, started_at = now(), seen_at = now(), finished_at = null
-      where id = 1 and ${isOver("started_at", ms("$1"))}
-        and (finished_at is not null or generation = 0 or ${isOver("seen_at", ms("$2"))})
-      returning generation`,
-    [everyMs, leaseMs],
-    { name: "claim-evaluation" },
+    "update alert_evaluation set generation = generation + 1 where id = 1 returning generation",
+    [],
+    { name: "begin-evaluation" },
   );
-  return row?.generation ?? null;
-}
-
-/** Renews the claim of this evaluation. */
-export async function renewEvaluation(db: Queryable, generation: number): Promise<void> {
-  await db.run(
-    "update alert_evaluation set seen_at = now() where id = 1 and generation = $1 and finished_at is null",
-    [generation],
-    { name: "renew-evaluation" },
-  );
-}
-
-/** Gives back an evaluation that failed: the next one is made at its time. */
-export async function releaseEvaluation(db: Queryable, generation: number): Promise<void> {
-  await db.run("update alert_evaluation set finished_at = now() where id = 1 and generation = $1", [generation]);
+  return row!.generation;
 }
 
 /** Locks the evaluation until the commit. False = a later one was begun: what this one found is of the past. */
@@ -47,10 +22,7 @@ export async function holdsEvaluation(tx: Tx, generation: number): Promise<boole
 }
 
 export async function endEvaluation(tx: Tx, tookMs: number): Promise<void> {
-  await tx.run(
-    `update alert_evaluation set finished_at = clock_timestamp(), stored_at = clock_timestamp(), took_ms = $1 where id = 1`,
-    [tookMs],
-  );
+  await tx.run("update alert_evaluation set stored_at = clock_timestamp(), took_ms = $1 where id = 1", [tookMs]);
 }
 
 /** An alert as it is after an evaluation. Times are epoch milliseconds. */

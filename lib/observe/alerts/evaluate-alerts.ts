@@ -3,13 +3,11 @@ import { type LiveAlertRow, readEndedGroups, readLiveAlerts } from "@/lib/observ
 import type { AlertEvidence } from "@/lib/observe/alerts/alerts.shapes";
 import {
   type AlertChange,
-  claimEvaluation,
+  beginEvaluation,
   dropAlerts,
   endEvaluation,
   holdsEvaluation,
   noteFaults,
-  releaseEvaluation,
-  renewEvaluation,
   storeAlerts,
 } from "@/lib/observe/alerts/alerts.write";
 import { readEvidence } from "@/lib/observe/alerts/evidence.read";
@@ -26,7 +24,6 @@ import { mutes } from "@/lib/observe/mutes/group-mute.pure";
 import { readOpenMutes } from "@/lib/observe/mutes/group-mutes.read";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
-import { PACES } from "@/lib/platform/plain/paces.pure";
 
 type AlertDeps = Pick<Deps, "db" | "clock" | "log"> & {
   /** The console's address, without a slash at its end: messages link to it. */
@@ -41,51 +38,13 @@ const EVIDENCE_MS_MAX = 10_000;
 export type Evaluation = { rules: number; fired: number; resolved: number; messages: number };
 
 /**
- * One evaluation of all rules, by one worker at a time: it reads the facts, decides, and stores the alerts together with the
- * messages about them in one transaction. However slow the store is, it ends before another one begins: its claim is renewed
- * meanwhile. An evaluation whose worker died has stored nothing, and the next one, ten seconds later, finds the same.
- * null = another worker has made one, or makes one.
+ * One evaluation of all rules: it reads the facts, decides, and stores the alerts together with the messages about them in
+ * one transaction. One whose worker died has stored nothing, and the next leader's finds the same. null = a later one was
+ * begun meanwhile, by another leader.
  */
-export async function evaluateAlerts(
-  deps: AlertDeps,
-  everyMs = PACES.evaluateMs,
-  leaseMs = PACES.evaluationLeaseMs,
-): Promise<Evaluation | null> {
-  const generation = await claimEvaluation(deps.db, { everyMs, leaseMs });
-  if (generation === null) return null;
-  const ended = new AbortController();
-  const renewed = renewUntil(ended.signal, deps, { generation, everyMs: leaseMs / RENEWALS });
-  try {
-    return await evaluateClaimed(deps, generation);
-  } catch (error) {
-    // Best effort: without it the next evaluation waits for the lease.
-    await releaseEvaluation(deps.db, generation).catch(() => undefined);
-    throw error;
-  } finally {
-    ended.abort();
-    await renewed;
-  }
-}
-
-/** Renewals within one lease: two may each take as long as the statement timeout. */
-const RENEWALS = 4;
-
-async function renewUntil(
-  signal: AbortSignal,
-  { db, clock, log }: AlertDeps,
-  { generation, everyMs }: { generation: number; everyMs: number },
-): Promise<void> {
-  for (;;) {
-    await clock.sleep(everyMs, signal).catch(() => undefined);
-    if (signal.aborted) return;
-    await renewEvaluation(db, generation).catch((error: unknown) =>
-      log.warn({ err: error }, "the evaluation of alerts could not be renewed"),
-    );
-  }
-}
-
-async function evaluateClaimed(deps: AlertDeps, generation: number): Promise<Evaluation | null> {
+export async function evaluateAlerts(deps: AlertDeps): Promise<Evaluation | null> {
   const { db, clock, log } = deps;
+  const generation = await beginEvaluation(db);
   const nowMs = clock.wallMs();
   const beganMs = clock.nowMs();
   // First, so that the first evaluation of an outage finds one group in place of a thousand.

@@ -17,7 +17,7 @@ const CLERK: Viewer = { name: "clerk", means: "session", sources: ["billing"], a
 const MINUTE = 60_000;
 const LATER = () => new Date(Date.now() + 60 * MINUTE).toISOString();
 
-const evaluate = () => evaluateAlerts({ ...world.deps, publicUrl: "https://parkade.example.com" }, 0);
+const evaluate = () => evaluateAlerts({ ...world.deps, publicUrl: "https://parkade.example.com" });
 
 async function onlyRule(watch: Partial<AlertWatch> & Pick<AlertWatch, "kind">): Promise<void> {
   await world.db.run("delete from alert_rules");

@@ -1,4 +1,4 @@
-/** Intervals and leases of a worker, milliseconds. An interval runs from the end of one round to the start of the next. */
+/** Intervals of a worker, milliseconds. An interval runs from the end of one round to the start of the next. */
 export type Paces = {
   heartbeatMs: number;
   /** A worker without a heartbeat for this long is lost, and its claims are given to others. */
@@ -35,12 +35,7 @@ export type Paces = {
   /** A message without an answer for this long is released and sent again later. */
   publishMs: number;
   resultsMs: number;
-  /** A worker asks this often whether an evaluation of the alert rules is due. */
   alertsMs: number;
-  /** Time between two evaluations, whichever worker runs them. */
-  evaluateMs: number;
-  /** An evaluation that takes longer is treated as lost with its worker. */
-  evaluationLeaseMs: number;
 };
 
 export const PACES: Paces = {
@@ -68,7 +63,5 @@ export const PACES: Paces = {
   messagesMs: 1_000,
   publishMs: 10_000,
   resultsMs: 2_500,
-  alertsMs: 2_500,
-  evaluateMs: 10_000,
-  evaluationLeaseMs: 20_000,
+  alertsMs: 10_000,
 };

@@ -38,7 +38,7 @@ const outage = (count: number, { from = 0, source = "orders", code = "TIMEOUT" }
   );
 
 const groups = async () => (await listGroups(world.db, ADA, { filter: {}, limit: 50, cursor: null }, Date.now())).items;
-const evaluate = () => evaluateAlerts({ ...world.deps, publicUrl: "https://parkade.example.com" }, 0);
+const evaluate = () => evaluateAlerts({ ...world.deps, publicUrl: "https://parkade.example.com" });
 const alerts = async () =>
   (await listAlerts(world.db, ADA, { limit: 50, cursor: null, state: null, source: null, rule: null }, (name) => name))
     .items;

@@ -208,7 +208,7 @@ describe("the move of a group", () => {
     const rule = alertRuleRequestSchema.parse({ name: "Tested", severity: "warning", watch });
     await addAlertRule({ ...world.deps, expires: true }, rule, ADA);
     const [bank, till] = [await park("bank", 3), await park("till", 1)];
-    const evaluate = () => evaluateAlerts({ ...world.deps, publicUrl: "https://parkade.example.com" }, 0);
+    const evaluate = () => evaluateAlerts({ ...world.deps, publicUrl: "https://parkade.example.com" });
     const alerts = () => world.db.query("select id, state, key, subject ->> 'fingerprint' as about from alerts");
     expect(await evaluate()).toMatchObject({ fired: 1 });
     const [fired] = await alerts();

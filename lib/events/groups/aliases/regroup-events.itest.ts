@@ -122,7 +122,7 @@ test("a known group does not alert as new while its events wait to be grouped ag
   const rule = alertRuleRequestSchema.parse({ name: "New", severity: "warning", watch });
   await addAlertRule({ ...world.deps, expires: true }, rule, ADA);
   const alerted = async () => {
-    await evaluateAlerts({ ...world.deps, publicUrl: "https://parkade.example.com" }, 0);
+    await evaluateAlerts({ ...world.deps, publicUrl: "https://parkade.example.com" });
     const rows = await world.db.query<{ about: string }>(
       "select subject ->> 'fingerprint' as about from alerts order by id",
     );
