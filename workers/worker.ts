@@ -70,7 +70,7 @@ const CLOSE_MS_MAX = 4_000;
  * this long, and work must continue within 10 s of the store's recovery.
  */
 const STATEMENT_MS_MAX = 4_000;
-/** For a suspended worker: its locks end before other workers take over its claims. */
+/** For a suspended worker: its locks end before other workers take over its slices. */
 const IDLE_IN_TRANSACTION_MS = 4_000;
 /** Upkeep reads whole tables and removes partitions of them, and no redrive waits for it. */
 const UPKEEP_STATEMENT_MS_MAX = 120_000;
@@ -82,7 +82,7 @@ const UPKEEP_PAGES = 20;
 const DAYS_AHEAD = 3;
 
 export type RunningWorker = {
-  /** Finishes or hands back its claims, then closes everything. */
+  /** Finishes or gives back its slices, then closes everything. */
   stop(why: string): Promise<void>;
 };
 
@@ -145,7 +145,7 @@ export async function startWorker(
     lostWork.seen(storeMs);
     leadership.seen({ oldest, sentMs });
   };
-  // Before the first claim: the claims of a worker without a heartbeat are given to others.
+  // Before the first slice: those of a worker without a heartbeat are given to others.
   await heartbeat(0);
   const lanes = await startLanes({ ...redriver, archive }, connection, systemClock);
   const outbox = startOutboxPublisher({

@@ -1,7 +1,7 @@
 /** Intervals of a worker, milliseconds. An interval runs from the end of one round to the start of the next. */
 export type Paces = {
   heartbeatMs: number;
-  /** A worker without a heartbeat for this long is lost, and its claims are given to others. */
+  /** A worker without a heartbeat for this long is lost, and its slices are given to others. */
   lostMs: number;
   /** After a longer pause between its own heartbeats a worker cannot tell lost workers from a store that was away. */
   heartbeatGapMs: number;

@@ -37,7 +37,7 @@ export function createAttempts({ db, clock, log }: Pick<Deps, "db" | "clock" | "
       over = [];
       const opening = openIntents({ db, clock }, intents, { id: wave.id, ended: removed });
       const { opened, openedAtMs, lookedMs } = await opening.catch((error) => {
-        log.warn({ err: error, events: intents.length }, "intents not recorded, their events go back");
+        log.warn({ err: error, events: intents.length }, "sends not begun, their events go back");
         // Nothing of it is sent, whether it is on record or not.
         over.push(wave.id, ...removed);
         throw error;

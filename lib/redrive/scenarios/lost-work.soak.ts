@@ -3,7 +3,7 @@ import { PACES } from "@/lib/platform/plain/paces.pure";
 import { describeOnBothQueues, UNGUARDED, worldOfEachTest } from "@/lib/testing/redrive-world";
 import { goingOn } from "./testing/lost-work";
 
-/** With the intervals of production: at the latest after the claims of a lost worker have expired. */
+/** With the intervals of production: at the latest once a lost worker is given up. */
 const GOES_ON_MS = 10 * PACES.lostMs;
 
 describeOnBothQueues("a redrive on $backend goes on", ({ redisUrl }) => {
