@@ -104,15 +104,16 @@ describe("the finish of an item", () => {
   });
 
   test("as delivered adds nothing to an index of the events, and neither did the freeze", async () => {
-    await world.park(200, (index) => ({ aggregateId: `order-${index}`, version: 1n }));
+    // All versions of their rows fit on one page: with more events PostgreSQL needs the room of old versions, which a snapshot elsewhere keeps.
+    await world.park(6, (index) => ({ aggregateId: `order-${index}`, version: 1n }));
     const { id } = await world.request();
-    const items = await takeItems(world.db, { redriveId: id, limit: 200 });
+    const items = await takeItems(world.db, { redriveId: id, limit: 6 });
     await finishItems(
       world.deps,
       id,
       items.map((item) => finish(item)),
     );
-    expect(await world.statuses()).toEqual({ REDRIVEN: 200 });
+    expect(await world.statuses()).toEqual({ REDRIVEN: 6 });
     await expect
       .poll(async () => {
         // Each connection of the pool reports what it has counted.
@@ -124,7 +125,7 @@ describe("the finish of an item", () => {
             where relname like 'dlq\\_events\\_2%'`,
         );
       })
-      .toEqual([{ updates: 400, hot: 400 }]);
+      .toEqual([{ updates: 12, hot: 12 }]);
   });
 
   test("moves the event from QUEUED alone (I2)", async () => {
