@@ -229,7 +229,7 @@ test("the limits of a payload and of headers hold at their edge, and a refusal b
 test("an event in a redrive is not revised, and the refusal names the redrive", async () => {
   const redriveId = "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50";
   await parkade.deps.db.run(
-    "insert into redrive_items (id, redrive_id, slice, source_id, error_code, state) select id, $2, 0, source_id, error_code, 'open' from dlq_events where id = $1",
+    "insert into open_items (id, redrive_id, slice, place, source_id, revision) select id, $2, 0, 0, source_id, 1 from dlq_events where id = $1",
     [id, redriveId],
   );
   await status("QUEUED");
@@ -239,7 +239,7 @@ test("an event in a redrive is not revised, and the refusal names the redrive", 
   }
   await status("REDRIVEN");
   expect(await mend()).toMatchObject({ status: 409, body: { code: "illegal-transition" } });
-  await parkade.deps.db.run("delete from redrive_items where id = $1", [id]);
+  await parkade.deps.db.run("delete from open_items where id = $1", [id]);
   await status("PENDING");
 });
 

@@ -100,8 +100,7 @@ test("many people and two workers on the same events never wait for each other i
   for (const id of redrives) {
     await changeRedrive(world.deps, { id, change: { action: "cancel" } }, ada).catch(() => undefined); // it has ended
   }
-  const open =
-    "select 1 from redrive_items where state = 'open' union all select 1 from bulk_operations where state = 'RUNNING'";
+  const open = "select 1 from open_items union all select 1 from bulk_operations where state = 'RUNNING'";
   await expect.poll(() => world.db.query(open)).toEqual([]);
   // The server writes its count when a session has been quiet for a second.
   const [{ deadlocks }] = (await world.db.query<{ deadlocks: number }>(

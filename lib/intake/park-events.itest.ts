@@ -84,6 +84,13 @@ async function move(status: string, item?: { redriveId: string; state: string; a
      on conflict (id, redrive_id) do update set state = excluded.state`,
     [id, item.redriveId, item.state],
   );
+  await db.run("delete from open_items where id = $1", [id]);
+  if (item.state === "open")
+    await db.run(
+      `insert into open_items (id, redrive_id, slice, place, source_id, revision)
+       select id, redrive_id, slice, 0, source_id, revision from redrive_items where id = $1 and redrive_id = $2`,
+      [id, item.redriveId],
+    );
   if (!item.attempt) return;
   if (item.state === "open") await storeOpenSend(db, { id: String(id), redriveId: item.redriveId });
   else await db.run("update redrive_items set sent_at = now() where id = $1 and redrive_id = $2", [id, item.redriveId]);

@@ -59,8 +59,8 @@ export async function findKnown(tx: Tx, parkings: Parking[]): Promise<StoredEven
        join event_keys k on k.event_id = w.event_id and k.source_id = w.source_id and k.producer = w.producer
        join dlq_events e on e.id = k.id
        left join lateral (
-         select i.redrive_id from redrive_items i
-          where i.id = e.id and i.state = ${ITEM.open}
+         select i.redrive_id from open_items i
+          where i.id = e.id
             and ((i.id, i.redrive_id) in (select id, redrive_id from intended)
               or exists (select 1 from redrive_attempts t where t.id = i.id and t.redrive_id = i.redrive_id))) sending on true
        left join lateral (
@@ -177,7 +177,7 @@ export async function ofSentRecords<P extends Parking>(
          join dlq_events e on e.id = i.id
      ), sends as materialized (
        select t.id, t.redrive_id, t.attempt, t.revision, i.source_id
-         from open_sends t join redrive_items i on i.id = t.id and i.redrive_id = t.redrive_id
+         from open_sends t join open_items i on i.id = t.id
         where $8 and i.source_id in (select source_id from letters)
      )
      select t.letter_id as "letterId", t.event_id as "eventId", t.producer, t.id, t.redrive_id as "redriveId", t.attempts as attempt,

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { SKIPPED } from "@/lib/order/order.sql";
-import { EVENT, HOLDING, ITEM } from "@/lib/redrive/states/state.sql";
+import { EVENT, HOLDING } from "@/lib/redrive/states/state.sql";
 
 /** Rows that are parked and not skipped, open, or parked and skipped. A question about one part reads no row of another. */
 export const PART = { parked: 0, open: 1, skipped: 2 } as const;
@@ -63,8 +63,7 @@ export function linesOf(which: string, events = "dlq_events"): string {
        case when p.part = ${PART.parked} and e.status = ${EVENT.PENDING} then e.cooldown_until end as cooldown_until, o.redrive_id
   from ${events} e
   left join lateral (
-    select i.redrive_id from redrive_items i
-     where i.id = e.id and i.state = ${ITEM.open} and i.revision >= 0 and e.status = ${EVENT.QUEUED} offset 0) o on true
+    select i.redrive_id from open_items i where i.id = e.id and e.status = ${EVENT.QUEUED} offset 0) o on true
  cross join lateral (select case when e.status in ${HOLDING} then case when ${SKIPPED} then ${PART.skipped} else ${PART.parked} end
                                  when o.redrive_id is not null then ${PART.open} end as part) p
  where e.aggregate_id is not null and ${which}`;

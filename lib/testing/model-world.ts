@@ -428,7 +428,7 @@ export async function openModel(store: ModelStore) {
       `select e.id, e.event_id as "eventId", e.status, e.revision, e.version::text as version,
               (select coalesce(max(v.revision), 1) from event_revisions v where v.id = e.id)::int as last, e.aggregate_id as "aggregateId",
               e.confirmed_at is not null as confirmed,
-              (select i.redrive_id from redrive_items i where i.id = e.id and i.state = 'open') as "redriveId"
+              (select i.redrive_id from open_items i where i.id = e.id) as "redriveId"
          from dlq_events e where e.source_id = $1 order by e.id`,
       [sourceId],
       { name: "model-events" },
@@ -1377,10 +1377,9 @@ export async function openModel(store: ModelStore) {
 
   async function giveUp(): Promise<void> {
     const past = "now() - interval '1 second'";
-    await store.db.run(
-      `update redrive_items set not_before = ${past} where source_id = $1 and state = 'open' and not_before < 'infinity'`,
-      [sourceId],
-    );
+    await store.db.run(`update open_items set not_before = ${past} where source_id = $1 and not_before < 'infinity'`, [
+      sourceId,
+    ]);
     await loseSlices(store.db, "select id from redrives where $1 = any(sources)", [source]);
     await store.db.run(
       `update redrives set waiting_until = ${past} where waiting_until is not null and $1 = any(sources)`,

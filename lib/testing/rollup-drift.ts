@@ -147,8 +147,12 @@ export async function contradictions(db: Db): Promise<unknown[]> {
   const found = await db.query(`${SUBJECTS}
     select 'queued without open item, or open item without queued' as broken, e.event_id, e.status
       from dlq_events e
-      left join redrive_items i on i.id = e.id and i.state = 'open'
+      left join open_items i on i.id = e.id
      where (e.status = 'QUEUED') <> (i.id is not null)
+    union all
+    select 'an open item that the manifest does not hold as open, or one that is open there alone', coalesce(i.id, m.id)::text, m.state
+      from open_items i full join (select * from redrive_items where state = 'open') m on m.id = i.id and m.redrive_id = i.redrive_id
+     where m.id is null or i.id is null or (i.slice, i.source_id, i.revision) <> (m.slice, m.source_id, m.revision)
     union all
     select 'redrive counters differ from its items', r.id::text, r.state
       from redrives r
@@ -192,9 +196,8 @@ export async function contradictions(db: Db): Promise<unknown[]> {
     select 'moves of an event without exactly one audit entry', e.event_id, m.moves || ' moves, ' || a.entries || ' entries'
       from dlq_events e
       join lateral (
-        select count(*) filter (where i.state <> 'refused' or i.fence > 0)
-             + count(*) filter (where (i.state <> 'refused' or i.fence > 0) and i.state <> 'open') as moves
-          from redrive_items i where i.id = e.id) m on true
+        select count(*) + count(*) filter (where i.state <> 'open') as moves
+          from redrive_items i where i.id = e.id and i.queued_entry is not null) m on true
       join lateral (
         select count(*) as entries from subjects s join audit_entries x on x.id = s.entry_id
          where s.event_id = e.id and exists (select 1 from redrives r where r.id = x.redrive_id) and x.action <> 'event.bounced'

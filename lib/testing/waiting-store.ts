@@ -45,6 +45,10 @@ function filling(items: number, nowMs: number, sources: { orders: string; billin
        select ${old("(20 + n % 40)")}, 'DONE', 'deliver', 'main', 10, 10, now() - interval '60 days', now() - make_interval(days => 20 + n % 40),
               now() - make_interval(days => 20 + n % 40), '{orders}', ${values} from ${of(50)}`,
     ],
+    open_items: [
+      `insert into open_items (id, redrive_id, slice, place, source_id, revision)
+       select ${event}, ${redrive}, n % 900000, n % 3, ${source}, 1 from ${of(1)}`,
+    ],
     redrive_items: [
       `insert into redrive_items (id, redrive_id, slice, source_id, aggregate_id, aggregate_type, version, error_code, state)
        select ${event}, ${redrive}, n % 900000, ${source}, 'order-' || n / 3, 'order', n % 3, ${code}, 'open' from ${of(1)}`,

@@ -6,7 +6,7 @@ import type { Tx } from "@/lib/platform/database/db";
 import { INT4_MAX } from "@/lib/platform/plain/storable.pure";
 import type { WithdrawnItem } from "@/lib/redrive/life/withdraw-items.write";
 import { lockEvents } from "@/lib/redrive/run/store/fence.write";
-import { EVENT, EVENT_MOVE, ITEM } from "@/lib/redrive/states/state.sql";
+import { EVENT, EVENT_MOVE } from "@/lib/redrive/states/state.sql";
 
 type IgnoredFrom = (typeof EVENT_MOVES.ignore.from)[number];
 
@@ -34,7 +34,7 @@ export async function ignoreEvents(
               redrives = e.redrives + was.lost
          from was
         where e.id = was.id and e.status = was.status
-          and (e.status <> ${EVENT.QUEUED} or not exists (select 1 from redrive_items i where i.id = e.id and i.state = ${ITEM.open}))
+          and (e.status <> ${EVENT.QUEUED} or not exists (select 1 from open_items i where i.id = e.id))
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, was.status as old_status,
                  e.status as new_status
      )${rollupOf("moved", { flow: { kinds: flowSql("ignore"), at: "now()" } })}

@@ -9,7 +9,6 @@ import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { UUID_MAX, UUID_MIN, uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";
 import type { GateFacts } from "@/lib/redrive/gate/gate.pure";
 import { type ItemsOfRedrive, itemsOfRedrive, selectedItems } from "@/lib/redrive/list/item-outcome.sql";
-import { stateOfOutcome } from "@/lib/redrive/states/item-state.pure";
 import { EVENT } from "@/lib/redrive/states/state.sql";
 
 /** An event as a bulk operation reads it: the input of the gate, and the target. */
@@ -50,11 +49,11 @@ function namedEvents(
 ): [where: string, value: unknown] {
   if ("ids" in selection) return [`e.id = any($${param}::uuid[])`, selection.ids];
   if ("operation" in selection) return [`e.id in (${changedBy(`$${param}`)})`, selection.operation];
-  return [`e.id in (select i.id from ${selectedItems(`$${param}`)})`, redriveParam(selection)];
+  return [`e.id in (select i.id from ${selectedItems(selection, `$${param}`)})`, redriveParam(selection)];
 }
 
 function redriveParam({ redrive, outcome, result }: ItemsOfRedrive): string {
-  return JSON.stringify({ redrive, outcome, result, states: outcome.map(stateOfOutcome) });
+  return JSON.stringify({ redrive, outcome, result });
 }
 
 /** The selection, if it is what passed a dry run, which takes only events with the checked bytes; null = another kind. */
@@ -65,7 +64,7 @@ export function ofPassed(selection: ScopedSelection): ItemsOfRedrive | null {
 /** How many of the selected events of a redrive have other bytes now than it froze. */
 export async function countChangedSince(db: Queryable, selected: ItemsOfRedrive): Promise<number> {
   const [row] = await db.query<{ n: number }>(
-    `select count(*) filter (where e.revision <> i.revision) as n from ${itemsOfRedrive("$1")}`,
+    `select count(*) filter (where e.revision <> i.revision) as n from ${itemsOfRedrive(selected, "$1")}`,
     [redriveParam(selected)],
   );
   return row!.n;
@@ -201,7 +200,7 @@ function pageWhere(selection: ScopedSelection): string | null {
   const before = (id: string) => `and ($2::uuid is null or ${id} < $2) order by ${id} desc limit $3`;
   if ("operation" in selection) return `e.id = any(array(${changedBy("$4")} ${before("c.event_id")}))`;
   if (!("redrive" in selection)) return null;
-  return `e.id = any(array(select i.id from ${selectedItems("$4")} ${before("i.id")}))`;
+  return `e.id = any(array(select i.id from ${selectedItems(selection, "$4")} ${before("i.id")}))`;
 }
 
 /** The matching ones of the next events: as many events are read as probably hold a page of matches. */

@@ -189,10 +189,10 @@ describe("ignoring", () => {
     // A finish that has the last item and comes to the first one later, as no order holds for it.
     const finish = world.db.transaction(async (tx) => {
       await tx.run("set local deadlock_timeout = '1min'");
-      await tx.run("update redrive_items set attempts = 1 where id = $1", [high!.id]);
+      await tx.run("update open_items set attempts = 1 where id = $1", [high!.id]);
       hasHigh.resolve();
       await ignoreWaits.promise;
-      await tx.run("update redrive_items set attempts = 1 where id = $1", [low!.id]);
+      await tx.run("update open_items set attempts = 1 where id = $1", [low!.id]);
     });
     await hasHigh.promise;
     const stop = ignore(impatient());
@@ -270,7 +270,7 @@ describe("a redrive that waits for items of another one", () => {
     const later = await world.idsOf(["later-0", "later-1", "later-2"]);
     const second = (await world.request({ select: { ids: later } })).id;
     const claim = () => takeItems(world.db, { redriveId: second, slices: [0, 99], limit: 10 });
-    await world.db.run("update redrive_items set not_before = 'infinity' where redrive_id = $1", [second]);
+    await world.db.run("update open_items set not_before = 'infinity' where redrive_id = $1", [second]);
     expect(await claim()).toEqual([]);
     await world.db.run("truncate bullmq.job cascade");
     if (how === "cancel") {

@@ -1,6 +1,6 @@
 import type { Queryable } from "@/lib/platform/database/db";
 import type { RedriveState } from "@/lib/redrive/states/redrive-state.pure";
-import { ITEM, LIVE_REDRIVES, OPEN_ITEMS, REDRIVE } from "@/lib/redrive/states/state.sql";
+import { LIVE_REDRIVES, OPEN_ITEMS, REDRIVE } from "@/lib/redrive/states/state.sql";
 
 /**
  * Operations add the jobs of the redrives that they start or resume: before this time a slice is not missing from the
@@ -16,7 +16,7 @@ export async function idleSlices(
   db: Queryable,
   { all }: { all: boolean },
 ): Promise<{ redriveId: string; lane: "main" | "slow"; canary: boolean; slice: number }[]> {
-  const open = `from redrive_items i where i.redrive_id = r.id and i.slice = n.slice and i.state = ${ITEM.open} and i.slice >= 0`;
+  const open = `from open_items i where i.redrive_id = r.id and i.slice = n.slice`;
   return db.query(
     `select r.id as "redriveId", r.lane, r.released is not null as canary, n.slice
        from redrives r cross join lateral generate_series(0, r.slices - 1) n(slice)

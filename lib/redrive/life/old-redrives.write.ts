@@ -72,7 +72,7 @@ export async function foldTicks(db: Db): Promise<number> {
 
 /** Items of one redrive that one statement looks at. */
 const LOOKED_AT_MAX = 5_000;
-const FIRST = { state: "", item: "00000000-0000-0000-0000-000000000000" };
+const FIRST = "00000000-0000-0000-0000-000000000000";
 
 /**
  * Removes those of these redrives whose events are all out of the store and no longer known to any source. A redrive is removed as a
@@ -96,8 +96,8 @@ export async function removeUnknownRedrives(tx: Tx, ids: readonly string[]): Pro
 }
 
 /** Where the next look at the items of a redrive begins. `from`: where the first one began. */
-type Look = { id: string; state: string; item: string; from: "known" | "first" };
-type Seen = { id: string; known: string | null; state: string | null; item: string | null };
+type Look = { id: string; item: string; from: "known" | "first" };
+type Seen = { id: string; known: string | null; item: string | null };
 
 /**
  * The ended redrives without any known item. Each call looks on from the item that was known last time, so that the sets of a redrive
@@ -112,8 +112,8 @@ async function unknownAmong(tx: Tx, ids: readonly string[]): Promise<string[]> {
     for (const [index, seen] of (await lookAtItems(tx, open)).entries()) {
       const { id, from } = open[index]!;
       if (seen.known !== null) known.push(seen);
-      else if (seen.item !== null) next.push({ id, from, state: seen.state!, item: seen.item });
-      else if (from === "known") next.push({ id, from: "first", ...FIRST });
+      else if (seen.item !== null) next.push({ id, from, item: seen.item });
+      else if (from === "known") next.push({ id, from: "first", item: FIRST });
       else unknown.push(id);
     }
     await tx.run(
@@ -130,33 +130,30 @@ async function unknownAmong(tx: Tx, ids: readonly string[]): Promise<string[]> {
 async function lockEnded(tx: Tx, ids: readonly string[]): Promise<Look[]> {
   if (ids.length === 0) return [];
   await tx.query("select 1 from redrives where id = any($1::uuid[]) order by id for update", [ids]);
-  const rows = await tx.query<{ id: string; state: string | null; item: string | null }>(
-    `select r.id, i.state, i.id as item from redrives r
-       left join redrive_items i on i.id = r.known_item and i.redrive_id = r.id
+  const rows = await tx.query<{ id: string; item: string | null }>(
+    `select r.id, r.known_item as item from redrives r
       where r.id = any($1::uuid[]) and r.state in ${FINAL_REDRIVES}`,
     [ids],
   );
-  return rows.map(({ id, state, item }) =>
-    state === null || item === null ? { id, from: "first", ...FIRST } : { id, from: "known", state, item },
-  );
+  return rows.map(({ id, item }) => (item === null ? { id, from: "first", item: FIRST } : { id, from: "known", item }));
 }
 
 /** Of each redrive, in their order, the first known item of the next LOOKED_AT_MAX; without one, where the items after them begin. */
 function lookAtItems(tx: Tx, looks: readonly Look[]): Promise<Seen[]> {
-  const rest = `from redrive_items i where i.redrive_id = w.id and (i.state, i.id) >= (w.state, w.item)`;
+  const rest = `from redrive_items i where i.redrive_id = w.id and i.id >= w.item`;
   return tx.query<Seen>(
-    `select w.id, k.id as known, l.state, l.id as item
-       from unnest($1::uuid[], $2::text[], $3::uuid[]) with ordinality as w (id, state, item, place)
+    `select w.id, k.id as known, l.id as item
+       from unnest($1::uuid[], $2::uuid[]) with ordinality as w (id, item, place)
        left join lateral (
-         select p.id from (select i.id ${rest} order by i.state, i.id limit ${LOOKED_AT_MAX}) p
+         select p.id from (select i.id ${rest} order by i.id limit ${LOOKED_AT_MAX}) p
           where exists (select 1 from dlq_events e where e.id = p.id)
              or exists (select 1 from archived_events a join archive_objects o on o.id = a.object_id
                          where a.id = p.id and o.keys_removed_at is null)
           limit 1) k on true
        left join lateral (
-         select i.state, i.id ${rest} and k.id is null order by i.state, i.id offset ${LOOKED_AT_MAX} limit 1) l on true
+         select i.id ${rest} and k.id is null order by i.id offset ${LOOKED_AT_MAX} limit 1) l on true
       order by w.place`,
-    [looks.map(({ id }) => id), looks.map(({ state }) => state), looks.map(({ item }) => item)],
+    [looks.map(({ id }) => id), looks.map(({ item }) => item)],
     { name: "known-items" },
   );
 }

@@ -73,12 +73,12 @@ test("a breaker that is open, by its target or held by a person", async () => {
 test("items that wait for a time, a canary that is used up, another redrive that comes first", async () => {
   const id = await stuck();
   await beat();
-  await world.db.run("update redrive_items set not_before = now() + interval '90 s' where redrive_id = $1", [id]);
+  await world.db.run("update open_items set not_before = now() + interval '90 s' where redrive_id = $1", [id]);
   expect(await stalled(id)).toMatchObject({ code: "deferred", until: expect.any(String) });
   await world.db.run("update redrives set released = 1, delivered = 1, total = 4 where id = $1", [id]);
   expect(await stalled(id)).toMatchObject({ code: "canary-waits" });
   await world.db.run("update redrives set released = null, delivered = 0, total = 3 where id = $1", [id]);
-  await world.db.run("update redrive_items set not_before = null where redrive_id = $1", [id]);
+  await world.db.run("update open_items set not_before = null where redrive_id = $1", [id]);
 
   await world.park(1, () => ({ eventId: "other", aggregateType: "customer", aggregateId: "order-2", version: 0n }));
   await world.request({ select: { filter: { eventId: ["other"] } } });
@@ -94,7 +94,7 @@ test("a redrive of which every looked-at item waits for a time waits as a whole"
   await world.db.run("update redrives set state = 'RUNNING', started_at = now() - interval '1 minute' where id = $1", [
     id,
   ]);
-  await world.db.run("update redrive_items set not_before = now() + interval '90 s' where redrive_id = $1", [id]);
+  await world.db.run("update open_items set not_before = now() + interval '90 s' where redrive_id = $1", [id]);
   await beat();
   expect(await stalled(id)).toMatchObject({ code: "deferred", text: expect.stringContaining("1,100 of 1,100 open") });
 });
@@ -108,7 +108,7 @@ test("one source that is stopped stops no redrive that sends those of another, h
     id,
   ]);
   await world.db.run(
-    `update redrive_items set slice = 99 where redrive_id = $1 and source_id = (select id from sources where name = 'billing')`,
+    `update open_items set slice = 99 where redrive_id = $1 and source_id = (select id from sources where name = 'billing')`,
     [id],
   );
   await beat();
@@ -124,7 +124,7 @@ test("one source that is stopped stops no redrive that sends those of another, h
   expect(await stalled(id)).toBeNull();
   expect(await world.redrive(id)).toMatchObject({ places: 40, laneRates: { main: 40 } });
   await world.db.run("delete from redrive_ticks");
-  await world.db.run("update redrive_items set state = 'cancelled' where redrive_id = $1 and slice = 99", [id]);
+  await world.db.run("delete from open_items where redrive_id = $1 and slice = 99", [id]);
   expect(await stalled(id)).toMatchObject({ code: "stopped", target: "orders" });
 });
 

@@ -1,5 +1,11 @@
 import { DEDUPLICATED_RESULTS } from "@/lib/redrive/run/item-outcome.pure";
-import type { ItemOutcomeWord } from "@/lib/redrive/states/item-state.pure";
+import {
+  ITEM_EXCEPTIONS,
+  ITEM_STATES,
+  type ItemOutcomeWord,
+  type ItemState,
+  stateOfOutcome,
+} from "@/lib/redrive/states/item-state.pure";
 import { ITEM } from "@/lib/redrive/states/state.sql";
 
 /** SQL: whether the target of the item `i` had its event already. */
@@ -15,12 +21,25 @@ export const ITEM_CAUSE = `(case when ${ITEM_OUTCOME} = 'bounced' then e.error_c
 
 export type ItemsOfRedrive = { redrive: string; outcome: readonly ItemOutcomeWord[]; result?: string | undefined };
 
-/** SQL: from items `i` with their events `e`, those of a parameter that holds `ItemsOfRedrive` with `states` as JSON. */
-export function itemsOfRedrive(param: string): string {
-  return `redrive_items i join dlq_events e on e.id = i.id
-    where i.redrive_id = (${param}::jsonb ->> 'redrive')::uuid
-      and i.state = any(array(select jsonb_array_elements_text(${param}::jsonb -> 'states')))
-      and ${ITEM_OUTCOME} = any(array(select jsonb_array_elements_text(${param}::jsonb -> 'outcome')))
+/**
+ * SQL: the items of a redrive in these states. Each branch can be read in the order of the ids: the exceptions from an index of their
+ * own, the others among all items of the redrive.
+ */
+export function itemsIn(redriveId: string, states: readonly ItemState[]): string {
+  const ofRedrive = `select * from redrive_items where redrive_id = ${redriveId}`;
+  const exceptions = ITEM_EXCEPTIONS.filter((state) => states.includes(state));
+  const others = ITEM_STATES.filter((state) => states.includes(state) && !exceptions.some((each) => each === state));
+  const branches = [
+    ...exceptions.map((state) => `${ofRedrive} and exception = ${ITEM[state]}`),
+    ...(others.length === 0 ? [] : [`${ofRedrive} and state in (${others.map((state) => ITEM[state]).join(", ")})`]),
+  ];
+  return `(${branches.join(" union all ")})`;
+}
+
+/** SQL: from items `i` with their events `e`, those of a parameter that holds `ItemsOfRedrive` as JSON. */
+export function itemsOfRedrive({ outcome }: ItemsOfRedrive, param: string): string {
+  return `${itemsIn(`(${param}::jsonb ->> 'redrive')::uuid`, outcome.map(stateOfOutcome))} i join dlq_events e on e.id = i.id
+    where ${ITEM_OUTCOME} = any(array(select jsonb_array_elements_text(${param}::jsonb -> 'outcome')))
       and (${param}::jsonb ->> 'result' is null or ${ITEM_CAUSE} = ${param}::jsonb ->> 'result')`;
 }
 
@@ -28,6 +47,6 @@ export function itemsOfRedrive(param: string): string {
  * SQL: the items whose events a selection takes. A dry run passes the bytes that it checked: an event that was
  * edited, mended or undone since is left out.
  */
-export function selectedItems(param: string): string {
-  return `${itemsOfRedrive(param)} and not (i.state = ${ITEM.passed} and e.revision <> i.revision)`;
+export function selectedItems(items: ItemsOfRedrive, param: string): string {
+  return `${itemsOfRedrive(items, param)} and not (i.state = ${ITEM.passed} and e.revision <> i.revision)`;
 }

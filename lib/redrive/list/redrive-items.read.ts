@@ -8,22 +8,29 @@ import type { Queryable } from "@/lib/platform/database/db";
 import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { checksOf, type StoredCheck } from "@/lib/redrive/gate/stored-checks.pure";
 import { STOPPED } from "@/lib/redrive/list/decided-attempts.read";
-import { ITEM_CAUSE, ITEM_OUTCOME } from "@/lib/redrive/list/item-outcome.sql";
+import { ITEM_CAUSE, ITEM_OUTCOME, itemsIn } from "@/lib/redrive/list/item-outcome.sql";
 import type { RedriveCauses, RedriveItemList, RedriveItemOut } from "@/lib/redrive/list/redrive-items.shapes";
-import { type ItemOutcomeWord, stateOfOutcome } from "@/lib/redrive/states/item-state.pure";
+import {
+  ITEM_STATES,
+  type ItemOutcomeWord,
+  type ItemState,
+  stateOfOutcome,
+} from "@/lib/redrive/states/item-state.pure";
 import { ITEM } from "@/lib/redrive/states/state.sql";
 
 /**
  * Also for a failed item whose last attempt was to be repeated, and whose time ended during the wait for the repeat.
  */
 const ITEM_COLUMNS = `i.id, e.event_id as "eventId", s.name as source, i.aggregate_id as "aggregateId",
-  i.version, i.error_code as "errorCode", i.revision, i.state, ${ITEM_OUTCOME} as outcome, i.result, i.detail, i.attempts, coalesce(i.verdict, '[]') as findings,
+  i.version, i.error_code as "errorCode", i.revision, i.state, ${ITEM_OUTCOME} as outcome, i.result, i.detail, coalesce(o.attempts, i.attempts) as attempts, coalesce(i.verdict, '[]') as findings,
   i.finished_at as "finishedAtMs",
   case when i.state = ${ITEM.failed} then (
     select coalesce(${STOPPED}, case a.decision->'next'->>'kind' when 'retry' then 'deadline' end)
       from redrive_attempts a
      where a.id = i.id and a.redrive_id = i.redrive_id order by a.attempt desc limit 1) end as stopped`;
-const ITEM_JOINS = `redrive_items i left join dlq_events e on e.id = i.id left join sources s on s.id = i.source_id`;
+/** SQL: with the items `i`, what `ITEM_COLUMNS` needs. */
+const ITEM_JOINS = `left join open_items o on o.id = i.id and o.redrive_id = i.redrive_id
+  left join dlq_events e on e.id = i.id left join sources s on s.id = i.source_id`;
 
 type ItemRow = Omit<RedriveItemOut, "finishedAt" | "findings"> & {
   finishedAtMs: number | null;
@@ -48,14 +55,13 @@ export async function listRedriveItems(
   query: IdPage & { redriveId: string; state: string | null; outcome: string | null; result: string | null },
 ): Promise<RedriveItemList> {
   const outcomes = (query.outcome?.split(",") ?? null) as ItemOutcomeWord[] | null;
-  const states = query.state === null ? (outcomes?.map(stateOfOutcome) ?? null) : [query.state];
+  const states = query.state === null ? outcomes?.map(stateOfOutcome) : [query.state as ItemState];
   const rows = await db.query<ItemRow>(
-    `select ${ITEM_COLUMNS} from ${ITEM_JOINS}
-      where i.redrive_id = $1 and ($2::text[] is null or i.state = any($2)) and ($3::text is null or ${ITEM_CAUSE} = $3)
-        and ($7::text[] is null or ${ITEM_OUTCOME} = any($7))
-        and ($4::uuid is null or i.id < $4) and ${ofSeenRedrive("i.redrive_id", "$6")}
-      order by i.id desc limit $5`,
-    [query.redriveId, states, ...[query.result, query.cursor, query.limit + 1, sourceScope(viewer), outcomes]],
+    `select ${ITEM_COLUMNS} from ${itemsIn("$1", states ?? ITEM_STATES)} i ${ITEM_JOINS}
+      where ($2::text is null or ${ITEM_CAUSE} = $2) and ($6::text[] is null or ${ITEM_OUTCOME} = any($6))
+        and ($3::uuid is null or i.id < $3) and ${ofSeenRedrive("i.redrive_id", "$5")}
+      order by i.id desc limit $4`,
+    [query.redriveId, query.result, query.cursor, query.limit + 1, sourceScope(viewer), outcomes],
   );
   const page = cutPage(rows, query.limit, (row) => row.id);
   const masks = await readMasks(db);
@@ -84,26 +90,24 @@ const SAMPLES = 3;
 
 const CAUSED = ["failed", "bounced", "refused"] as const;
 
-/** States that the planner can compare with the index: it takes an array that is made at run time for all items, and reads them. */
-const caused = (ofState: string) => `select i.id, ${ITEM_OUTCOME} as outcome, ${ITEM_CAUSE} as cause
-         from redrive_items i left join dlq_events e on e.id = i.id
-        where i.redrive_id = $1 and ${ofState} and ${ofSeenRedrive("i.redrive_id", "$2")}`;
+const caused = (...states: ItemState[]) => `select i.id, ${ITEM_OUTCOME} as outcome, ${ITEM_CAUSE} as cause
+         from ${itemsIn("$1", states)} i left join dlq_events e on e.id = i.id
+        where ${ofSeenRedrive("i.redrive_id", "$2")}`;
 
 /** Failures, bounces and refusals by cause, most frequent first. */
 export async function readRedriveCauses(db: Queryable, viewer: Viewer, id: string): Promise<RedriveCauses> {
   const rows = await db.query<ItemRow & { cause: string; count: number; place: number }>(
     `with caused as materialized (
-       ${caused(`i.state in (${ITEM.failed}, ${ITEM.refused})`)}
+       ${caused("failed", "refused")}
        union all
-       ${caused(`i.state = ${ITEM.delivered} and (select bounced from redrives where id = $1) > 0`)}
+       ${caused("delivered")} and (select bounced from redrives where id = $1) > 0
      ), placed as (
        select *, row_number() over (partition by outcome, cause order by id desc) as place,
               count(*) over (partition by outcome, cause) as n
          from caused where outcome = any($3)
      )
      select p.cause, p.n as count, p.place, ${ITEM_COLUMNS}
-       from placed p join redrive_items i on i.id = p.id and i.redrive_id = $1
-       left join dlq_events e on e.id = i.id left join sources s on s.id = i.source_id
+       from placed p join redrive_items i on i.id = p.id and i.redrive_id = $1 ${ITEM_JOINS}
       where p.place <= ${SAMPLES} order by p.n desc, p.cause, p.outcome, p.place`,
     [id, sourceScope(viewer), CAUSED],
   );

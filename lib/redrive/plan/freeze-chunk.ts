@@ -20,7 +20,7 @@ import { readRulesOver } from "@/lib/redrive/gate/read-rules";
 import type { ConfirmableRefusal } from "@/lib/redrive/gate/refusal.pure";
 import { countItems } from "@/lib/redrive/life/redrive.write";
 import { type IdList, readFree, withIds } from "@/lib/redrive/plan/free-events.read";
-import { freezeEvents, insertItems, noteSources, type PlannedItem } from "@/lib/redrive/plan/freeze-events.write";
+import { freezeEvents, insertRefused, noteSources, type PlannedItem } from "@/lib/redrive/plan/freeze-events.write";
 import { NO_DELTA } from "@/lib/redrive/run/store/finish-items.write";
 
 type FreezeTarget = {
@@ -252,7 +252,7 @@ async function freeze(
       detail: null,
     })),
   ];
-  await insertItems(tx, redrive.id, refusals);
+  await insertRefused(tx, redrive.id, refusals);
   const refused: Record<string, number> = {};
   for (const { refusal } of refusals) if (refusal) refused[refusal] = (refused[refusal] ?? 0) + 1;
   await noteSources(tx, redrive.id, sources);

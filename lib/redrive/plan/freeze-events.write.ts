@@ -1,6 +1,6 @@
 import type { Candidate } from "@/lib/events/selection/candidates.read";
 import { rollupOf } from "@/lib/observe/rollups/rollup.write";
-import { PART, rowsOf } from "@/lib/order/line.sql";
+import { LAST_PLACE, PART, rowsOf } from "@/lib/order/line.sql";
 import type { Tx } from "@/lib/platform/database/db";
 import { storableJsonText } from "@/lib/platform/plain/storable.pure";
 import type { Check } from "@/lib/redrive/gate/dry-run.pure";
@@ -66,7 +66,12 @@ export async function freezeEvents(
        insert into redrive_items (id, redrive_id, slice, source_id, aggregate_type, aggregate_id, version, error_code, revision, state, queued_entry)
        select id, $2, ${sliceOf("moved", "$2::uuid")}, source_id, coalesce(aggregate_type, ''), aggregate_id, version, error_code, revision, $4, $5
          from moved
-       returning id, slice, source_id
+       returning id, slice, source_id, version, revision
+     ), queue as (
+       insert into open_items (id, redrive_id, slice, place, source_id, revision)
+       select id, $2, slice, coalesce(version, ${LAST_PLACE}), source_id, revision from items
+     ), owners as (
+       insert into slice_owners (redrive_id, slice, epoch) select distinct $2::uuid, slice, 0 from items on conflict do nothing
      ), opened as (
        update aggregate_lines set part = ${PART.open}, redrive_id = $2, cooldown_until = null
         where ctid = any(${rowsOf("moved")})
@@ -100,19 +105,17 @@ export async function noteSources(tx: Tx, redriveId: string, sources: readonly s
   );
 }
 
-/** Writes items as they are, the refused ones with their reason. */
-export async function insertItems(tx: Tx, redriveId: string, items: readonly PlannedItem[]): Promise<void> {
+/** Writes items that the gate refuses. */
+export async function insertRefused(tx: Tx, redriveId: string, items: readonly PlannedItem[]): Promise<void> {
   if (items.length === 0) return;
   await tx.run(
     `insert into redrive_items (id, redrive_id, slice, source_id, aggregate_type, aggregate_id, version, error_code, revision, state, result,
                                 detail, verdict, finished_at)
      select w.id, $1, ${sliceOf("w", "$1::uuid")}, w.source_id, coalesce(w.aggregate_type, ''), w.aggregate_id, w.version, w.error_code,
-            w.revision, w.state, w.refusal, w.detail, w.findings::jsonb,
-            case when w.refusal is null then null else now() end
+            w.revision, $11, w.refusal, w.detail, w.findings::jsonb, now()
        from unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::bigint[], $7::text[],
-                   $8::text[], $9::text[], $10::text[], $11::int[], $12::text[])
-         as w(id, source_id, aggregate_type, aggregate_id, version, error_code, refusal, detail, state, revision,
-              findings)`,
+                   $8::text[], $9::text[], $10::int[], $12::text[])
+         as w(id, source_id, aggregate_type, aggregate_id, version, error_code, refusal, detail, revision, findings)`,
     [
       redriveId,
       items.map((item) => item.candidate.id),
@@ -123,11 +126,11 @@ export async function insertItems(tx: Tx, redriveId: string, items: readonly Pla
       items.map((item) => item.candidate.errorCode),
       items.map((item) => item.refusal),
       items.map((item) => item.detail),
-      items.map((item) => (item.refusal === null ? FROZEN_AS.passes : FROZEN_AS.stopped)),
       items.map((item) => item.candidate.revision),
+      FROZEN_AS.stopped,
       items.map((item) => (item.findings ? storableJsonText(item.findings) : null)),
     ],
-    { name: "insert-items" },
+    { name: "insert-refused" },
   );
 }
 

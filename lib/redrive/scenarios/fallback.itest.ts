@@ -72,7 +72,7 @@ test("an aggregate keeps to the target of its last event until that is confirmed
     holdMs: 600,
   });
   await expect
-    .poll(() => world.db.query("select 1 from redrive_items where redrive_id = $1 and fence >= 2", [id]))
+    .poll(() => world.db.query("select 1 from slice_owners where redrive_id = $1 and epoch >= 2", [id]))
     .not.toEqual([]);
   expect(slow.arrived).toEqual([]);
   await world.db.run("update dlq_events set confirmed_at = now() where id = $1", [first[0]]);

@@ -35,11 +35,8 @@ describe("a redrive that waits for another one", () => {
   }
 
   const waiting = async (redriveId: string): Promise<number> =>
-    (
-      await world.db.query("select id from redrive_items where redrive_id = $1 and not_before = 'infinity'", [
-        redriveId,
-      ])
-    ).length;
+    (await world.db.query("select id from open_items where redrive_id = $1 and not_before = 'infinity'", [redriveId]))
+      .length;
 
   const heartbeatsForMs = async (): Promise<number> => {
     const age = "select extract(epoch from max(seen_at - started_at))::float8 * 1000 as ms from worker_heartbeats";

@@ -51,12 +51,10 @@ describe("a wait of the engine", () => {
     const { id } = await world.request();
     await expect.poll(closed).toBe(1);
     await change(id, "pause");
-    const [item] = await world.db.query<{ state: string; waits: boolean }>(
-      "select state, not_before > now() as waits from redrive_items",
-    );
-    expect(item).toEqual({ state: "open", waits: true });
+    const [item] = await world.db.query<{ waits: boolean }>("select not_before > now() as waits from open_items");
+    expect(item).toEqual({ waits: true });
     // Handed back while it waits, not afterwards.
-    const handedBack = "select 1 from redrive_items where not_before > now()";
+    const handedBack = "select 1 from open_items where not_before > now()";
     await expect
       .poll(() => world.db.query("select slice from slice_owners where owner is not null"), { interval: 20 })
       .toEqual([]);

@@ -18,7 +18,7 @@ describe("a wait of the engine that a target asked for", () => {
     await expect.poll(closed).toBe(1);
     killed?.kill("SIGKILL");
     await stopped?.stop("a deploy");
-    if (stopped) expect(await world.db.query("select 1 from redrive_items where not_before > now()")).toHaveLength(1);
+    if (stopped) expect(await world.db.query("select 1 from open_items where not_before > now()")).toHaveLength(1);
     await world.worker();
     expect(await world.ended(id)).toMatchObject({ delivered: 1, failed: 0 });
     expect(gapMs()).toBeGreaterThanOrEqual(afterS * 1_000);

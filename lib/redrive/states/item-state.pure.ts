@@ -10,6 +10,8 @@
 /** The states of a closed item. A redrive has a counter for each. */
 export const ITEM_ENDS = ["delivered", "passed", "failed", "refused", "cancelled"] as const;
 export type ItemEnd = (typeof ITEM_ENDS)[number];
+/** The ends that somebody has to look at. Few items end so, and an index of the store holds them alone. */
+export const ITEM_EXCEPTIONS = ["failed", "refused", "cancelled"] as const satisfies readonly ItemEnd[];
 export const ITEM_STATES = ["open", ...ITEM_ENDS] as const;
 export type ItemState = (typeof ITEM_STATES)[number];
 

@@ -7,7 +7,6 @@ import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { assertMay, may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Header, Origin } from "@/lib/intake/dead-letter.pure";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
-import { ITEM } from "@/lib/redrive/states/state.sql";
 import { redactRecipe } from "@/lib/repair/recipes/redact-recipe.pure";
 import type { Comparison, RevisionDetail, RevisionList, RevisionOut } from "@/lib/repair/revisions/revisions.shapes";
 
@@ -213,7 +212,7 @@ export async function openRedriveOf(
   id: string,
 ): Promise<{ redriveId: string; revision: number } | null> {
   const [row] = await db.query<{ redriveId: string; revision: number }>(
-    `select redrive_id as "redriveId", revision from redrive_items where id = $1 and state = ${ITEM.open}`,
+    `select redrive_id as "redriveId", revision from open_items where id = $1`,
     [id],
   );
   return row ?? null;

@@ -1,7 +1,6 @@
 import type { EventStatus } from "@/lib/events/event-state.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";
-import { ITEM } from "@/lib/redrive/states/state.sql";
 
 /**
  * `column = value` in a form that no index can serve, not even a partial one. A batch names its rows by id and only
@@ -13,32 +12,25 @@ export function checked(column: string, value: string): string {
 }
 
 /**
- * SQL: the rows of `w` (`id`, `slice`, `fence`) whose items are open and whose slices are still owned under this fence, as `locked`. Each
- * taking of a slice raises its epoch: a worker that lost it changes nothing, and one that takes it waits for the statements under way.
- * The items are locked in the order of their ids, as every statement locks the items that it changes: two of them wait for each other
- * and never deadlock.
- *
- * Each row looks up its own item. With the list of ids as a condition PostgreSQL reads the items first and then compares each of
- * them with each row of `w`: half of the time of a batch of a hundred.
+ * SQL: the rows of `w` (`id`, `slice`, `fence`) whose slices are still owned under this fence, as `held`. Each taking of a slice raises
+ * its epoch: a worker that lost it changes nothing, and one that takes it waits for the statements under way. So does whoever takes an
+ * item out of its redrive (`lockSlicesOf`): of an open item of such a row nothing changes until this transaction ends.
  */
-export function lockedItems(redriveId: string, lock = "no key update"): string {
+export function heldItems(redriveId: string): string {
   return `, owned as materialized (
     select k.* from (select distinct ${redriveId} as redrive_id, w.slice, w.fence from w order by 1, 2, 3) k
      cross join lateral (
        select from slice_owners o
         where o.redrive_id = k.redrive_id and o.slice = k.slice and o.epoch = k.fence for share of o) held
-  ), locked as materialized (
-    select w.* from (
-      select w.* from w
-       where exists (select from owned o where o.redrive_id = ${redriveId} and o.slice = w.slice and o.fence = w.fence)
-       order by w.id, ${redriveId}) w
-     cross join lateral (select from redrive_items i where ${lockedItem(redriveId)} for ${lock} of i) held
+  ), held as materialized (
+    select w.* from w
+     where exists (select from owned o where o.redrive_id = ${redriveId} and o.slice = w.slice and o.fence = w.fence)
   )`;
 }
 
-/** SQL: the item `i` is the one of the row `w` of `lockedItems`. */
-export function lockedItem(redriveId: string): string {
-  return `i.id = w.id and ${checked("i.redrive_id", redriveId)} and ${checked("i.state", ITEM.open)}`;
+/** SQL: the open item `i` is the one of the row `w` of `heldItems`. */
+export function heldItem(redriveId: string): string {
+  return `i.id = w.id and ${checked("i.redrive_id", redriveId)}`;
 }
 
 export type LockedEvent = { id: string; status: EventStatus; revision: number; confirmed: boolean };

@@ -18,7 +18,7 @@ import {
   itemStateAfter,
   moveOf,
 } from "@/lib/redrive/run/item-outcome.pure";
-import { checked, lockEvents, lockedItem, lockedItems } from "@/lib/redrive/run/store/fence.write";
+import { checked, heldItem, heldItems, lockEvents } from "@/lib/redrive/run/store/fence.write";
 import type { AttemptIntent, Intent } from "@/lib/redrive/run/store/intents.write";
 import type { SliceItem } from "@/lib/redrive/run/store/slice-items.read";
 import type { AttemptState, ItemEnd } from "@/lib/redrive/states/item-state.pure";
@@ -104,7 +104,7 @@ export function attemptsToKeep(finished: readonly FinishedItem[], held: Readonly
 }
 
 /**
- * Closes items or gives them back: compare-and-set on the fence. Returns the ids that this worker still held; nothing
+ * Closes items or gives them back, while their slices are owned under their fences. Returns the ids that this worker still held; nothing
  * was changed for the others, and the caller must write nothing that depends on them. `entryId`: the audit entry that covers
  * the end; null = the item does not end.
  */
@@ -120,14 +120,23 @@ export async function closeItems(
        select * from unnest($2::uuid[], $3::bigint[], $4::text[], $5::float8[], $6::int[], $7::text[], $8::text[], $9::text[],
                             $10::text[], $11::uuid[], $12::float8[], $13::float8[], $14::text[], $15::uuid[], $16::int[])
          as w(id, fence, state, wait_ms, attempts, result, detail, verdict, record, entry, sent_at, latency_ms, sent_to, sent_to_id, slice)
-     )${lockedItems("$1::uuid")}
-     update redrive_items i
-        set state = w.state, fence = w.fence, not_before = now() + w.wait_ms * interval '1 ms', attempts = w.attempts,
-            result = w.result, detail = w.detail, sent_record = w.record, verdict = coalesce(w.verdict::jsonb, i.verdict),
-            finished_at = case when w.state <> ${ITEM.open} then now() end, ended_entry = w.entry,
-            sent_at = to_timestamp(w.sent_at / 1000), latency_ms = w.latency_ms, sent_to = w.sent_to, sent_to_id = w.sent_to_id
-       from locked w where ${lockedItem("$1::uuid")}
-     returning i.id`,
+     )${heldItems("$1::uuid")}, gone as (
+       delete from open_items i using held w where w.state <> ${ITEM.open} and ${heldItem("$1::uuid")} returning i.id
+     ), waiting as (
+       update open_items i set attempts = w.attempts, not_before = now() + w.wait_ms * interval '1 ms'
+         from held w where w.state = ${ITEM.open} and ${heldItem("$1::uuid")} returning i.id
+     ), taken as materialized (
+       select id from gone union all select id from waiting
+     ), items as (
+       update redrive_items i
+          set state = w.state, fence = w.fence, attempts = w.attempts, result = w.result, detail = w.detail, sent_record = w.record,
+              verdict = coalesce(w.verdict::jsonb, i.verdict), finished_at = case when w.state <> ${ITEM.open} then now() end,
+              ended_entry = w.entry, sent_at = to_timestamp(w.sent_at / 1000), latency_ms = w.latency_ms, sent_to = w.sent_to,
+              sent_to_id = w.sent_to_id
+         from held w join taken t on t.id = w.id
+        where (w.state <> ${ITEM.open} or w.verdict is not null) and ${heldItem("$1::uuid")}
+     )
+     select id from taken`,
     [
       redriveId,
       finished.map(({ item }) => item.id),

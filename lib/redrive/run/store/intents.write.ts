@@ -5,7 +5,7 @@ import { inLine, LAST_PLACE } from "@/lib/order/line.sql";
 import type { Clock } from "@/lib/platform/clock";
 import type { Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { lockedItems } from "@/lib/redrive/run/store/fence.write";
+import { heldItem, heldItems } from "@/lib/redrive/run/store/fence.write";
 import { ATTEMPT, ITEM, SENDS, UNSENT } from "@/lib/redrive/states/state.sql";
 
 /** One send about to be made. */
@@ -63,25 +63,26 @@ const BEHIND = `(
 
 /** SQL: the item of `w` was taken out of its redrive, or its slice was given up: whoever did so did not wait for the send. */
 const TAKEN = `not exists (
-  select from redrive_items i join slice_owners o on o.redrive_id = w.redrive_id and o.slice = w.slice and o.epoch = w.fence
-   where i.id = w.id and i.redrive_id = w.redrive_id and i.state is not distinct from ${ITEM.open})`;
+  select from open_items i join slice_owners o on o.redrive_id = w.redrive_id and o.slice = w.slice and o.epoch = w.fence
+   where ${heldItem("w.redrive_id")})`;
 
 /** SQL: the consumer of `w` has processed it, or a newer version of its aggregate. */
 const PROCESSED = `(w.version < d.processed or exists (
   select from processed_events p where p.event_id = w.event_id and p.source_id = w.source_id and p.producer = w.producer))`;
 
 /**
- * Records the intents: an event is in the wave only while its item is open and its slice is ours. `for share` waits for a transaction
- * that takes the item out meanwhile, and then sees that the item is gone.
+ * Records the intents: an event is in the wave only while its item is open and its slice is ours. Waits for a transaction that takes the
+ * item out meanwhile; LOOK sees then that it is gone.
  */
 const INTEND = `
 with w as materialized (
   select * from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::int[], $5::text[], $6::text[], $7::uuid[], $8::int[], $9::int[])
     as w(id, redrive_id, fence, attempt, target, idempotency_key, target_id, revision, slice)
-)${lockedItems("w.redrive_id", "share")}, intended as materialized (
-  select w.* from locked w
-   where (w.attempt = 1 and w.fence = 1) or not exists (
-           select from redrive_attempts a where a.id = w.id and a.redrive_id = w.redrive_id and a.attempt = w.attempt)
+)${heldItems("w.redrive_id")}, intended as materialized (
+  select w.* from held w
+   where exists (select from open_items i where ${heldItem("w.redrive_id")})
+     and ((w.attempt = 1 and w.fence = 1) or not exists (
+           select from redrive_attempts a where a.id = w.id and a.redrive_id = w.redrive_id and a.attempt = w.attempt))
 ), wave as (
   insert into send_intents (wave, opened_at, ids, redrive_ids, attempts, fences, revisions, targets, target_ids, keys)
   select $10::uuid, clock_timestamp(), array_agg(id), array_agg(redrive_id), array_agg(attempt), array_agg(fence), array_agg(revision),

@@ -1,8 +1,7 @@
 import { inLine } from "@/lib/order/line.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 import type { RedriveRow } from "@/lib/redrive/life/redrive.write";
-import { checked, lockedItem, lockedItems } from "@/lib/redrive/run/store/fence.write";
-import { ITEM } from "@/lib/redrive/states/state.sql";
+import { checked, heldItem, heldItems } from "@/lib/redrive/run/store/fence.write";
 
 /**
  * What an item waits for. `not_before` is null when it waits for nothing, a time, or infinity while an earlier event of its aggregate is
@@ -21,9 +20,9 @@ export async function holdItems(db: Queryable, holds: readonly ItemHold[]): Prom
   await db.run(
     `with w as materialized (
        select * from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::float8[], $5::int[]) as w(id, redrive_id, fence, wait_ms, slice)
-     )${lockedItems("w.redrive_id")}
-     update redrive_items i set not_before = now() + w.wait_ms * interval '1 ms'
-       from locked w where ${lockedItem("w.redrive_id")}`,
+     )${heldItems("w.redrive_id")}
+     update open_items i set not_before = now() + w.wait_ms * interval '1 ms'
+       from held w where ${heldItem("w.redrive_id")}`,
     [
       holds.map((hold) => hold.id),
       holds.map((hold) => hold.redriveId),
@@ -50,26 +49,24 @@ export async function wakeBehind(db: Queryable, ids: readonly string[]): Promise
     `with changed as materialized (
        select distinct source_id, aggregate_type, aggregate_id from redrive_items
         where id = any($1::uuid[]) and aggregate_id is not null
-          and exists (select 1 from redrive_items where state = ${ITEM.open} and not_before = 'infinity')
+          and exists (select 1 from open_items where not_before = 'infinity')
      ), first as materialized (
        select c.*, f.redrive_id
          from changed c
         cross join lateral (
           select l.id, l.redrive_id from aggregate_lines l where ${inLine("l", "c", "open")} order by l.place, l.id limit 1) f
-         join redrive_items i on i.id = f.id and i.redrive_id = f.redrive_id and ${checked("i.state", ITEM.open)}
-                             and ${checked("i.not_before", "'infinity'::timestamptz")}
+         join open_items i on i.id = f.id and ${checked("i.redrive_id", "f.redrive_id")} and ${checked("i.not_before", "'infinity'::timestamptz")}
      ), waiting as materialized (
        select i.id, i.redrive_id
          from first c
         cross join lateral (
           select l.id from aggregate_lines l
            where ${inLine("l", "c", "open")} and l.redrive_id = c.redrive_id order by l.place, l.id limit ${WOKEN_MAX}) n
-         join redrive_items i on i.id = n.id and i.redrive_id = c.redrive_id and ${checked("i.state", ITEM.open)}
-                             and ${checked("i.not_before", "'infinity'::timestamptz")}
-        order by i.id, i.redrive_id for no key update of i
+         join open_items i on i.id = n.id and ${checked("i.redrive_id", "c.redrive_id")} and ${checked("i.not_before", "'infinity'::timestamptz")}
+        order by i.id for no key update of i
      ), woken as (
-       update redrive_items i set not_before = now()
-         from waiting w where i.id = w.id and i.redrive_id = w.redrive_id and ${checked("i.state", ITEM.open)}
+       update open_items i set not_before = now()
+         from waiting w where ${heldItem("w.redrive_id")}
        returning i.redrive_id, i.slice
      )
      select distinct w.redrive_id as "redriveId", w.slice, r.lane from woken w join redrives r on r.id = w.redrive_id`,
@@ -83,7 +80,7 @@ const PAGE = 1_000;
 /** The next items that wait for an earlier event of their aggregate, by id; empty = those were the last. */
 export async function itemsBehind(db: Queryable, after: string): Promise<string[]> {
   const rows = await db.query<{ id: string }>(
-    `select id from redrive_items where state = ${ITEM.open} and not_before = 'infinity' and id > $1 order by id limit ${PAGE}`,
+    `select id from open_items where not_before = 'infinity' and id > $1 order by id limit ${PAGE}`,
     [after],
     { name: "items-behind" },
   );

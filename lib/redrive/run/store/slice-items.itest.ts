@@ -4,7 +4,6 @@ import { readAggregateOrder } from "@/lib/order/aggregate-order.read";
 import type { AggregateResult } from "@/lib/order/aggregate-result.pure";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { cancelOpenItems, refuseQueuedItems } from "@/lib/redrive/life/withdraw-items.write";
-import { insertItems } from "@/lib/redrive/plan/freeze-events.write";
 import { createAttempts } from "@/lib/redrive/run/attempts";
 import type { ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
 import { closeItems, insertAttempts, settleAggregates } from "@/lib/redrive/run/store/finish-items.write";
@@ -82,11 +81,11 @@ async function freeze(...eventIdsWanted: string[]): Promise<string> {
 /** More open items of the first slice, without events. `notBefore`: SQL of what they wait for. */
 async function fill(redriveId: string, count: number, notBefore: string): Promise<void> {
   await world.db.run(
-    `insert into redrive_items
+    `insert into open_items
      select filled.*
-       from redrive_items i, (select uuidv7() as id from generate_series(1, ${count})) n,
+       from open_items i, (select uuidv7() as id from generate_series(1, ${count})) n,
             lateral jsonb_populate_record(i, jsonb_build_object('id', n.id, 'not_before', ${notBefore})) filled
-      where i.id = (select id from redrive_items where redrive_id = $1 limit 1)`,
+      where i.id = (select id from open_items where redrive_id = $1 limit 1)`,
     [redriveId],
   );
 }
@@ -170,7 +169,7 @@ describe("a slice", () => {
 describe("a page", () => {
   const due = (eventId: string, notBefore: string) =>
     world.db.run(
-      `update redrive_items i set not_before = ${notBefore} from dlq_events e where e.id = i.id and e.event_id = $1`,
+      `update open_items i set not_before = ${notBefore} from dlq_events e where e.id = i.id and e.event_id = $1`,
       [eventId],
     );
 
@@ -234,7 +233,7 @@ describe("a page", () => {
     const { id } = await world.request();
     await fill(id, 10_000, "'infinity'::timestamptz");
     await fill(id, 10_000, "now() + interval '1 hour'");
-    const looked = countingRows(world.db, "redrive_items");
+    const looked = countingRows(world.db, "open_items");
     const epochs = (await takeSlices(world.db, ofSlice(id)))!;
     await readSliceItems(looked.db, { ...ofSlice(id), epochs, after: SLICE_START, limit: 100, withoutSources: [] });
     expect(looked.rows()).toBe(3);
@@ -247,7 +246,7 @@ describe("a page", () => {
     const { id } = await world.request();
     const rest = () => readSliceRest(world.db, id, [0, 0]);
     expect(await rest()).toEqual({ ready: true, dueMs: null, holdMs: null });
-    await world.db.run("update redrive_items set not_before = 'infinity'");
+    await world.db.run("update open_items set not_before = 'infinity'");
     expect(await rest()).toEqual({ ready: false, dueMs: null, holdMs: null });
     await due("event-0000", "now() + interval '1 hour'");
     const { ready, dueMs } = await rest();
@@ -261,19 +260,17 @@ describe("an event", () => {
   test("has one open item at the most, whichever redrive asks", async () => {
     await world.park(1);
     const first = await world.request();
-    const [candidate] = await world.db.query<{ id: string; sourceId: string }>(
-      `select id, source_id as "sourceId" from dlq_events`,
-    );
     const [other] = await world.db.query<{ id: string }>(
       `insert into redrives select (jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid()))).*
          from redrives r where id = $1 returning id`,
       [first.id],
     );
-    const item = { ...candidate!, aggregateId: null, version: null, revision: 1, errorCode: "TIMEOUT" };
-    const planned = { candidate: item as never, refusal: null, detail: null };
-    await expect(world.db.transaction((tx) => insertItems(tx, other!.id, [planned]))).rejects.toMatchObject({
-      code: "23505",
-    });
+    await expect(
+      world.db.run(
+        `insert into open_items select (jsonb_populate_record(i, jsonb_build_object('redrive_id', $1::uuid))).* from open_items i`,
+        [other!.id],
+      ),
+    ).rejects.toMatchObject({ code: "23505" });
   });
 });
 
@@ -373,8 +370,8 @@ describe("an intent", () => {
     expect(await opened(item!, { passes: true })).toBe(true);
     const [parked] = await world.idsOf(["event-0000"]);
     await world.db.run(
-      `insert into redrive_items select (jsonb_populate_record(i, jsonb_build_object('id', $1::uuid, 'state', 'refused'))).*
-         from redrive_items i`,
+      `insert into redrive_items (id, redrive_id, slice, source_id, error_code, state)
+       select $1, redrive_id, slice, source_id, error_code, 'refused' from redrive_items`,
       [parked],
     );
     for (const [state, passes] of [
@@ -457,7 +454,7 @@ describe("an intent", () => {
     await world.park(2);
     const items = await take(await freeze("event-0000", "event-0001"));
     for (const [index, meanwhile] of [
-      () => world.db.run("update redrive_items set state = 'refused' where id = $1", [items[0]!.id]),
+      () => world.db.run("delete from open_items where id = $1", [items[0]!.id]),
       () => loseSlices(world.db),
     ].entries()) {
       let statements = 0;
@@ -589,7 +586,7 @@ describe("an item that is set aside behind an earlier event", () => {
   const waiting = async () =>
     (
       await world.db.query<{ eventId: string }>(
-        `select e.event_id as "eventId" from redrive_items i join dlq_events e using (id) where i.not_before = 'infinity' order by 1`,
+        `select e.event_id as "eventId" from open_items i join dlq_events e using (id) where i.not_before = 'infinity' order by 1`,
       )
     ).map(({ eventId }) => eventId);
 
@@ -620,7 +617,7 @@ describe("an item that is set aside behind an earlier event", () => {
     const marked = Promise.withResolvers<void>();
     const commit = Promise.withResolvers<void>();
     const mark = world.db.transaction(async (tx) => {
-      await tx.run("update redrive_items set not_before = 'infinity' where id = $1", [second.id]);
+      await tx.run("update open_items set not_before = 'infinity' where id = $1", [second.id]);
       marked.resolve();
       await commit.promise;
     });
@@ -728,11 +725,11 @@ describe("the slices of a worker", () => {
     await fill(id, 10_000, "now() + interval '1 hour'");
     const waiting = () =>
       world.db.query(
-        "select md5(string_agg(id::text || xmin::text, '' order by id)) from redrive_items where not_before is not null",
+        "select md5(string_agg(id::text || xmin::text, '' order by id)) from open_items where not_before is not null",
       );
     const before = await waiting();
     const looked = await world.db.transaction(async (tx) => {
-      const counting = countingRows(tx, "redrive_items");
+      const counting = countingRows(tx, "open_items");
       const run = async (text: string, values?: readonly unknown[]) => (await counting.db.query(text, values)).length;
       expect(await abandonSlices({ ...tx, run }, ofSlice(id))).toBe(1);
       return counting.rows();
@@ -760,9 +757,10 @@ describe("a plan that was made while no item was open", () => {
     await world.park(1_200, (index) => ({ aggregateId: `order-${index}` }));
     const { id: earlier } = await world.request();
     await world.db.run("update redrive_items set state = 'cancelled' where redrive_id = $1", [earlier]);
+    await world.db.run("delete from open_items");
     await world.db.run("update dlq_events set status = 'PENDING'");
     await mendAllLines(world.db);
-    await world.db.run("vacuum analyze redrive_items");
+    await world.db.run("vacuum analyze redrive_items, open_items");
     const { id } = await world.request();
     return takeItems(world.db, { redriveId: id, limit: 20 });
   }
@@ -772,8 +770,8 @@ describe("a plan that was made while no item was open", () => {
     expect(items).toHaveLength(20);
     const { redriveId } = items[0]!;
     const ids = items.map(({ id }) => id);
-    await world.db.run("update redrive_items set not_before = 'infinity' where redrive_id = $1", [redriveId]);
-    const looked = countingRows(world.db, "redrive_items");
+    await world.db.run("update open_items set not_before = 'infinity' where redrive_id = $1", [redriveId]);
+    const looked = countingRows(world.db, "open_items");
     await wakeBehind(looked.db, ids);
     expect(looked.rows()).toBeGreaterThan(items.length);
     await readAggregateOrder(looked.db, items as AggregateName[], { id: redriveId, earlier: "hold" });

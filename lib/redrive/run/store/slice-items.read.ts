@@ -1,12 +1,12 @@
 import type { EventStatus } from "@/lib/events/event-state.pure";
 import type { AdmissionMark } from "@/lib/intake/admission/admission.pure";
-import { PLACE, SKIPPED } from "@/lib/order/order.sql";
+import { SKIPPED } from "@/lib/order/order.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
-import { ITEM, SENDS } from "@/lib/redrive/states/state.sql";
+import { SENDS } from "@/lib/redrive/states/state.sql";
 
-/** SQL: the open items `i` of slices, in the words of their indexes. */
-const OF_SLICES = `i.state = ${ITEM.open} and i.slice >= 0 and i.slice between $2 and $3`;
+/** SQL: the open items `i` of slices. */
+const OF_SLICES = "i.slice between $2 and $3";
 
 /** SQL: the redrive, if it may send. */
 const SENDING = `(select r.id from redrives r where r.id = $1 and ${SENDS})`;
@@ -17,15 +17,15 @@ const SENDING = `(select r.id from redrives r where r.id = $1 and ${SENDS})`;
  */
 const PAGE = `
 with due as materialized (
-  select i.id, i.slice, i.attempts, i.revision from redrive_items i
+  select i.id, i.slice, i.attempts, i.revision from open_items i
    where i.redrive_id = ${SENDING} and ${OF_SLICES} and i.not_before <= now() and i.source_id <> all($5::uuid[])
-   order by i.slice, i.not_before, ${PLACE}, i.id
+   order by i.slice, i.not_before, i.place, i.id
    limit $4
 ), ready as materialized (
-  select i.id, i.slice, i.attempts, i.revision, ${PLACE} as place from redrive_items i
+  select i.id, i.slice, i.attempts, i.revision, i.place from open_items i
    where i.redrive_id = ${SENDING} and ${OF_SLICES} and i.not_before is null and i.source_id <> all($5::uuid[])
-     and (i.slice, ${PLACE}, i.id) > ($6::int, $7::bigint, $8::uuid)
-   order by i.slice, ${PLACE}, i.id
+     and (i.slice, i.place, i.id) > ($6::int, $7::bigint, $8::uuid)
+   order by i.slice, i.place, i.id
    limit $4 - (select count(*) from due)
 )
 select id, slice, attempts, revision, null as place from due
@@ -182,14 +182,14 @@ export type SliceRest = {
 const FIRST_DUE = `select min(first.not_before)
   from generate_series($2::int, $3::int) n
  cross join lateral (
-   select i.not_before from redrive_items i
-    where i.redrive_id = $1 and i.slice = n and i.state = ${ITEM.open} and i.slice >= 0 and i.not_before < 'infinity'
+   select i.not_before from open_items i
+    where i.redrive_id = $1 and i.slice = n and i.not_before < 'infinity'
     order by i.not_before limit 1) first`;
 
 export async function readSliceRest(db: Queryable, redriveId: string, slices: [number, number]): Promise<SliceRest> {
   const inMs = (time: string) => `(extract(epoch from (${time}) - now()) * 1000)::float8`;
   const [row] = await db.query<SliceRest>(
-    `select exists (select 1 from redrive_items i where i.redrive_id = $1 and ${OF_SLICES} and i.not_before is null) as ready,
+    `select exists (select 1 from open_items i where i.redrive_id = $1 and ${OF_SLICES} and i.not_before is null) as ready,
             ${inMs(FIRST_DUE)} as "dueMs",
             ${inMs("select r.hold_until from redrives r where r.id = $1 and r.hold_until > now()")} as "holdMs"`,
     [redriveId, ...slices],

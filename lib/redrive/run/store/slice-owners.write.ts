@@ -1,5 +1,6 @@
 import type { Db, Queryable, Tx } from "@/lib/platform/database/db";
 import { isOver, isWithin } from "@/lib/platform/database/moments.sql";
+import { checked } from "@/lib/redrive/run/store/fence.write";
 import { endAsLost } from "@/lib/redrive/run/store/intents.write";
 
 type Slices = { redriveId: string; slices: [first: number, last: number] };
@@ -70,13 +71,12 @@ async function freeSlices(tx: Tx, which: string, values: unknown[]): Promise<num
        ${endAsLost("exists (select from freed f where f.redrive_id = o.redrive_id and f.slice = o.slice and o.fence < f.epoch)")}
        returning id, redrive_id, attempt
      ), counted as materialized (
-       select i.id, i.redrive_id, l.attempt
-         from (select id, redrive_id, max(attempt) as attempt from lost group by id, redrive_id) l
-         join redrive_items i on i.id = l.id and i.redrive_id = l.redrive_id
-        order by i.id, i.redrive_id for no key update of i
+       select l.id, l.attempt
+         from (select id, redrive_id, max(attempt) as attempt from lost group by id, redrive_id order by id) l
+        cross join lateral (
+          select from open_items o where o.id = l.id and ${checked("o.redrive_id", "l.redrive_id")} for no key update of o) held
      )
-     update redrive_items i set attempts = greatest(i.attempts, c.attempt)
-       from counted c where i.id = c.id and i.redrive_id = c.redrive_id`,
+     update open_items i set attempts = greatest(i.attempts, c.attempt) from counted c where i.id = c.id`,
     [freed.map(({ redriveId }) => redriveId), freed.map(({ slice }) => slice), freed.map(({ epoch }) => epoch)],
   );
   return freed.length;
@@ -108,6 +108,18 @@ export function abandonSlices(tx: Tx, { redriveId, slices, workerId }: Slices & 
     redriveId,
     ...slices,
   ]);
+}
+
+/**
+ * Locks the slices of these open items, for a transaction that takes some of them out of their redrives: it waits for the intents and ends
+ * under way, sees them with its next statement, and those that come later wait for it and find the items gone.
+ */
+export async function lockSlicesOf(tx: Tx, items: { ids: readonly string[] } | { redriveId: string }): Promise<void> {
+  const [which, value] =
+    "ids" in items
+      ? ["(redrive_id, slice) in (select redrive_id, slice from open_items where id = any($1::uuid[]))", items.ids]
+      : ["redrive_id = $1", items.redriveId];
+  await tx.query(`select from slice_owners where ${which} order by redrive_id, slice for no key update`, [value]);
 }
 
 type OwnedSlice = { redriveId: string; slice: number; epoch: string };
