@@ -197,7 +197,8 @@ export async function contradictions(db: Db): Promise<unknown[]> {
       from dlq_events e
       join lateral (
         select count(*) + count(*) filter (where i.state <> 'open') as moves
-          from redrive_items i where i.id = e.id and i.queued_entry is not null) m on true
+          from redrive_items i
+         where i.id = e.id and (i.state <> 'refused' or i.fence > 0 or i.queued_entry is not null)) m on true
       join lateral (
         select count(*) as entries from subjects s join audit_entries x on x.id = s.entry_id
          where s.event_id = e.id and exists (select 1 from redrives r where r.id = x.redrive_id) and x.action <> 'event.bounced'
