@@ -121,20 +121,19 @@ export async function closeItems(
                             $10::text[], $11::uuid[], $12::float8[], $13::float8[], $14::text[], $15::uuid[], $16::int[])
          as w(id, fence, state, wait_ms, attempts, result, detail, verdict, record, entry, sent_at, latency_ms, sent_to, sent_to_id, slice)
      )${heldItems("$1::uuid")}, gone as (
-       delete from open_items i using held w where w.state <> ${ITEM.open} and ${heldItem("$1::uuid")} returning i.id
+       delete from open_items i using held w where w.state <> ${ITEM.open} and ${heldItem("$1::uuid")} returning w.*
      ), waiting as (
        update open_items i set attempts = w.attempts, not_before = now() + w.wait_ms * interval '1 ms'
-         from held w where w.state = ${ITEM.open} and ${heldItem("$1::uuid")} returning i.id
+         from held w where w.state = ${ITEM.open} and ${heldItem("$1::uuid")} returning w.*
      ), taken as materialized (
-       select id from gone union all select id from waiting
+       select * from gone union all select * from waiting
      ), items as (
        update redrive_items i
           set state = w.state, fence = w.fence, attempts = w.attempts, result = w.result, detail = w.detail, sent_record = w.record,
               verdict = coalesce(w.verdict::jsonb, i.verdict), finished_at = case when w.state <> ${ITEM.open} then now() end,
               ended_entry = w.entry, sent_at = to_timestamp(w.sent_at / 1000), latency_ms = w.latency_ms, sent_to = w.sent_to,
               sent_to_id = w.sent_to_id
-         from held w join taken t on t.id = w.id
-        where (w.state <> ${ITEM.open} or w.verdict is not null) and ${heldItem("$1::uuid")}
+         from taken w where (w.state <> ${ITEM.open} or w.verdict is not null) and ${heldItem("$1::uuid")}
      )
      select id from taken`,
     [
