@@ -8,6 +8,3 @@ export const SKIPPED = `exists (select 1 from skipped_heads k where ${SKIP_IN_FO
 
 /** SQL: the event `e` holds the later versions of its aggregate: it is parked, and nobody has skipped it. */
 export const HOLDS = `e.status in ${HOLDING} and not ${SKIPPED}`;
-
-/** SQL: the place of a row in its aggregate; rows of one place go by `id`. The same order as `comparePlaces`. */
-export const PLACE = "coalesce(version, 9223372036854775807)";
