@@ -47,8 +47,9 @@ create view reading.redrives with (security_barrier) as
     from public.redrives r
    where (select reading.sees_all()) or r.sources <@ (select reading.source_names());
 create view reading.redrive_items with (security_barrier) as
-  select i.id as event, i.redrive_id, s.name as source, i.state, i.result, i.attempts, i.finished_at
-    from public.redrive_items i join public.sources s on s.id = i.source_id where i.source_id = any (array(select v.id from reading.sources v));
+  select i.id as event, i.redrive_id, s.name as source, i.state, i.result, coalesce(o.attempts, i.attempts) as attempts, i.finished_at
+    from public.redrive_items i left join public.open_items o on o.id = i.id and o.redrive_id = i.redrive_id
+    join public.sources s on s.id = i.source_id where i.source_id = any (array(select v.id from reading.sources v));
 create view reading.event_bodies with (security_barrier) as
   select e.id, s.name as source, b.content_type, b.headers, b.payload, b.error_type, b.error_message, b.error_detail
     from public.dlq_events e join public.dlq_event_bodies b on b.id = e.id join public.sources s on s.id = e.source_id

@@ -28,8 +28,9 @@ commit;
 -- dlq_events, dlq_event_facts    lists, counts and plans join them to each other, to sources, controls and aggregates in lateral
 --                                subqueries with a limit, and every move locks them in order (`for no key update`): Citus refuses both
 --                                over more than one shard.
--- redrive_items, aggregates,     intents and ends lock the owners of slices and items, settle locks aggregates. An aggregate, a slice and
--- redrive_attempts, slice_owners their items have different keys, so no distribution puts them on one shard.
+-- redrive_items, open_items,     intents and ends lock the owners of slices, settle locks aggregates. An aggregate, a slice and their
+-- aggregates, redrive_attempts,  items have different keys, so no distribution puts them on one shard.
+-- slice_owners
 -- send_intents                   a row has the intents of many redrives, and is joined to items by id.
 -- aggregate_lines                change in the transaction of their events, and are joined to events and items by id.
 -- event_keys, processed_events   are locked by key with the events (`for update`, `for key share`).
