@@ -53,9 +53,9 @@ const idOf = async (eventId: string) => (await world.idsOf([eventId]))[0]!;
 const select = async (...eventIds: string[]) => ({ select: { ids: await world.idsOf(eventIds) } });
 
 async function end(redriveId: string, outcome: ItemOutcome, items?: readonly SliceItem[]): Promise<void> {
-  const claimed = items ?? (await takeItems(world.db, { redriveId, slices: [0, 0], limit: 100 }));
+  const page = items ?? (await takeItems(world.db, { redriveId, slices: [0, 0], limit: 100 }));
   const settings = await readSettings(world.db);
-  const batch = claimed.map((item) => {
+  const batch = page.map((item) => {
     const after = eventAfter(outcome, item, settings, Date.now());
     return { item, outcome, after, attempts: item.attempts + 1, findings: [], closes: [] };
   });
@@ -117,10 +117,10 @@ test("the rows of a line are what its events have become, after each change of t
   // The bounce before the end is committed: the row stays, whatever the end says.
   await releaseCooldown();
   const early = await world.request(await select("v1"));
-  const claimed = await takeItems(world.db, { redriveId: early.id, slices: [0, 0], limit: 1 });
+  const page = await takeItems(world.db, { redriveId: early.id, slices: [0, 0], limit: 1 });
   await comesBack("v1", early.id);
   expect(await line()).toEqual(["1 open", "2 parked", "- parked"]);
-  await end(early.id, { kind: "delivered", code: "HTTP_200" }, claimed);
+  await end(early.id, { kind: "delivered", code: "HTTP_200" }, page);
   expect((await line()).length).toBe(3);
 
   await confirmEvents(world.deps, { source: "orders", eventIds: ["v1"] }, localViewer("stock"));

@@ -141,7 +141,7 @@ describe("a skipped head", () => {
   });
 });
 
-test("a head that another redrive has claimed is not skipped, and holds again when its send fails", async () => {
+test("a head that another redrive works is not skipped, and holds again when its send fails", async () => {
   const asked = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<number>();
   world.sink.answer = () => {

@@ -63,16 +63,16 @@ describe("the order of an aggregate", () => {
     expect(await world.statuses()).toEqual({ PENDING: 7 });
   });
 
-  test("holds what was claimed while an earlier version was free and is queued elsewhere before the send", async () => {
+  test("holds what was read while an earlier version was free and is queued elsewhere before the send", async () => {
     await park(1, { eventId: "v7", version: 7n });
     const later = await world.request(await only("v7"));
-    const claim = { redriveId: later.id, slices: [0, 1_000] as [number, number], limit: 10 };
-    const claimed = await takeItems(world.db, { ...claim });
-    expect(claimed.map((item) => item.eventId)).toEqual(["v7"]);
+    const first = { redriveId: later.id, slices: [0, 1_000] as [number, number], limit: 10 };
+    const page = await takeItems(world.db, { ...first });
+    expect(page.map((item) => item.eventId)).toEqual(["v7"]);
     await park(1, { eventId: "v6", version: 6n });
     await world.request(await only("v6"));
-    const facts = await readOrderFacts(world.db, { id: later.id, earlier: "hold" }, claimed);
-    expect(facts.get(claimed[0]!.id)).toMatchObject({ heldBy: null, waits: true });
+    const facts = await readOrderFacts(world.db, { id: later.id, earlier: "hold" }, page);
+    expect(facts.get(page[0]!.id)).toMatchObject({ heldBy: null, waits: true });
   });
 
   test("is checked again when it runs: an earlier version that was parked meanwhile holds what was frozen", async () => {

@@ -37,7 +37,7 @@ const REDRIVEN: EventAfter = {
   confirmedAtMs: null,
 };
 
-function claim(redriveId: string): Promise<SliceItem[]> {
+function take(redriveId: string): Promise<SliceItem[]> {
   return takeItems(world.db, { redriveId, slices: [0, 0], limit: 100 });
 }
 
@@ -52,9 +52,9 @@ describe("the finish of an item", () => {
   test("by a worker that lost it changes nothing; the new holder's counts (I3)", async () => {
     await world.park(2, (index) => ({ aggregateId: `order-${index}`, version: 1n }));
     const { id } = await world.request();
-    const stale = await claim(id);
+    const stale = await take(id);
     await loseSlices(world.db);
-    const fresh = await claim(id);
+    const fresh = await take(id);
     expect(fresh).toHaveLength(2);
 
     const lost = await finishItems(
@@ -81,9 +81,9 @@ describe("the finish of an item", () => {
   test("by a worker that lost it and took it again counts once, though both ends come together", async () => {
     await world.park(1, () => ({ aggregateId: "order-1", version: 1n }));
     const { id } = await world.request();
-    const [stale] = await claim(id);
+    const [stale] = await take(id);
     await loseSlices(world.db);
-    const [fresh] = await claim(id);
+    const [fresh] = await take(id);
     const after: EventAfter = { ...REDRIVEN, status: "PENDING", failures: 1, cooldownUntilMs: Date.now() + 60_000 };
     const failed: ItemOutcome = { kind: "failed", code: "HTTP_422", detail: "no", untilMs: null };
     const finisher = createFinisher(world.deps, id);
@@ -97,7 +97,7 @@ describe("the finish of an item", () => {
   test("counts once, however often it is committed", async () => {
     await world.park(1);
     const { id } = await world.request();
-    const [item] = await claim(id);
+    const [item] = await take(id);
     const both = await Promise.all([finish(item!), finish(item!)].map((one) => finishItems(world.deps, id, [one])));
     expect(both.map((won) => won.size).sort()).toEqual([0, 1]);
     expect(await world.redrive(id)).toMatchObject({ delivered: 1, open: 0 });
@@ -131,7 +131,7 @@ describe("the finish of an item", () => {
   test("moves the event from QUEUED alone (I2)", async () => {
     await world.park(1);
     const { id } = await world.request();
-    const [item] = await claim(id);
+    const [item] = await take(id);
     // Nothing in the product leaves an open item with such an event; a finish must not repair it silently.
     tampered = true;
     await world.db.run("update dlq_events set status = 'IGNORED'");
@@ -143,7 +143,7 @@ describe("the finish of an item", () => {
   test("leaves the event to the person who asked for the redrive, and keeps what a target said, also words that are no Postgres text", async () => {
     await world.park(2);
     const { id } = await world.request();
-    const [first, second] = await claim(id);
+    const [first, second] = await take(id);
     const failed: ItemOutcome = { kind: "failed", code: "HTTP 400", detail: "no\u0000 such \ud800 order" };
     await finishItems(world.deps, id, [
       finish(first!),
@@ -158,14 +158,14 @@ describe("the finish of an item", () => {
     await world.park(9, (index) => ({ aggregateId: `order-${index}`, version: 1n }));
     const { id } = await world.request();
     await world.db.run("update dlq_events set attempts = 2147483647 where event_id = 'event-0001'");
-    const claimed = await claim(id);
+    const taken = await take(id);
     await world.db.run(
       `alter table dlq_events add constraint refuses check (event_id <> 'event-0005' or status <> 'REDRIVEN')`,
     );
     const won = await finishItems(
       world.deps,
       id,
-      claimed.map((item) => finish(item)),
+      taken.map((item) => finish(item)),
     );
     expect(won.size).toBe(9);
     expect(await world.redrive(id)).toMatchObject({
@@ -186,18 +186,18 @@ describe("the finish of an item", () => {
     expect(await entries("event.redriven")).toBeGreaterThan(0);
   });
 
-  test("counts all sends of a redrive when its item ends, also those of an earlier claim, and so do a cancel and an ignore", async () => {
+  test("counts all sends of a redrive when its item ends, also those of an earlier owner, and so do a cancel and an ignore", async () => {
     await world.park(3, () => ({ attempts: 4 }));
     const events = await world.idsOf();
     const ends = [
-      async (id: string) => finishItems(world.deps, id, [{ ...finish((await claim(id))[0]!), attempts: 3 }]),
+      async (id: string) => finishItems(world.deps, id, [{ ...finish((await take(id))[0]!), attempts: 3 }]),
       (id: string) => changeRedrive(world.deps, { id, change: { action: "cancel" } }, localViewer("ada")),
       () => ignoreEvents(world.deps, { select: { ids: [events[2]!] }, reason: "test data" }, localViewer("ada")),
     ];
     for (const [place, end] of ends.entries()) {
       const { id } = await world.request({ select: { ids: [events[place]!] } });
-      const [first] = await claim(id);
-      // It is handed back: item and event stay as they were, for the next claim.
+      const [first] = await take(id);
+      // It is handed back: item and event stay as they were, for the next owner.
       const back = { ...finish(first!, { kind: "back" }, null), attempts: 2 };
       expect((await finishItems(world.deps, id, [back])).size).toBe(1);
       expect(await world.redrive(id)).toMatchObject({ delivered: 0, open: 1 });
@@ -214,28 +214,28 @@ describe("the finish of an item", () => {
       redrives.push((await world.request({ select: { ids: [event] }, earlier: "pass" })).id);
     }
     const [first, second, third] = redrives as [string, string, string];
-    const [item] = await claim(first);
+    const [item] = await take(first);
     for (const id of [second, third]) {
-      const [behind] = await claim(id);
+      const [behind] = await take(id);
       await finishItems(world.deps, id, [finish(behind!, { kind: "behind" }, null)]);
-      expect(await claim(id)).toEqual([]);
+      expect(await take(id)).toEqual([]);
     }
 
     await ignoreEvents(world.deps, { select: { ids: [item!.id] }, reason: "test data" }, localViewer("ada"));
     expect(await finishItems(world.deps, first, [finish(item!)])).toEqual(new Set());
     expect(await world.event(item!.eventId)).toMatchObject({ status: "IGNORED" });
-    expect(await claim(second)).toHaveLength(1);
-    expect(await claim(third)).toEqual([]);
+    expect(await take(second)).toHaveLength(1);
+    expect(await take(third)).toEqual([]);
 
     await changeRedrive(world.deps, { id: second, change: { action: "cancel" } }, localViewer("ada"));
-    expect(await claim(third)).toHaveLength(1);
+    expect(await take(third)).toHaveLength(1);
   });
 
   test("is all or nothing: without its audit entry nothing of it is kept (I12)", async () => {
     // The last item would also end the redrive, which has an entry of its own.
     await world.park(2);
     const { id } = await world.request();
-    const [item] = await claim(id);
+    const [item] = await take(id);
     await world.db.run("alter table audit_entries rename to gone");
     await expect(finishItems(world.deps, id, [finish(item!)])).rejects.toThrow();
     await world.db.run("alter table gone rename to audit_entries");
@@ -289,7 +289,7 @@ describe("a confirmation that crosses the end of its own send counts at once", (
   test("when it has read the event before the end of the send is committed", async () => {
     await world.park(1);
     const { id } = await world.request();
-    const [item] = await claim(id);
+    const [item] = await take(id);
     let end: Promise<unknown> = Promise.resolve();
     const db = stepped("record-processed", async () => {
       end = createFinisher(world.deps, id).push(finish(item!));
@@ -304,7 +304,7 @@ describe("a confirmation that crosses the end of its own send counts at once", (
   test("when the end of the send is not committed yet", async () => {
     await world.park(1);
     const { id } = await world.request();
-    const [item] = await claim(id);
+    const [item] = await take(id);
     let word: ReturnType<typeof confirm> | null = null;
     const db = stepped("move-finished-events", async () => {
       word = confirm(world.deps);
@@ -318,7 +318,7 @@ describe("a confirmation that crosses the end of its own send counts at once", (
   test("when the send ends as failed, or as refused", async () => {
     await world.park(2);
     const { id } = await world.request();
-    const items = await claim(id);
+    const items = await take(id);
     const word = { source: "orders", eventIds: items.map(({ eventId }) => eventId), consumer: "billing" };
     expect(await confirmEvents(world.deps, word, localViewer("ada"))).toMatchObject({ changed: 0, recorded: 2 });
     const after: EventAfter = { ...REDRIVEN, status: "PENDING", cooldownUntilMs: Date.now() + 60_000, failures: 1 };

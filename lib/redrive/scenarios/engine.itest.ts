@@ -91,7 +91,7 @@ describe("an operator's order to the breaker", () => {
     probeMsMax: 20_000,
   };
 
-  test("open stops a claim in the middle, auto lets it go on, and nothing goes twice", async () => {
+  test("open stops a page in the middle, auto lets it go on, and nothing goes twice", async () => {
     await policy({ breaker: BREAKER });
     await world.park(120);
     await world.db.run("update targets set rate_per_second = 30, updated_at = now()");

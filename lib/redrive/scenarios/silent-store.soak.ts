@@ -28,7 +28,7 @@ describe.each([
   });
 
   test.skipIf(skip)(
-    "delays a redrive whose finish it swallows no longer than until its claims have run out",
+    "delays a redrive whose finish it swallows no longer than until its slices are given up",
     async () => {
       redis = backend === "redis" ? await testRedis() : null;
       world = await openWorld({ redisUrl: redis?.url ?? null });
