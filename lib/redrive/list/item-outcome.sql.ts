@@ -22,18 +22,17 @@ export const ITEM_CAUSE = `(case when ${ITEM_OUTCOME} = 'bounced' then e.error_c
 export type ItemsOfRedrive = { redrive: string; outcome: readonly ItemOutcomeWord[]; result?: string | undefined };
 
 /**
- * SQL: the items of a redrive in these states. Each branch can be read in the order of the ids: the exceptions from an index of their
- * own, the others among all items of the redrive.
+ * SQL: the items of a redrive in these states, which can be read in the order of their ids: exceptions alone from an index of their own,
+ * others among all items of the redrive.
  */
 export function itemsIn(redriveId: string, states: readonly ItemState[]): string {
   const ofRedrive = `select * from redrive_items where redrive_id = ${redriveId}`;
-  const exceptions = ITEM_EXCEPTIONS.filter((state) => states.includes(state));
-  const others = ITEM_STATES.filter((state) => states.includes(state) && !exceptions.some((each) => each === state));
-  const branches = [
-    ...exceptions.map((state) => `${ofRedrive} and exception = ${ITEM[state]}`),
-    ...(others.length === 0 ? [] : [`${ofRedrive} and state in (${others.map((state) => ITEM[state]).join(", ")})`]),
-  ];
-  return `(${branches.join(" union all ")})`;
+  const wanted = ITEM_STATES.filter((state) => states.includes(state));
+  if (wanted.length === ITEM_STATES.length) return `(${ofRedrive})`;
+  const exceptions: readonly ItemState[] = ITEM_EXCEPTIONS;
+  if (!wanted.every((state) => exceptions.includes(state)))
+    return `(${ofRedrive} and state in (${wanted.map((state) => ITEM[state]).join(", ")}))`;
+  return `(${wanted.map((state) => `${ofRedrive} and exception = ${ITEM[state]}`).join(" union all ")})`;
 }
 
 /** SQL: from items `i` with their events `e`, those of a parameter that holds `ItemsOfRedrive` as JSON. */
