@@ -177,7 +177,7 @@ export async function ofSentRecords<P extends Parking>(
          join dlq_events e on e.id = i.id
      ), sends as materialized (
        select t.id, t.redrive_id, t.attempt, t.revision, i.source_id
-         from open_sends t join open_items i on i.id = t.id
+         from open_sends t cross join lateral (select o.source_id from open_items o where o.id = t.id offset 0) i
         where $8 and i.source_id in (select source_id from letters)
      )
      select t.letter_id as "letterId", t.event_id as "eventId", t.producer, t.id, t.redrive_id as "redriveId", t.attempts as attempt,

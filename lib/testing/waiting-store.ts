@@ -54,6 +54,10 @@ function filling(items: number, nowMs: number, sources: { orders: string; billin
        select ${event}, ${redrive}, n % 900000, ${source}, 'order-' || n / 3, 'order', n % 3, ${code}, 'open' from ${of(1)}`,
       `insert into redrive_items (id, redrive_id, slice, source_id, error_code, state, finished_at)
        select ${event}, ${old("(20 + n % 40)")}, 0, ${source}, ${code}, 'delivered', now() from ${of(50)}`,
+      // What failed and what was refused in the redrive that waits, of events that have left the store.
+      `insert into redrive_items (id, redrive_id, slice, source_id, error_code, state, result, finished_at)
+       select ${uuid(`${nowMs} - n`, "0e0")}, '${WAITING}', 0, ${source}, ${code}, case when n % 2 = 0 then 'failed' else 'refused' end, 'HTTP_400', now()
+         from generate_series(1, 1000) n`,
     ],
     redrive_ticks: [
       `insert into redrive_ticks (redrive_id, at, delivered)

@@ -8,7 +8,6 @@ import {
 } from "@/lib/guard/approvals/approval.pure";
 import { APPROVAL_COLUMNS } from "@/lib/guard/approvals/approvals.read";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
-import { openItemsOf } from "@/lib/redrive/states/open-items.sql";
 import { APPROVAL } from "@/lib/redrive/states/state.sql";
 
 export type ApprovalRow = {
@@ -136,7 +135,7 @@ export type Destination = { lane: "main" | "slow"; targetId: string | null };
 type MarkedPlaces = { sources: string[]; targets: string[] };
 
 export function markedPlacesOf(tx: Tx, redrive: Destination & { id: string }): Promise<MarkedPlaces> {
-  const sources = `select distinct i.source_id from ${openItemsOf("$1")} i`;
+  const sources = "select distinct source_id from open_items where redrive_id = $1";
   return markedPlaces(tx, sources, redrive.id, redrive);
 }
 

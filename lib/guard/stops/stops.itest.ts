@@ -8,9 +8,9 @@ import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import type { Queryable } from "@/lib/platform/database/db";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
-import { refuseQueuedItems } from "@/lib/redrive/life/withdraw-items.write";
+import { cancelOpenItems, refuseQueuedItems } from "@/lib/redrive/life/withdraw-items.write";
 import { insertAttempts } from "@/lib/redrive/run/store/finish-items.write";
-import type { AttemptIntent } from "@/lib/redrive/run/store/intents.write";
+import { type AttemptIntent, attemptKey } from "@/lib/redrive/run/store/intents.write";
 import type { SliceItem } from "@/lib/redrive/run/store/slice-items.read";
 import { type World, worldOfEachTest } from "@/lib/testing/redrive-world";
 import { auditGaps } from "@/lib/testing/rollup-drift";
@@ -147,7 +147,7 @@ describe("ignoring", () => {
   const ignore = (deps: World["deps"]) =>
     ignoreEvents(deps, { select: { ids: ids() }, reason: "not wanted" }, localViewer("ada"));
 
-  test("that has taken an item out and not committed yet: its intent waits, and is denied", async () => {
+  test("that has taken an item out and not committed yet: no intent of its slice is recorded, and those of others do not wait", async () => {
     const held = Promise.withResolvers<void>();
     const taken = Promise.withResolvers<void>();
     const stop = world.db.transaction(async (tx) => {
@@ -156,12 +156,49 @@ describe("ignoring", () => {
       await held.promise;
     });
     await taken.promise;
-    const opening = intend(world.db, intents());
-    await waitForLocks(world.db, 1);
+    await world.park(1, () => ({ eventId: "another", aggregateId: null, version: null }));
+    const other = await world.request({ select: { ids: await world.idsOf(["another"]) } });
+    const [free] = await takeItems(world.db, { redriveId: other.id });
+    expect(await intend(world.db, [...intents(), intentOf(free!)])).toEqual(new Set([attemptKey(intentOf(free!))]));
     held.resolve();
     await stop;
-    expect(await opening).toEqual(new Set());
-    expect(await openRows()).toEqual([]);
+    expect(await intend(world.db, intents())).toEqual(new Set());
+    expect(await openRows()).toEqual([expect.objectContaining({ id: free!.id })]);
+  });
+
+  test("takes an event out of no redrive that got it while the stop waited", async () => {
+    const [first, second] = ids();
+    const [before, after] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    // A cancel holds the slices of the redrive, and an end those of the second one.
+    await world.park(1, () => ({ eventId: "later", aggregateId: null, version: null }));
+    const other = await world.request({ select: { ids: await world.idsOf(["later"]) } });
+    const [otherItem] = await takeItems(world.db, { redriveId: other.id });
+    const holding = Promise.withResolvers<void>();
+    const end = world.db.transaction(async (tx) => {
+      await tx.query("select from slice_owners where redrive_id = $1 for share", [other.id]);
+      holding.resolve();
+      await after.promise;
+    });
+    await holding.promise;
+    const cancelling = Promise.withResolvers<void>();
+    const cancel = world.db.transaction(async (tx) => {
+      await tx.run("update redrives set state = 'CANCELLED' where id = $1", [redriveId]);
+      await cancelOpenItems(tx, redriveId, 10, "ada");
+      cancelling.resolve();
+      await before.promise;
+    });
+    await cancelling.promise;
+    const stop = world.db.transaction((tx) => refuseQueuedItems(tx, [first!, second!, otherItem!.id], "ignored"));
+    await waitForLocks(world.db, 1);
+    before.resolve();
+    await cancel;
+    await waitForLocks(world.db, 1);
+    const again = await world.request({ select: { ids: [first!] } });
+    const [item] = await takeItems(world.db, { redriveId: again.id });
+    after.resolve();
+    await end;
+    expect((await stop).map(({ id }) => id)).toEqual([otherItem!.id]);
+    expect(await intend(world.db, [intentOf(item!)])).toEqual(new Set([attemptKey(intentOf(item!))]));
   });
 
   test("that comes while an intent is being recorded waits for it, and leaves the item in flight", async () => {

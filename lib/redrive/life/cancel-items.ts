@@ -35,7 +35,7 @@ export async function cancelItems(
 
 async function cancelChunk(deps: Pick<Deps, "db" | "clock" | "lane" | "log">, redriveId: string): Promise<string[]> {
   return inTransaction(deps.db, async (tx) => {
-    // Not locked: CANCELLED is final. Items before their redrive is the order in which a finish locks them.
+    // Not locked: CANCELLED is final. Slices before their redrive is the order in which a finish locks them.
     const redrive = await readRedriveRow(tx, redriveId);
     if (redrive?.state !== "CANCELLED") return [];
     // A redrive that was cancelled before `cancelledBy` was kept names only the person who asked for it.

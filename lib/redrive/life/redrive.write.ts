@@ -8,7 +8,6 @@ import type { BrakeSeen } from "@/lib/redrive/pace/brake.pure";
 import { type CanaryMove, type CanaryStand, stepAfter } from "@/lib/redrive/pace/canary.pure";
 import type { Brake, Canary } from "@/lib/redrive/request/redrive-request.shapes";
 import type { RedriveDelta } from "@/lib/redrive/run/store/finish-items.write";
-import { openItemsOf } from "@/lib/redrive/states/open-items.sql";
 import {
   isFinal,
   REDRIVE_MOVES,
@@ -364,9 +363,9 @@ export async function readPaceCeiling(tx: Tx, id: string): Promise<PaceCeiling> 
        join sources s on s.id = t.source_id
       where r.id = $1 and case
         when r.state <> ${REDRIVE.PLANNING} and exists (
-          select 1 from ${openItemsOf("r.id")} i)
+          select 1 from open_items i where i.redrive_id = r.id)
         then r.target_id is not null or exists (
-          select 1 from ${openItemsOf("r.id")} i where i.source_id = t.source_id)
+          select 1 from open_items i where i.redrive_id = r.id and i.source_id = t.source_id)
         else r.target_id is not null or r.sources is null or s.name = any(r.sources) end`,
     [id],
   );

@@ -2,7 +2,6 @@ import { inLine } from "@/lib/order/line.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 import { isWithin } from "@/lib/platform/database/moments.sql";
 import type { StallFacts } from "@/lib/redrive/life/stalled.pure";
-import { openItemsOf } from "@/lib/redrive/states/open-items.sql";
 import { OPEN_ITEMS, REDRIVE } from "@/lib/redrive/states/state.sql";
 import { type HeartbeatInfo, IS_ALIVE } from "@/lib/sources/targets/target-list.read";
 
@@ -71,12 +70,19 @@ const QUIET = `r.state = ${REDRIVE.RUNNING} and r.mode = 'deliver' and not exist
   select 1 from redrive_ticks t
    where t.redrive_id = r.id and ${isWithin("t.at", `interval '${QUIET_S} s'`)} and (t.delivered > 0 or t.failed > 0 or (t.refused > 0 and t.at > r.planned_at)))`;
 
+/** SQL: some open items of the redrive `r`, those that may go first. */
+function openItems(limit: number): string {
+  const some = (waits: string) =>
+    `(select * from open_items where redrive_id = r.id and not_before is ${waits} order by slice limit ${limit})`;
+  return `(select * from (${some("null")} union all ${some("not null")}) i limit ${limit})`;
+}
+
 /**
  * SQL: the ids of the sources of the redrive `r`: those of all events that it has queued, some of which may be done. While it
  * sends nothing, those of its open items: what stands still must not hide behind what is done.
  */
 export const OPEN_SOURCES = `(select unnest(case when r.queued_sources is null or (${QUIET}) then array(
-  select distinct i.source_id from ${openItemsOf("r.id", OPEN_LOOK)} i) else r.queued_sources end))`;
+  select distinct i.source_id from ${openItems(OPEN_LOOK)} i) else r.queued_sources end))`;
 
 const LIVE = `
 select r.id, ${QUIET} as quiet, (select count(*)::int from live_sends s where ${QUIET} and s.redrive_id = r.id) as "underWay",
@@ -87,10 +93,10 @@ select r.id, ${QUIET} as quiet, (select count(*)::int from live_sends s where ${
     select case when bool_and(waits) then ${OPEN_ITEMS} else count(*) filter (where waits) end as deferred,
            min(not_before) filter (where waits) as until
       from (select not_before, (not_before > now() and not_before < 'infinity') is true as waits
-              from ${openItemsOf("r.id", OPEN_LOOK)} i where ${QUIET}) i) i on true
+              from ${openItems(OPEN_LOOK)} i where ${QUIET}) i) i on true
   left join lateral (
     select l.redrive_id
-      from (select m.source_id, m.aggregate_type, m.aggregate_id, i.place, i.id from ${openItemsOf("r.id", BLOCKED_LOOK)} i
+      from (select m.source_id, m.aggregate_type, m.aggregate_id, i.place, i.id from ${openItems(BLOCKED_LOOK)} i
               join redrive_items m on m.id = i.id and m.redrive_id = i.redrive_id
              where ${QUIET} and m.aggregate_id is not null) mine
       join aggregate_lines l on ${inLine("l", "mine", "open")} and l.redrive_id <> r.id and (l.place, l.id) < (mine.place, mine.id)

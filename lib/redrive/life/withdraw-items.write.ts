@@ -6,7 +6,6 @@ import type { GateRefusal } from "@/lib/redrive/gate/refusal.pure";
 import { lockEvents } from "@/lib/redrive/run/store/fence.write";
 import { endAsLost, LOST_CODE } from "@/lib/redrive/run/store/intents.write";
 import { lockSlicesOf } from "@/lib/redrive/run/store/slice-owners.write";
-import { openItemsOf } from "@/lib/redrive/states/open-items.sql";
 import { EVENT_MOVE, ITEM_MOVE } from "@/lib/redrive/states/state.sql";
 
 /**
@@ -18,8 +17,20 @@ export type WithdrawnItem = { id: string; redriveId: string; attempts: number; l
 /** SQL: no worker that is alive is sending the open item `i`. */
 const NOT_SENT = "(i.id, i.redrive_id) not in (select id, redrive_id from live_sends)";
 
-/** SQL: these open items, locked in the order in which every statement locks several of them. */
-const locked = (ids: string) => `select i.id from open_items i where i.id = any(${ids}) order by i.id for update`;
+/** Locks those of these open items that are in one of the slices, in the order in which every statement locks several of them. */
+async function lockIn(
+  tx: Tx,
+  slices: readonly { redriveId: string; slice: number }[],
+  ids: string[],
+): Promise<string[]> {
+  const rows = await tx.query<{ id: string }>(
+    `select i.id from open_items i
+      where i.id = any($1::uuid[]) and (i.redrive_id, i.slice) in (select * from unnest($2::uuid[], $3::int[]))
+      order by i.id for update`,
+    [ids, slices.map(({ redriveId }) => redriveId), slices.map(({ slice }) => slice)],
+  );
+  return rows.map(({ id }) => id);
+}
 
 /**
  * SQL: takes the open items of $1 that no worker is sending out of their redrives, as `closed`, and ends their open sends, whose worker died
@@ -55,13 +66,17 @@ function takeOut(to: string, result: string): string {
  */
 export async function cancelOpenItems(tx: Tx, redriveId: string, limit: number, actor: string): Promise<string[]> {
   // Statements of their own, here and below: each sees what was committed while the one before waited.
-  await lockSlicesOf(tx, { redriveId });
+  const slices = await lockSlicesOf(tx, { redriveId });
   const picked = await tx.query<{ id: string }>(
-    locked(`array(select i.id from ${openItemsOf("$1")} i where ${NOT_SENT} limit $2)`),
+    `select i.id from open_items i where i.redrive_id = $1 and ${NOT_SENT} order by i.id limit $2`,
     [redriveId, limit],
   );
-  if (picked.length === 0) return [];
-  const ids = picked.map((row) => row.id);
+  const ids = await lockIn(
+    tx,
+    slices,
+    picked.map(({ id }) => id),
+  );
+  if (ids.length === 0) return [];
   await lockEvents(tx, ids);
   const { to } = ITEM_MOVE.cancel;
   const rows = await tx.query<{ id: string }>(
@@ -84,17 +99,12 @@ export async function cancelOpenItems(tx: Tx, redriveId: string, limit: number, 
  * Takes named events out of the open redrive that holds them, as refused, since a person's ignore takes precedence over
  * a queued redrive. Events with a send in flight stay: a send cannot be undone.
  */
-export async function refuseQueuedItems(
-  tx: Tx,
-  eventIds: readonly string[],
-  refusal: GateRefusal,
-): Promise<WithdrawnItem[]> {
-  await lockSlicesOf(tx, { ids: eventIds });
-  await tx.query(locked("$1::uuid[]"), [eventIds]);
+export async function refuseQueuedItems(tx: Tx, eventIds: string[], refusal: GateRefusal): Promise<WithdrawnItem[]> {
+  const ids = await lockIn(tx, await lockSlicesOf(tx, { ids: eventIds }), eventIds);
   return tx.query<WithdrawnItem>(
     `${takeOut(ITEM_MOVE.refuse.to, "$2")}
      select c.id, c.redrive_id as "redriveId", c.attempts, exists (select 1 from lost l where l.id = c.id) as lost
        from closed c`,
-    [eventIds, refusal],
+    [ids, refusal],
   );
 }

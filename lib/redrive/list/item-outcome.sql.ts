@@ -22,17 +22,19 @@ export const ITEM_CAUSE = `(case when ${ITEM_OUTCOME} = 'bounced' then e.error_c
 export type ItemsOfRedrive = { redrive: string; outcome: readonly ItemOutcomeWord[]; result?: string | undefined };
 
 /**
- * SQL: the items of a redrive in these states, which can be read in the order of their ids: exceptions alone from an index of their own,
- * others among all items of the redrive.
+ * SQL: the items of a redrive in these states, which can be read from the newest on: open ones by the queue, exceptions from an index of
+ * their own, others among all items of the redrive.
  */
 export function itemsIn(redriveId: string, states: readonly ItemState[]): string {
   const ofRedrive = `select * from redrive_items where redrive_id = ${redriveId}`;
   const wanted = ITEM_STATES.filter((state) => states.includes(state));
   if (wanted.length === ITEM_STATES.length) return `(${ofRedrive})`;
+  if (wanted.every((state) => state === "open"))
+    return `(select i.* from open_items o join redrive_items i on i.id = o.id and i.redrive_id = o.redrive_id where o.redrive_id = ${redriveId} order by o.id desc)`;
   const exceptions: readonly ItemState[] = ITEM_EXCEPTIONS;
   if (!wanted.every((state) => exceptions.includes(state)))
     return `(${ofRedrive} and state in (${wanted.map((state) => ITEM[state]).join(", ")}))`;
-  return `(${wanted.map((state) => `${ofRedrive} and exception = ${ITEM[state]}`).join(" union all ")})`;
+  return `(${wanted.map((state) => `(${ofRedrive} and exception = ${ITEM[state]} order by id desc)`).join(" union all ")})`;
 }
 
 /** SQL: from items `i` with their events `e`, those of a parameter that holds `ItemsOfRedrive` as JSON. */

@@ -18,10 +18,14 @@ import {
 } from "@/lib/redrive/states/item-state.pure";
 import { ITEM } from "@/lib/redrive/states/state.sql";
 
+/** SQL: the event's id as its source gave it, also of one in the archive; Parkade's own where nothing knows it any more. */
+const EVENT_ID =
+  "coalesce(e.event_id, (select a.event_id from archived_events a where a.id = i.id limit 1), i.id::text)";
+
 /**
  * Also for a failed item whose last attempt was to be repeated, and whose time ended during the wait for the repeat.
  */
-const ITEM_COLUMNS = `i.id, e.event_id as "eventId", s.name as source, i.aggregate_id as "aggregateId",
+const ITEM_COLUMNS = `i.id, ${EVENT_ID} as "eventId", s.name as source, i.aggregate_id as "aggregateId",
   i.version, i.error_code as "errorCode", i.revision, i.state, ${ITEM_OUTCOME} as outcome, i.result, i.detail, coalesce(o.attempts, i.attempts) as attempts, coalesce(i.verdict, '[]') as findings,
   i.finished_at as "finishedAtMs",
   case when i.state = ${ITEM.failed} then (

@@ -156,7 +156,7 @@ async function commitBatch(
 ): Promise<Set<string>> {
   const nowMs = deps.clock.wallMs();
   return deps.db.transaction(async (tx) => {
-    // Items before their attempts: whoever takes an item out of its redrive locks them in this order.
+    // Slices before events and redrives: whoever takes an item out of its redrive locks them in this order.
     const named = nameEntries(batch, nowMs);
     const won = await closeItems(tx, redriveId, named);
     const held = heldAmong(batch, won);

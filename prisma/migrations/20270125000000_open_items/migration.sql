@@ -20,6 +20,7 @@ alter table open_items add primary key (id);
 create index open_items_ready on open_items (redrive_id, slice, place, id) where not_before is null;
 create index open_items_due on open_items (redrive_id, slice, not_before) where not_before is not null;
 create index open_items_behind on open_items (id) where not_before = 'infinity';
+create index open_items_listed on open_items (redrive_id, id);
 analyze open_items;
 
 -- Whoever takes an item out of its redrive locks its slice: it has a row from the freeze on.
@@ -29,7 +30,7 @@ drop view sends;
 drop view live_sends;
 drop view open_sends;
 
--- No index names a column that a delivery changes: it is written where it stands.
+-- No index names a column that a delivery changes, but for the record of a log: it is written where it stands.
 drop index redrive_items_ready;
 drop index redrive_items_due;
 drop index redrive_items_behind;
@@ -40,6 +41,7 @@ alter table redrive_items
   add column exception text generated always as (case when state in ('failed', 'refused', 'cancelled') then state end) stored;
 create index redrive_items_listed on redrive_items (redrive_id, id);
 create index redrive_items_exceptions on redrive_items (redrive_id, exception, id) where exception is not null;
+analyze redrive_items;
 
 -- The intents without an end: their items are open, and the attempt has no row yet. Each looks up its own item, however many are open.
 create view open_sends as

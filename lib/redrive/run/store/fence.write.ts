@@ -12,19 +12,22 @@ export function checked(column: string, value: string): string {
 }
 
 /**
- * SQL: the rows of `w` (`id`, `slice`, `fence`) whose slices are still owned under this fence, as `held`. Each taking of a slice raises
- * its epoch: a worker that lost it changes nothing, and one that takes it waits for the statements under way. So does whoever takes an
- * item out of its redrive (`lockSlicesOf`): of an open item of such a row nothing changes until this transaction ends.
+ * SQL: the rows of `w` (`id`, `slice`, `fence`) whose slices are still owned under this fence, as `held`, in the order of their ids. Each
+ * taking of a slice raises its epoch: a worker that lost it changes nothing, and one that takes it waits for the statements under way. So
+ * does whoever takes an item out of its redrive (`lockSlicesOf`): no open item of such a row leaves until this transaction ends.
+ *
+ * @param busy "wait" for who takes items out of a slice, or "skip" the rows of that slice
  */
-export function heldItems(redriveId: string): string {
+export function heldItems(redriveId: string, busy: "wait" | "skip"): string {
   return `, owned as materialized (
     select k.* from (select distinct ${redriveId} as redrive_id, w.slice, w.fence from w order by 1, 2, 3) k
      cross join lateral (
        select from slice_owners o
-        where o.redrive_id = k.redrive_id and o.slice = k.slice and o.epoch = k.fence for share of o) held
+        where o.redrive_id = k.redrive_id and o.slice = k.slice and o.epoch = k.fence for share of o${busy === "skip" ? " skip locked" : ""}) held
   ), held as materialized (
     select w.* from w
      where exists (select from owned o where o.redrive_id = ${redriveId} and o.slice = w.slice and o.fence = w.fence)
+     order by w.id
   )`;
 }
 

@@ -120,7 +120,7 @@ export async function closeItems(
        select * from unnest($2::uuid[], $3::bigint[], $4::text[], $5::float8[], $6::int[], $7::text[], $8::text[], $9::text[],
                             $10::text[], $11::uuid[], $12::float8[], $13::float8[], $14::text[], $15::uuid[], $16::int[])
          as w(id, fence, state, wait_ms, attempts, result, detail, verdict, record, entry, sent_at, latency_ms, sent_to, sent_to_id, slice)
-     )${heldItems("$1::uuid")}, gone as (
+     )${heldItems("$1::uuid", "wait")}, gone as (
        delete from open_items i using held w where w.state <> ${ITEM.open} and ${heldItem("$1::uuid")} returning w.*
      ), waiting as (
        update open_items i set attempts = w.attempts, not_before = now() + w.wait_ms * interval '1 ms'

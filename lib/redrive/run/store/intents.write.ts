@@ -71,14 +71,14 @@ const PROCESSED = `(w.version < d.processed or exists (
   select from processed_events p where p.event_id = w.event_id and p.source_id = w.source_id and p.producer = w.producer))`;
 
 /**
- * Records the intents: an event is in the wave only while its item is open and its slice is ours. Waits for a transaction that takes the
- * item out meanwhile; LOOK sees then that it is gone.
+ * Records the intents: an event is in the wave only while its item is open and its slice is ours. A wave has events of many redrives, and
+ * does not wait where a transaction takes items out of a slice: those of that slice are not recorded, and are handed back.
  */
 const INTEND = `
 with w as materialized (
   select * from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::int[], $5::text[], $6::text[], $7::uuid[], $8::int[], $9::int[])
     as w(id, redrive_id, fence, attempt, target, idempotency_key, target_id, revision, slice)
-)${heldItems("w.redrive_id")}, intended as materialized (
+)${heldItems("w.redrive_id", "skip")}, intended as materialized (
   select w.* from held w
    where exists (select from open_items i where ${heldItem("w.redrive_id")})
      and ((w.attempt = 1 and w.fence = 1) or not exists (

@@ -20,7 +20,7 @@ export async function holdItems(db: Queryable, holds: readonly ItemHold[]): Prom
   await db.run(
     `with w as materialized (
        select * from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::float8[], $5::int[]) as w(id, redrive_id, fence, wait_ms, slice)
-     )${heldItems("w.redrive_id")}
+     )${heldItems("w.redrive_id", "wait")}
      update open_items i set not_before = now() + w.wait_ms * interval '1 ms'
        from held w where ${heldItem("w.redrive_id")}`,
     [

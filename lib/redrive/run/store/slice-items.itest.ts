@@ -149,7 +149,7 @@ describe("a slice", () => {
     await givenUp.promise;
     const waiting = [intend(world.db, [intentOf(former!)]), end(former!, { kind: "back" })];
     try {
-      await waitForLocks(world.db, 2);
+      await waitForLocks(world.db, 1);
     } finally {
       commit.resolve();
       await change;

@@ -42,8 +42,12 @@ export async function releaseSlices(
   { redriveId, workerId, epochs }: { redriveId: string; workerId: string; epochs: ReadonlyMap<number, bigint> },
 ): Promise<void> {
   await db.run(
-    `update slice_owners set owner = null
-      where redrive_id = $1 and owner = $2 and (slice, epoch) in (select * from unnest($3::int[], $4::bigint[]))`,
+    `with held as materialized (
+       select slice from slice_owners
+        where redrive_id = $1 and owner = $2 and (slice, epoch) in (select * from unnest($3::int[], $4::bigint[]))
+        order by slice for no key update
+     )
+     update slice_owners o set owner = null from held h where o.redrive_id = $1 and o.slice = h.slice`,
     [redriveId, workerId, [...epochs.keys()], [...epochs.values()].map(String)],
     { name: "release-slices" },
   );
@@ -112,14 +116,21 @@ export function abandonSlices(tx: Tx, { redriveId, slices, workerId }: Slices & 
 
 /**
  * Locks the slices of these open items, for a transaction that takes some of them out of their redrives: it waits for the intents and ends
- * under way, sees them with its next statement, and those that come later wait for it and find the items gone.
+ * under way and sees them with its next statement; no intent of these slices is recorded before it has ended. Returns the slices: an item
+ * of another one came meanwhile, and is not locked.
  */
-export async function lockSlicesOf(tx: Tx, items: { ids: readonly string[] } | { redriveId: string }): Promise<void> {
+export async function lockSlicesOf(
+  tx: Tx,
+  items: { ids: readonly string[] } | { redriveId: string },
+): Promise<{ redriveId: string; slice: number }[]> {
   const [which, value] =
     "ids" in items
       ? ["(redrive_id, slice) in (select redrive_id, slice from open_items where id = any($1::uuid[]))", items.ids]
       : ["redrive_id = $1", items.redriveId];
-  await tx.query(`select from slice_owners where ${which} order by redrive_id, slice for no key update`, [value]);
+  return tx.query(
+    `select redrive_id as "redriveId", slice from slice_owners where ${which} order by redrive_id, slice for no key update`,
+    [value],
+  );
 }
 
 type OwnedSlice = { redriveId: string; slice: number; epoch: string };
