@@ -161,7 +161,7 @@ const WORK: [what: string, rows: number, pages: number, run: (store: Store) => P
   ["the rate of a redrive", 500, 1_000, get(rate.GET, { params: { id: WAITING } })],
   // All that failed is counted.
   ["the causes of a redrive", 6_000, 20_000, get(causes.GET, { params: { id: WAITING } })],
-  ["the items of a redrive", 200, 500, get(items.GET, { params: { id: WAITING } })],
+  ["the items of a redrive", 200, 1_000, get(items.GET, { params: { id: WAITING } })],
   [
     "what failed in a redrive",
     300,
