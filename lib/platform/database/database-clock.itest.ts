@@ -62,6 +62,20 @@ describe("the wall clock of a process", () => {
     expect(answers).toEqual([]);
   });
 
+  test("is not set back by what a measurement may be off, and is by an hour", async () => {
+    const machine = manualClock({ wallMs: 0 });
+    const answers = [10_000_400, 10_000_300, 6_400_000].map((ms) => [{ ms }]);
+    const clock = databaseClock(machine, { query: async () => answers.shift() as never });
+    const shown: number[] = [];
+    while (answers.length > 0) {
+      await clock.sync();
+      shown.push(clock.wallMs());
+    }
+    await machine.advance(50);
+    shown.push(clock.wallMs());
+    expect(shown).toEqual([10_000_400, 10_000_400, 6_400_000, 6_400_050]);
+  });
+
   test("keeps its last difference while the store is away", async () => {
     const machine = manualClock({ wallMs: 5_000_000 });
     const answers = [{ ms: 9_000_000 }];

@@ -28,6 +28,7 @@ export function databaseClock(machine: Clock, db: Pick<Queryable, "query">): Dat
   let syncedAtMs = Number.NEGATIVE_INFINITY;
   let known = false;
   let first: Promise<void> | null = null;
+  let lastMs = Number.NEGATIVE_INFINITY;
 
   async function sync(): Promise<void> {
     const startedMs = machine.nowMs();
@@ -56,7 +57,11 @@ export function databaseClock(machine: Clock, db: Pick<Queryable, "query">): Dat
       // While the store cannot be reached the last difference stays in use, and it is measured again after five
       // seconds.
       if (machine.nowMs() - syncedAtMs > SYNC_MS) sync().catch(() => undefined);
-      return Math.round(machine.wallMs() + aheadMs);
+      const wallMs = Math.round(machine.wallMs() + aheadMs);
+      // A measurement is off by less than this: it stops the clock, and does not set it back behind what was written a moment ago.
+      if (wallMs < lastMs && lastMs - wallMs <= ROUND_TRIP_MS_MAX) return lastMs;
+      lastMs = wallMs;
+      return wallMs;
     },
     sync,
     measured: async () => {
