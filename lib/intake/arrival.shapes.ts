@@ -24,9 +24,15 @@ import { UUID } from "@/lib/platform/plain/uuid.pure";
 
 /**
  * One event of a request, read: on its way into the store, or refused with the field and the fix. `stored`: it is of an
- * export, and is restored.
+ * export, and is restored. `storable`: it is known that the store takes all of its texts.
  */
-export type Arrival = { source: string; letter: DeadLetter; stored?: StoredPart; unread?: Unread };
+export type Arrival = {
+  source: string;
+  letter: DeadLetter;
+  stored?: StoredPart;
+  unread?: Unread;
+  storable?: boolean;
+};
 export type Rejection = { code: ProblemCode; detail: string; field?: string };
 
 export type ArrivalLimits = {
@@ -123,7 +129,9 @@ export function traceIdOf(headers: readonly Header[]): string | null {
 }
 
 function headerText(headers: readonly Header[], wanted: string): string | null {
-  const found = headers.find(([name, , encoding]) => name.toLowerCase() === wanted && encoding !== "bytes");
+  const found = headers.find(
+    ([name, , encoding]) => name.length === wanted.length && name.toLowerCase() === wanted && encoding !== "bytes",
+  );
   return found?.[1] ?? null;
 }
 
@@ -217,18 +225,22 @@ export function assertDepth(field: string, bytes: Uint8Array, span: Span): void 
   if (sizeOf(bytes, span).depth > JSON_DEPTH_MAX) refuse(field, `is nested deeper than ${JSON_DEPTH_MAX}`);
 }
 
+/** A header is a list of up to three texts. */
+export function envelopeValuesMax({ headersMax }: ArrivalLimits): number {
+  return VALUES_MAX + headersMax * 4;
+}
+
 /** Refuses what would be slow to read or deep to store, before it is read. */
-export function assertPlain(field: string, bytes: Uint8Array, span: Span, { headersMax }: ArrivalLimits): void {
+export function assertPlain(field: string, bytes: Uint8Array, span: Span, limits: ArrivalLimits): void {
   if (!isObjectAt(bytes, span.start) && !isArrayAt(bytes, span.start)) return;
   const { depth, values } = sizeOf(bytes, span);
   if (depth > JSON_COLUMN_DEPTH_MAX) refuse(field, `is nested deeper than ${JSON_COLUMN_DEPTH_MAX}`);
-  // A header is a list of up to three texts.
-  const valuesMax = VALUES_MAX + headersMax * 4;
+  const valuesMax = envelopeValuesMax(limits);
   if (values <= valuesMax) return;
   if (field !== "headers") refuse(field, `holds more than ${valuesMax} values`);
   reject({
     code: "too-many-headers",
     field,
-    detail: `The event has more than ${headersMax} headers (PARKADE_HEADERS_MAX)`,
+    detail: `The event has more than ${limits.headersMax} headers (PARKADE_HEADERS_MAX)`,
   });
 }

@@ -8,6 +8,7 @@ import {
   assertSize,
   decode,
   decodeBase64,
+  envelopeValuesMax,
   eventBytesMax,
   lineBytesMax,
   membersByName,
@@ -37,7 +38,15 @@ import {
 } from "@/lib/keep/records/stored-state.shapes";
 import { queryOf } from "@/lib/platform/api/query.shapes";
 import { described, has } from "@/lib/platform/api/schemas.shapes";
-import { isObjectAt, type Member, type Span, sizeOf } from "@/lib/platform/plain/raw-json.pure";
+import { MemberScan } from "@/lib/platform/plain/member-scan.pure";
+import {
+  isObjectAt,
+  JSON_DEPTH_MAX,
+  type Member,
+  type Span,
+  sizeOf,
+  skipSpace,
+} from "@/lib/platform/plain/raw-json.pure";
 import {
   ATTEMPTS_MAX,
   isStorableText,
@@ -195,14 +204,72 @@ export type ReadOptions = ArrivalLimits & { defaultSource: string | null; stored
 const MEMBERS_MAX = 64;
 /** Reads the event that stands at `span`; to be called inside `readOrReject`. */
 export function readEventIn(bytes: Uint8Array, span: Span, options: ReadOptions): Arrival {
+  return readPlainEvent(bytes, span, options) ?? readByMembers(bytes, span, options);
+}
+
+const scan = new MemberScan(Object.keys(eventInSchema.shape).filter((name) => name !== "stored"));
+const [PAYLOAD, BASE64, VERSION] = [scan.placeOf("payload"), scan.placeOf("payloadBase64"), scan.placeOf("version")];
+
+/**
+ * The event at `span`, in one pass over its bytes, when it is plain: see `MemberScan` and `isPlainEnvelope`. null decides nothing:
+ * `readEventIn` reads the event member by member, and words the error.
+ */
+export function readPlainEvent(bytes: Uint8Array, span: Span, options: ReadOptions): Arrival | null {
+  const { start, end } = span;
+  if (end - start > eventBytesMax(options) || !isObjectAt(bytes, start) || !scan.read(bytes, start, end)) return null;
+  if (skipSpace(bytes, scan.end, end) < end || !isBounded(options)) return null;
+  const given = { json: scan.span(PAYLOAD), base64: scan.span(BASE64) };
+  const version = scan.span(VERSION);
+  const storable = !scan.hasNumberedEscape;
+  try {
+    const document = parseJson(bytes, { start, end: scan.end }) as EventIn;
+    if (!isPlainEnvelope(document)) return null;
+    const body = readPayload(bytes, given, options, true);
+    const arrival = arrivalOf(document, { body, version: () => readVersion(bytes, version) }, options);
+    arrival.storable = storable;
+    return arrival;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether the members that were scanned pass `assertBody` and `assertPlain`. */
+function isBounded(limits: ArrivalLimits): boolean {
+  const valuesMax = envelopeValuesMax(limits);
+  for (let place = 0; place < scan.starts.length; place++) {
+    const start = scan.starts[place]!;
+    if (start === 0) continue;
+    const depth = scan.depths[place]!;
+    if (place === PAYLOAD) {
+      if (depth > JSON_DEPTH_MAX || scan.ends[place]! - start > limits.payloadBytesMax) return false;
+    } else if (depth > JSON_COLUMN_DEPTH_MAX || (depth > 0 && scan.values[place]! > valuesMax)) return false;
+  }
+  return true;
+}
+
+/** Reads an event of any form; to be called inside `readOrReject`. */
+export function readByMembers(bytes: Uint8Array, span: Span, options: ReadOptions): Arrival {
   assertEventSize(span, lineBytesMax(options));
   if (!isObjectAt(bytes, span.start)) reject({ code: "invalid-request", detail: "An event is an object" });
   const members = membersByName(bytes, span.start, MEMBERS_MAX);
   const stored = members.get("stored");
   if (!stored) assertEventSize(span, eventBytesMax(options));
-  const plain = stored ? null : plainEvent(bytes, span, members, options);
-  const body = readPayload(bytes, members, options, plain !== null);
-  const event = plain ?? parseEnvelope(bytes, members, options);
+  const body = readPayload(bytes, { json: members.get("payload"), base64: members.get("payloadBase64") }, options);
+  const event = parseEnvelope(bytes, members, options);
+  // Releases that accepted one more version have archived it.
+  const max = stored ? VERSION_MAX + 1n : VERSION_MAX;
+  const version = () => readVersion(bytes, members.get("version"), max);
+  const { source, letter, unread } = arrivalOf(event, { body, version, exported: stored !== undefined }, options);
+  if (!stored) return unread ? { source, letter, unread } : { source, letter };
+  const origin = members.get("origin");
+  const originText = event.origin && origin ? decode(bytes, origin) : "{}";
+  return { source, letter, stored: readStored(bytes, stored, { originText, valuesMax: options.storedValuesMax }) };
+}
+
+/** `version` is read after the headers, which are refused first. */
+type Parts = { body: Body; version: () => bigint | null; exported?: boolean };
+
+function arrivalOf(event: EventIn, { body, version, exported = false }: Parts, options: ReadOptions): Arrival {
   const source = event.source ?? options.defaultSource;
   if (source === null) refuse("source", "is missing: name the source this event comes from");
   const headers = readHeaders(event.headers, options.headersMax);
@@ -212,9 +279,9 @@ export function readEventIn(bytes: Uint8Array, span: Span, options: ReadOptions)
     ...(event.producer ? { producer: event.producer } : {}),
     aggregateType: event.aggregateType ?? null,
     aggregateId: event.aggregateId ?? null,
-    version: readVersion(bytes, members),
+    version: version(),
     eventType: event.eventType ?? null,
-    traceId: event.traceId ?? (stored ? null : traceIdOf(headers)),
+    traceId: event.traceId ?? (exported ? null : traceIdOf(headers)),
     errorCode: event.errorCode,
     error: readError(event.error),
     attempts: event.attempts ?? 0,
@@ -226,30 +293,7 @@ export function readEventIn(bytes: Uint8Array, span: Span, options: ReadOptions)
     origin: { convention: "http", ...event.origin, ...unread },
     redrive: redriveMarkOf(headers),
   };
-  if (!stored) return { source, letter, ...unread };
-  const origin = members.get("origin");
-  const originText = event.origin && origin ? decode(bytes, origin) : "{}";
-  return { source, letter, stored: readStored(bytes, stored, { originText, valuesMax: options.storedValuesMax }) };
-}
-
-/** The event read in one piece, if it is plain; null = it must be read member by member, which finds errors. */
-function plainEvent(
-  bytes: Uint8Array,
-  span: Span,
-  members: Map<string, Member>,
-  limits: ArrivalLimits,
-): EventIn | null {
-  try {
-    for (const [name, member] of members) {
-      if (!Object.hasOwn(eventInSchema.shape, name)) return null;
-      if (name === "payload") assertBody(bytes, member, limits);
-      else assertPlain(name, bytes, member, limits);
-    }
-    const document = parseJson(bytes, span) as EventIn;
-    return isPlainEnvelope(document) ? document : null;
-  } catch {
-    return null;
-  }
+  return { source, letter, ...unread };
 }
 
 const READ_FROM_TEXT = new Set(["payload", "payloadBase64", "version", "stored"]);
@@ -272,11 +316,11 @@ function assertBody(bytes: Uint8Array, json: Span, { payloadBytesMax }: ArrivalL
 
 type Body = { payload: Uint8Array; contentType: string };
 
+type Given = { json: Span | undefined; base64: Span | undefined };
+
 /** `checked`: it is known that a JSON payload can be stored and read. */
-function readPayload(bytes: Uint8Array, members: Map<string, Member>, limits: ArrivalLimits, checked: boolean): Body {
+function readPayload(bytes: Uint8Array, { json, base64 }: Given, limits: ArrivalLimits, checked = false): Body {
   const { payloadBytesMax } = limits;
-  const json = members.get("payload");
-  const base64 = members.get("payloadBase64");
   if (json && base64) refuse("payload", "and payloadBase64 are both given: give one");
   if (json) {
     if (!checked) {
@@ -295,13 +339,10 @@ function readPayload(bytes: Uint8Array, members: Map<string, Member>, limits: Ar
 }
 
 /** From the digits in the text: as a number it would be rounded beyond 2^53. Text is taken as well. */
-function readVersion(bytes: Uint8Array, members: Map<string, Member>): bigint | null {
-  const member = members.get("version");
+function readVersion(bytes: Uint8Array, member: Span | undefined, max = VERSION_MAX): bigint | null {
   if (!member) return null;
   const raw = decode(bytes, member);
   if (raw === "null") return null;
-  // Releases that accepted one more version have archived it.
-  const max = members.has("stored") ? VERSION_MAX + 1n : VERSION_MAX;
   return versionOf(raw.replace(/^"|"$/g, ""), max) ?? refuse("version", VERSION_FAULT);
 }
 

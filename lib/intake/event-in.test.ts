@@ -2,9 +2,16 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { readOrReject, shortRejection } from "@/lib/intake/arrival.shapes";
-import { ingestSchema, type ReadOptions, readEventIn } from "@/lib/intake/event-in.shapes";
+import {
+  ingestSchema,
+  type ReadOptions,
+  readByMembers,
+  readEventIn,
+  readPlainEvent,
+} from "@/lib/intake/event-in.shapes";
 import { isPlainEnvelope } from "@/lib/intake/plain-envelope.pure";
 import { endOfValue } from "@/lib/platform/plain/raw-json.pure";
+import { storable } from "@/lib/platform/plain/storable.pure";
 
 const options: ReadOptions = { payloadBytesMax: 1_000, headersMax: 5, defaultSource: null };
 
@@ -255,6 +262,96 @@ describe("the plain form of an event", () => {
       { numRuns: 2_000 },
     );
     expect(plain).toBeGreaterThan(100);
+  });
+
+  const deep = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
+  /** Values as they may stand in the text of an event, most of them JSON. */
+  const raw = fc.oneof(
+    fc.json({ maxDepth: 3 }),
+    fc.constantFrom(
+      "-0",
+      "1e3",
+      "3.0",
+      "9007199254740993",
+      "1".repeat(10_000),
+      "01",
+      "nul",
+      "",
+      '"\\u0000"',
+      '"\\ud800"',
+    ),
+    fc.constantFrom(
+      '"\\ud83d\\ude00"',
+      '"\0"',
+      '"\\x"',
+      '"\\"',
+      "[}",
+      "{]",
+      '"AP/+"',
+      '"A*=="',
+      '"7"',
+      deep(32),
+      deep(33),
+      deep(257),
+    ),
+    fc.constantFrom(
+      '{"a":"\\u0000"}',
+      '{"__proto__":{}}',
+      '{"a":"1","a":"2"}',
+      '[["a","b"],["a","b","bytes"]]',
+      "1,2",
+      '"a":1',
+    ),
+  );
+  const gap = fc.oneof({ weight: 30, arbitrary: fc.constantFrom("", " ", "\t\r") }, fc.constant("\u00a0"));
+  const memberText = fc.tuple(
+    fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...MEMBERS, "payload", "payloadBase64", "version") }, name),
+    ...[raw, gap, gap],
+  );
+  const texts = fc
+    .tuple(
+      fc.oneof(documents, members, fc.constant({ eventId: "e-1", errorCode: "X" })),
+      fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, fc.array(memberText, { maxLength: 2 })),
+      fc.boolean(),
+      gap,
+      fc.nat(),
+      fc.oneof({ weight: 9, arbitrary: fc.constant(-1) }, fc.constantFrom(0, 0x22, 0xed)),
+    )
+    .map(([document, further, escaped, end, at, byte]) => {
+      const rest = JSON.stringify({ source: "orders", ...document, ...(at % 4 ? { payload: { a: "é" } } : {}) }).slice(
+        1,
+        -1,
+      );
+      const added = further.map(
+        ([key, value, before, behind]) => `${before}${JSON.stringify(key)}${behind}:${before}${value},`,
+      );
+      const text = `{${added.join("")}${escaped ? rest.replace('"e', '"\\u0065') : rest}}${end}`;
+      const bytes = new TextEncoder().encode(text);
+      if (byte >= 0) bytes[at % bytes.length] = byte;
+      return bytes;
+    });
+
+  test("is read in one pass as it is read member by member, or not at all", () => {
+    const counts = { plain: 0, refused: 0, storable: 0 };
+    fc.assert(
+      fc.property(texts, (bytes) => {
+        const span = { start: 0, end: bytes.length };
+        const plain = readPlainEvent(bytes, span, options);
+        const known = readOrReject(() => readByMembers(bytes, span, options));
+        if (plain === null) {
+          counts.refused += "rejection" in known ? 1 : 0;
+          return;
+        }
+        counts.plain++;
+        const { storable: isStorable, ...arrival } = plain;
+        expect(arrival).toStrictEqual(known);
+        if (!isStorable) return;
+        counts.storable++;
+        expect(storable(plain.letter)).toBe(plain.letter);
+      }),
+      { numRuns: 4_000 },
+    );
+    expect(Math.min(...Object.values(counts))).toBeGreaterThan(200);
   });
 
   test("is that of an event with all of its members", () => {

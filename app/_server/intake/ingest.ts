@@ -12,7 +12,7 @@ import {
   readBinary,
   readStructured,
 } from "@/lib/intake/cloudevents.shapes";
-import { readEventIn } from "@/lib/intake/event-in.shapes";
+import { readByMembers, readEventIn, readPlainEvent } from "@/lib/intake/event-in.shapes";
 import { readSourceRules, type SourceRules } from "@/lib/intake/source-rules.read";
 import { DomainError, type ProblemCode } from "@/lib/platform/plain/problem.pure";
 import {
@@ -329,8 +329,10 @@ function lineTooLong(bytesMax: number): Rejection {
 
 function readLine(bytes: Uint8Array, options: Parameters<typeof readEventIn>[2]): Arrival {
   const start = skipSpace(bytes, 0);
+  const plain = readPlainEvent(bytes, { start, end: bytes.length }, options);
+  if (plain !== null) return plain;
   const end = endOfValue(bytes, start);
   const rest = skipSpace(bytes, end);
   if (rest < bytes.length) throw new JsonSyntax(rest, "something follows the value");
-  return readEventIn(bytes, { start, end }, options);
+  return readByMembers(bytes, { start, end }, options);
 }

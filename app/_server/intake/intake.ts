@@ -210,7 +210,8 @@ export class Intake {
     const exported: StoredArrival[] = [];
     const [places, exportedPlaces]: [number[], number[]] = [[], []];
     const turns = createTurns(this.deps.clock);
-    for (const [place, { source, letter, stored }] of batch.arrivals.entries()) {
+    for (const [place, arrival] of batch.arrivals.entries()) {
+      const { source, letter, stored } = arrival;
       if (stored && !may(this.viewer, "restore")) {
         this.reject(batch.indexes[place]!, mayNotRestore(this.viewer.name));
         continue;
@@ -221,7 +222,7 @@ export class Intake {
         continue;
       }
       const mapping = this.rules.get(source)?.mapping;
-      arrivals.push({ source, letter: mapping ? mapFacts(letter, mapping) : letter });
+      arrivals.push(mapping ? { source, letter: mapFacts(letter, mapping) } : arrival);
       places.push(place);
       if (turns.due()) await turns.give();
     }

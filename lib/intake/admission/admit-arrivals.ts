@@ -46,8 +46,8 @@ export async function admitArrivals(
   const rulesOf = bySource(inForce.rules);
   const turns = createTurns(clock);
   const admitted: AdmittedArrival[] = [];
-  for (const { source, letter } of arrivals) {
-    const one: AdmittedArrival = { source, ...admitOne(storable(letter), rulesOf(source)) };
+  for (const { source, letter, storable: isStorable = false } of arrivals) {
+    const one: AdmittedArrival = { source, ...admitOne(isStorable ? letter : storable(letter), rulesOf(source)) };
     one.group = groupOf(one.group, source, inForce.aliases);
     admitted.push(one);
     if (turns.due()) await turns.give();
