@@ -363,6 +363,7 @@ async function parkNew(
       count: fresh.length,
       atMs: nowMs,
       eventIds: fresh.map(({ id }) => id),
+      listed: { entryId: uuidv7(nowMs) },
     });
   }
   return free;

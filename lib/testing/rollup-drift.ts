@@ -1,4 +1,5 @@
 import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
+import { entriesOfEvents } from "@/lib/guard/audit/subjects.sql";
 import {
   CODE_FLOW,
   DELTA_KINDS,
@@ -106,7 +107,9 @@ const LISTED = `select event_id, entry_id from audit_subjects
     union all select unnest(event_ids), id from audit_entries`;
 const NAMED = `select event_id, entry_id from audit_subjects
     union all select id, queued_entry from redrive_items where queued_entry is not null
-    union all select id, ended_entry from redrive_items where ended_entry is not null`;
+    union all select id, ended_entry from redrive_items where ended_entry is not null
+    union all select p.id, e.entry_id from (select unnest(event_ids) as id from audit_entries where action = 'event.parked') p
+                cross join lateral (${entriesOfEvents("select p.id")}) e`;
 const SUBJECTS = `with subjects as (${LISTED})`;
 
 /** Changes of events that have no audit entry, or more than one: empty when each has exactly one. An export changes none, and counts. */

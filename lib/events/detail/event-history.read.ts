@@ -84,7 +84,7 @@ async function readAudit(db: Queryable, id: string): Promise<Entry[]> {
   const rows = await db.query<AuditRow>(
     `select a.id, a.at as "atMs", a.actor, a.action, a.redrive_id as "redriveId", a.reason, a.before, a.after
        from audit_entries a
-      where a.id in (${entriesOfEvents("$1")}
+      where a.id in (${entriesOfEvents("select $1::uuid")}
                      union all
                      select id from audit_entries where subject_kind = 'event' and subject_id = $1::text)
       order by a.id desc limit ${ENTRIES_MAX}`,

@@ -54,6 +54,6 @@ export type AuditEntry = {
    * the array as the server writes it.
    */
   eventIds?: readonly string[] | string;
-  /** Items of a redrive name the entry as the one of their freeze or end: it lists the events, and no row is written for each. */
-  ofItems?: { entryId: string };
+  /** The entry lists its events, and no row is written for each: its id says how they are found, see `subjects.sql.ts`. */
+  listed?: { entryId: string };
 };

@@ -15,22 +15,22 @@ export async function appendAudit(tx: Tx, entry: AuditEntry): Promise<string> {
 /** Appends entries in one statement, however many there are. Returns their ids. */
 export async function appendAudits(tx: Tx, entries: readonly AuditEntry[]): Promise<string[]> {
   if (entries.length === 0) return [];
-  const named = entries.map((entry) => ({ ...entry, id: entry.ofItems?.entryId ?? uuidv7(entry.atMs) }));
+  const named = entries.map((entry) => ({ ...entry, id: entry.listed?.entryId ?? uuidv7(entry.atMs) }));
   const column = <T>(of: (entry: AuditEntry & { id: string }) => T) => named.map(of);
   await tx.run(
     `with entries as materialized (
        select *, covered::uuid[] as event_ids
          from unnest($1::uuid[], $2::float8[], $3::text[], $4::text[], $5::text[], $6::text[], $7::uuid[], $8::text[], $9::text[],
                      $10::text[], $11::int[], $12::text[], $13::boolean[])
-           as w (id, at, actor, action, subject_kind, subject_id, redrive_id, reason, before, after, count, covered, of_items)
+           as w (id, at, actor, action, subject_kind, subject_id, redrive_id, reason, before, after, count, covered, listed)
      ), entry as (
        insert into audit_entries
          (id, at, actor, action, subject_kind, subject_id, redrive_id, reason, before, after, count, event_ids)
        select id, to_timestamp(at / 1000), actor, action, subject_kind, subject_id, redrive_id, reason, before::jsonb, after::jsonb,
-              count, case when of_items then event_ids end
+              count, case when listed then event_ids end
          from entries
      ), pending as (insert into audit_pending (entry_id, ref) select id, id from entries)
-     insert into audit_subjects (event_id, entry_id) select unnest(event_ids), id from entries where not of_items`,
+     insert into audit_subjects (event_id, entry_id) select unnest(event_ids), id from entries where not listed`,
     [
       column(({ id }) => id),
       column(({ atMs }) => atMs),
@@ -44,7 +44,7 @@ export async function appendAudits(tx: Tx, entries: readonly AuditEntry[]): Prom
       column(({ after }) => toJson(after)),
       column(({ count }) => count),
       column(({ eventIds = [] }) => (typeof eventIds === "string" ? eventIds : `{${eventIds.join(",")}}`)),
-      column(({ ofItems }) => ofItems !== undefined),
+      column(({ listed }) => listed !== undefined),
     ],
     { name: "append-audit" },
   );

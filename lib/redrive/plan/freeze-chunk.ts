@@ -271,7 +271,7 @@ async function freeze(
       count: open,
       atMs: nowMs,
       eventIds: queued,
-      ofItems: { entryId },
+      listed: { entryId },
     });
   }
   return { total, open, refused, slices };

@@ -245,7 +245,7 @@ function entryOf(entryId: string, { redriveId, ids, status, outcome, nowMs }: Au
     count: ids.length,
     atMs: nowMs,
     eventIds: ids,
-    ofItems: { entryId },
+    listed: { entryId },
   };
 }
 
