@@ -21,7 +21,23 @@ export type StackRead = {
 type Part = { from: number; to: number; lastFirst: boolean };
 type Chain = { cause: Thrown | null; parts: Part[] };
 
+/** Failures of one kind repeat their stack: the last ones are not read again. Those that are longer would hold too much memory. */
+const known = new Map<string, StackRead>();
+const KNOWN_MAX = 200;
+const KNOWN_CHARS_MAX = 16_384;
+
 export function readStack(stack: string): StackRead {
+  if (stack.length > KNOWN_CHARS_MAX) return readAnew(stack);
+  let read = known.get(stack);
+  if (read === undefined) {
+    read = readAnew(stack);
+    if (known.size === KNOWN_MAX) known.clear();
+    known.set(stack, read);
+  }
+  return read;
+}
+
+function readAnew(stack: string): StackRead {
   const read = stack.slice(0, STACK_CHARS);
   const unix = read.includes("\r") ? read.replaceAll("\r\n", "\n") : read;
   // Erlang prints all frames of a term on one line.
