@@ -103,11 +103,13 @@ const BODY_COLUMNS = [
  */
 export async function insertEvents(tx: Tx, parkings: readonly Parking[], nowMs: number): Promise<void> {
   if (parkings.length === 0) return;
-  await copyRows(tx, COPY_EVENTS, encodeEvents(parkings, nowMs));
-  await copyRows(tx, COPY_FACTS, encodeFacts(parkings));
-  await copyRows(tx, COPY_BODIES, encodeBodies(parkings));
   const ordered = parkings.filter(({ letter }) => letter.aggregateId !== null);
-  if (ordered.length > 0) await copyRows(tx, COPY_LINES, encodeLines(ordered));
+  await tx.copyRows([
+    { text: COPY_EVENTS, rows: encodeEvents(parkings, nowMs) },
+    { text: COPY_FACTS, rows: encodeFacts(parkings) },
+    { text: COPY_BODIES, rows: encodeBodies(parkings) },
+    ...(ordered.length > 0 ? [{ text: COPY_LINES, rows: encodeLines(ordered) }] : []),
+  ]);
   await countParked(tx, parkings, nowMs);
   await touchGroups(tx, parkings, nowMs);
 }
@@ -116,12 +118,6 @@ export const COPY_EVENTS = `copy dlq_events (${EVENT_COLUMNS}) from stdin (forma
 export const COPY_FACTS = `copy dlq_event_facts (${FACT_COLUMNS}) from stdin (format binary)`;
 export const COPY_BODIES = `copy dlq_event_bodies (${BODY_COLUMNS}) from stdin (format binary)`;
 const COPY_LINES = `copy aggregate_lines (${LINE_COLUMNS}) from stdin (format binary)`;
-
-/** After a failure the chunks are not reused: the broken connection may still hold them. */
-async function copyRows(tx: Tx, text: string, rows: CopyRows): Promise<void> {
-  await tx.copyIn(text, rows.end());
-  rows.release();
-}
 
 export function encodeEvents(parkings: readonly Parking[], nowMs: number): CopyRows {
   const rows = new CopyRows(EVENT_COLUMNS.length);

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { SKIPPED } from "@/lib/order/order.sql";
 import { EVENT, HOLDING } from "@/lib/redrive/states/state.sql";
 
@@ -14,7 +14,7 @@ const SHARDS = 64;
 
 /** The same as `shardOf` in SQL. */
 export function shardOfAggregate(sourceId: string, aggregateId: string): number {
-  return createHash("sha256").update(`${sourceId}:${aggregateId}`).digest()[0]! % SHARDS;
+  return hash("sha256", `${sourceId}:${aggregateId}`, "buffer")[0]! % SHARDS;
 }
 
 /** SQL: the shard of the aggregate of `row`. */

@@ -1,3 +1,5 @@
+import type pg from "pg";
+
 /**
  * Rows in PostgreSQL's binary COPY format (manual, "COPY", file formats): the server parses no text, and a payload is
  * not expanded to hex. The caller must give the fields in the order and types of the columns.
@@ -141,5 +143,59 @@ export class CopyRows {
     this.filled.push(this.buffer);
     this.buffer = newChunk();
     this.at = 0;
+  }
+}
+
+/** `text`: a `copy ... from stdin (format binary)` into the columns of `rows`. */
+export type RowCopy = { text: string; rows: CopyRows };
+
+const COPY_DATA = 0x64;
+const COPY_DONE = Buffer.from([0x63, 0, 0, 0, 4]);
+
+/**
+ * Copies in one round trip: their data follows the statements at once, in their order. The server reads the data of each when it
+ * begins it, and drops what was sent for those behind one that failed.
+ */
+export class CopyQuery implements pg.Submittable {
+  /** `pg` wraps it with the time limit of the statement. */
+  callback: (error?: unknown) => void = () => {};
+  readonly query_timeout: number | undefined;
+  readonly done: Promise<void>;
+  private readonly copies: readonly { text: string; chunks: readonly Buffer[] }[];
+
+  constructor(copies: readonly RowCopy[], { query_timeout }: { query_timeout?: number }) {
+    this.copies = copies.map(({ text, rows }) => ({ text, chunks: rows.end() }));
+    this.query_timeout = query_timeout;
+    this.done = new Promise((resolve, reject) => {
+      this.callback = (error) => (error === undefined ? resolve() : reject(error));
+    });
+  }
+
+  submit(connection: pg.Connection): void {
+    const { stream } = connection;
+    stream.cork();
+    connection.query(this.copies.map(({ text }) => text).join("; "));
+    for (const { chunks } of this.copies) {
+      for (const chunk of chunks) {
+        const head = Buffer.from([COPY_DATA, 0, 0, 0, 0]);
+        head.writeUInt32BE(chunk.length + 4, 1);
+        stream.write(head);
+        stream.write(chunk);
+      }
+      stream.write(COPY_DONE);
+    }
+    stream.uncork();
+  }
+
+  handleCopyInResponse(): void {}
+
+  handleCommandComplete(): void {}
+
+  handleReadyForQuery(): void {
+    this.callback();
+  }
+
+  handleError(error: unknown): void {
+    this.callback(error);
   }
 }

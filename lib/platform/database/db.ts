@@ -3,6 +3,7 @@ import { pipeline } from "node:stream/promises";
 import pg from "pg";
 import { type CopyStreamQuery, type CopyToStreamQuery, from as copyFrom, to as copyTo } from "pg-copy-streams";
 import type { Clock } from "@/lib/platform/clock";
+import { CopyQuery, type RowCopy } from "@/lib/platform/database/copy-binary";
 import { hash64 } from "@/lib/platform/plain/hash.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import {
@@ -51,6 +52,8 @@ export interface Tx extends Queryable {
   readonly [insideTransaction]: true;
   /** `copy ... from stdin` with ready-made data. An error of the data ends the statement, and is what this rejects with. */
   copyIn(text: string, data: Iterable<Buffer> | AsyncIterable<Buffer>): Promise<void>;
+  /** Copies rows into tables, in one round trip. */
+  copyRows(copies: readonly RowCopy[]): Promise<void>;
   /** `copy ... to stdout`: its data in pieces of any length. The server waits for a slow reader. */
   copyOut(text: string): AsyncIterable<Buffer>;
 }
@@ -259,9 +262,24 @@ function asTx(connection: Connection, { statementTimeoutMs }: TransactionOptions
   return {
     ...queryable((config) => execute(connection, { ...config, ...patience })),
     copyIn: (text, data) => copyIn(connection, Object.assign(copyFrom(text), patience), data),
+    copyRows: (copies) => copyRows(connection, copies, patience),
     copyOut: (text) => copyOut(connection, Object.assign(copyTo(text), patience)),
     [insideTransaction]: true,
   };
+}
+
+/** After a failure the chunks are not reused: the broken connection may still hold them. */
+async function copyRows(
+  connection: Connection,
+  copies: readonly RowCopy[],
+  patience: { query_timeout?: number },
+): Promise<void> {
+  try {
+    await connection.client.query(new CopyQuery(copies, patience)).done;
+  } catch (error) {
+    throw await judge(connection, error);
+  }
+  for (const { rows } of copies) rows.release();
 }
 
 type CopyData = Iterable<Buffer> | AsyncIterable<Buffer>;

@@ -78,8 +78,7 @@ export async function reviseEvents(tx: Tx, { revisions, ...by }: Revising): Prom
       .jsonb(JSON.stringify(headers));
   }
   if (moves.length === 0) return outcomes;
-  await tx.copyIn(COPY_REVISIONS, rows.end());
-  rows.release();
+  await tx.copyRows([{ text: COPY_REVISIONS, rows }]);
   await tx.run(
     `update dlq_events set cooldown_until = null, admission = nullif(admission, 'early')
       where id = any($1::uuid[]) and (cooldown_until is not null or admission = 'early')`,
