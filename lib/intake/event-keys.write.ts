@@ -21,18 +21,26 @@ export async function claimKeys(tx: Tx, parkings: readonly KeyHolder[]): Promise
       compare(a.sourceId, b.sourceId) ||
       compare(producerOf(a), producerOf(b)),
   );
-  const rows = await tx.query<{ id: string }>(
-    `insert into event_keys (source_id, event_id, id, producer)
-     select * from unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[]) on conflict do nothing returning id`,
+  const [claimed] = await tx.query<{ ids: string[] | null }>(
+    `with claimed as (
+       insert into event_keys (source_id, event_id, id, producer)
+       select * from unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[]) on conflict do nothing returning id)
+     select case when count(*) < cardinality($3::uuid[]) then coalesce(array_agg(id::text), '{}') end as ids from claimed`,
     [
-      sorted.map((parking) => parking.sourceId),
+      uuids(sorted.map((parking) => parking.sourceId)),
       sorted.map((parking) => parking.letter.eventId),
-      sorted.map((parking) => parking.id),
+      uuids(sorted.map((parking) => parking.id)),
       sorted.map(producerOf),
     ],
     { name: "claim-keys" },
   );
-  return new Set(rows.map((row) => row.id));
+  // Nearly always all of them: then the server sends none back.
+  return new Set(claimed!.ids ?? parkings.map(({ id }) => id));
+}
+
+/** The array as the server reads it: \`pg\` would look for characters to escape in each. */
+function uuids(ids: readonly string[]): string {
+  return `{${ids.join(",")}}`;
 }
 
 function producerOf({ letter }: KeyHolder): string {

@@ -190,8 +190,8 @@ type BatchOptions = Pick<ParkContext, "actor" | "nowMs"> & {
   lost: ReadonlySet<string>;
 };
 
-/** One arrival of a known source. `id` is used when the event is new. */
-type Incoming = Parking & { admitted: AdmittedArrival };
+/** One arrival of a known source. `place`: in its batch. `id` is used when the event is new. */
+type Incoming = Parking & { admitted: AdmittedArrival; place: number };
 
 const arrivalKey = ({ sourceId, letter }: Parking) => keyOf(sourceId, letter.eventId, letter.producer);
 
@@ -210,19 +210,17 @@ async function park(
   // whose events carry no version.
   const ids = arrivals.map(() => uuidv7(nowMs)).sort();
   const outcomes: ParkOutcome[] = arrivals.map(() => "unknown-source");
-  const places = new Map<string, number>();
-  const incoming = arrivals.flatMap((admitted, index): Incoming[] => {
+  const incoming: Incoming[] = [];
+  for (const [place, admitted] of arrivals.entries()) {
     const sourceId = sources.ids.get(admitted.source);
-    if (sourceId === undefined) return [];
-    const id = ids[index]!;
-    places.set(id, index);
+    if (sourceId === undefined) continue;
     const { group, mark, arrived, label, matched, failed } = admitted;
     const letter = withStoredProducer(admitted.letter);
     const record = admissionRecord(arrived, { letter, group: label, matched, failed });
-    return [{ id, sourceId, letter, group, mark, record, admitted }];
-  });
-  const settle = (parkings: readonly Parking[], outcome: ParkOutcome) => {
-    for (const { id } of parkings) outcomes[places.get(id)!] = outcome;
+    incoming.push({ id: ids[place]!, sourceId, letter, group, mark, record, admitted, place });
+  }
+  const settle = (parkings: readonly Incoming[], outcome: ParkOutcome) => {
+    for (const { place } of parkings) outcomes[place] = outcome;
   };
   const sent = await ofSentRecords(tx, incoming, { mayWait: options.mayWait });
   const known = await ofKnownProducers(tx, sent, options.lost);
@@ -232,12 +230,7 @@ async function park(
   const { stormLimits: limits } = sources;
   const { kept, unstored } = await thinOut(tx, admitted, { nowMs, limits, onStorm: options.onStorm });
   settle(unstored, "unstored");
-  const seen = new Set<string>();
-  const [firsts, repeats]: [Incoming[], Incoming[]] = [[], []];
-  for (const parking of kept) {
-    (seen.has(arrivalKey(parking)) ? repeats : firsts).push(parking);
-    seen.add(arrivalKey(parking));
-  }
+  const [firsts, repeats] = firstsOf(kept);
   const parked = await parkNew(tx, firsts, context, options.lost);
   settle(
     firsts.filter(({ id }) => parked.has(id)),
@@ -249,8 +242,8 @@ async function park(
     const news = await recordKnownEvents(tx, group, context);
     for (const parking of group) settle([parking], outcomeOf(news.get(parking.id)));
   }
-  await countNotParked(tx, notParked(incoming, outcomes, places), nowMs);
-  await recordAdmission(tx, incoming, (id) => outcomes[places.get(id)!]!, context);
+  await countNotParked(tx, notParked(incoming, outcomes), nowMs);
+  await recordAdmission(tx, incoming, outcomes, context);
   return outcomes;
 }
 
@@ -261,13 +254,9 @@ function outcomeOf(known: { kind: "bounced" } | ChangedEvent | undefined): ParkO
 
 const NOT_PARKED: readonly ParkOutcome[] = ["duplicate", "dropped", "unstored"] satisfies NotParked[];
 
-function notParked(
-  incoming: readonly Incoming[],
-  outcomes: readonly ParkOutcome[],
-  places: ReadonlyMap<string, number>,
-): CountedArrival[] {
+function notParked(incoming: readonly Incoming[], outcomes: readonly ParkOutcome[]): CountedArrival[] {
   return incoming.flatMap((parking) => {
-    const outcome = outcomes[places.get(parking.id)!]!;
+    const outcome = outcomes[parking.place]!;
     if (typeof outcome !== "string") return [{ kind: "duplicate", parking }];
     return NOT_PARKED.includes(outcome) ? [{ kind: outcome as NotParked, parking }] : [];
   });
@@ -296,14 +285,14 @@ async function dropNoise(
 async function recordAdmission(
   tx: Tx,
   incoming: readonly Incoming[],
-  outcomeOf: (id: string) => ParkOutcome,
+  outcomes: readonly ParkOutcome[],
   { nowMs, superseded }: ParkContext,
 ): Promise<void> {
   const counts: AdmissionCount[] = [];
   const samples: AdmissionSample[] = [];
-  for (const { id, sourceId, admitted } of incoming) {
+  for (const { id, sourceId, admitted, place } of incoming) {
     const { dropped, matched, failed, arrived: letter } = admitted;
-    const outcome = outcomeOf(id);
+    const outcome = outcomes[place]!;
     if (outcome !== "parked" && outcome !== "bounced" && outcome !== "dropped") continue;
     for (const { fault, ...rule } of failed) {
       counts.push({ ruleId: rule.id, sourceId, outcome: "failed" });
@@ -321,9 +310,22 @@ async function recordAdmission(
   await sampleAdmission(tx, samples, nowMs);
 }
 
+/** The first arrival of each event, and those that repeat it. */
+function firstsOf(kept: readonly Incoming[]): [firsts: readonly Incoming[], repeats: Incoming[]] {
+  // Ids alone say nearly always that there are none, and a key is made of three texts.
+  if (new Set(kept.map(({ letter }) => letter.eventId)).size === kept.length) return [kept, []];
+  const seen = new Set<string>();
+  const [firsts, repeats]: [Incoming[], Incoming[]] = [[], []];
+  for (const parking of kept) {
+    (seen.has(arrivalKey(parking)) ? repeats : firsts).push(parking);
+    seen.add(arrivalKey(parking));
+  }
+  return [firsts, repeats];
+}
+
 /** Splits the arrivals into groups that hold no event twice. */
-function withoutRepeats(parkings: Parking[]): Parking[][] {
-  const result: Parking[][] = [];
+function withoutRepeats(parkings: Incoming[]): Incoming[][] {
+  const result: Incoming[][] = [];
   const depth = new Map<string, number>();
   for (const parking of parkings) {
     const key = arrivalKey(parking);
@@ -338,7 +340,7 @@ function withoutRepeats(parkings: Parking[]): Parking[][] {
 /** Stores the events whose key is free, or whose key belongs to an event that no longer exists. Returns their ids. */
 async function parkNew(
   tx: Tx,
-  parkings: Parking[],
+  parkings: readonly Parking[],
   context: ParkContext,
   lost: ReadonlySet<string>,
 ): Promise<Set<string>> {

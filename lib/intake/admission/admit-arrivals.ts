@@ -47,7 +47,7 @@ export async function admitArrivals(
   const turns = createTurns(clock);
   const admitted: AdmittedArrival[] = [];
   for (const { source, letter, storable: isStorable = false } of arrivals) {
-    const one: AdmittedArrival = { source, ...admitOne(isStorable ? letter : storable(letter), rulesOf(source)) };
+    const one = admitOne(isStorable ? letter : storable(letter), source, rulesOf(source));
     one.group = groupOf(one.group, source, inForce.aliases);
     admitted.push(one);
     if (turns.due()) await turns.give();
@@ -55,12 +55,17 @@ export async function admitArrivals(
   return { revision: inForce.revision, arrivals: admitted };
 }
 
-/** `rules`: those of the letter's source. The group is the computed one, whatever stands for it. */
-export function admitOne(arrived: DeadLetter, rules: readonly AdmissionRule[]): Omit<AdmittedArrival, "source"> {
+/** What admission does where no rule applies, shared: most stores have none. */
+const UNTOUCHED: Omit<Admitted, "letter"> = { group: null, mark: null, dropped: null, matched: [], failed: [] };
+
+/** `rules`: those of `source`. The group is the computed one, whatever stands for it. */
+export function admitOne(arrived: DeadLetter, source: string, rules: readonly AdmissionRule[]): AdmittedArrival {
+  const admitted = rules.length === 0 ? null : admit(arrived, rules, bodyReader(arrived.payload));
+  const letter = admitted?.letter ?? arrived;
   // Each field by its name: a rest takes as long as all else here, for each arrival.
-  const { letter, group: label, mark, dropped, matched, failed } = admit(arrived, rules, bodyReader(arrived.payload));
+  const { group: label, mark, dropped, matched, failed } = admitted ?? UNTOUCHED;
   const group = label === null ? fingerprintOf(letter) : labelledGroup(letter.errorCode, label);
-  return { letter, mark, dropped, matched, failed, arrived, label, group };
+  return { source, letter, mark, dropped, matched, failed, arrived, label, group };
 }
 
 export function bySource(rules: readonly AdmissionRule[]): (source: string) => readonly AdmissionRule[] {

@@ -103,8 +103,8 @@ async function judge(
   const turns = createTurns(clock);
   for (const { id, source, firstSeen, letter, superseded } of letters) {
     if (turns.due()) await turns.give();
-    const before = admitOne(letter, without(source));
-    const after = admitOne(letter, withIt(source));
+    const before = admitOne(letter, source, without(source));
+    const after = admitOne(letter, source, withIt(source));
     trial.checked++;
     const failed = after.failed.find((each) => each.id === DRAFT);
     if (failed) {
