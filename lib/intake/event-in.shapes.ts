@@ -225,7 +225,7 @@ export function readPlainEvent(bytes: Uint8Array, span: Span, options: ReadOptio
     const document = parseJson(bytes, { start, end: scan.end }) as EventIn;
     if (!isPlainEnvelope(document)) return null;
     const body = readPayload(bytes, given, options, true);
-    const arrival = arrivalOf(document, { body, version: () => readVersion(bytes, version) }, options);
+    const arrival = arrivalOf(document, { bytes, body, version }, options);
     arrival.storable = storable;
     return arrival;
   } catch {
@@ -256,20 +256,17 @@ export function readByMembers(bytes: Uint8Array, span: Span, options: ReadOption
   if (!stored) assertEventSize(span, eventBytesMax(options));
   const body = readPayload(bytes, { json: members.get("payload"), base64: members.get("payloadBase64") }, options);
   const event = parseEnvelope(bytes, members, options);
-  // Releases that accepted one more version have archived it.
-  const max = stored ? VERSION_MAX + 1n : VERSION_MAX;
-  const version = () => readVersion(bytes, members.get("version"), max);
-  const { source, letter, unread } = arrivalOf(event, { body, version, exported: stored !== undefined }, options);
+  const parts = { bytes, body, version: members.get("version"), exported: stored !== undefined };
+  const { source, letter, unread } = arrivalOf(event, parts, options);
   if (!stored) return unread ? { source, letter, unread } : { source, letter };
   const origin = members.get("origin");
   const originText = event.origin && origin ? decode(bytes, origin) : "{}";
   return { source, letter, stored: readStored(bytes, stored, { originText, valuesMax: options.storedValuesMax }) };
 }
 
-/** `version` is read after the headers, which are refused first. */
-type Parts = { body: Body; version: () => bigint | null; exported?: boolean };
+type Parts = { bytes: Uint8Array; body: Body; version: Span | undefined; exported?: boolean };
 
-function arrivalOf(event: EventIn, { body, version, exported = false }: Parts, options: ReadOptions): Arrival {
+function arrivalOf(event: EventIn, { bytes, body, version, exported = false }: Parts, options: ReadOptions): Arrival {
   const source = event.source ?? options.defaultSource;
   if (source === null) refuse("source", "is missing: name the source this event comes from");
   const headers = readHeaders(event.headers, options.headersMax);
@@ -279,7 +276,8 @@ function arrivalOf(event: EventIn, { body, version, exported = false }: Parts, o
     ...(event.producer ? { producer: event.producer } : {}),
     aggregateType: event.aggregateType ?? null,
     aggregateId: event.aggregateId ?? null,
-    version: version(),
+    // Releases that accepted one more version have archived it.
+    version: readVersion(bytes, version, exported ? VERSION_MAX + 1n : VERSION_MAX),
     eventType: event.eventType ?? null,
     traceId: event.traceId ?? (exported ? null : traceIdOf(headers)),
     errorCode: event.errorCode,
@@ -339,7 +337,7 @@ function readPayload(bytes: Uint8Array, { json, base64 }: Given, limits: Arrival
 }
 
 /** From the digits in the text: as a number it would be rounded beyond 2^53. Text is taken as well. */
-function readVersion(bytes: Uint8Array, member: Span | undefined, max = VERSION_MAX): bigint | null {
+function readVersion(bytes: Uint8Array, member: Span | undefined, max: bigint): bigint | null {
   if (!member) return null;
   const raw = decode(bytes, member);
   if (raw === "null") return null;

@@ -305,9 +305,10 @@ async function ingestLines(call: RuledCall, whole: Buffer | null): Promise<ParkA
   try {
     for await (const lines of linesOf(body, bytesMax)) {
       for (const line of lines) {
-        const tooLong = "tooLong" in line;
-        const read = () => (tooLong ? reject(lineTooLong(bytesMax)) : readLine(line.bytes, options));
-        const busy = intake.take(read, tooLong ? 0 : line.bytes.length);
+        const busy =
+          "tooLong" in line
+            ? intake.take(() => reject(lineTooLong(bytesMax)), 0)
+            : intake.take(() => readLine(line.bytes, options), line.bytes.length);
         if (busy) await busy;
       }
     }

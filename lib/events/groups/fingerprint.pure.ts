@@ -36,12 +36,26 @@ export function fingerprintOf({ errorCode, error }: Pick<DeadLetter, "errorCode"
   const type = read?.cause?.type ?? exceptionType;
   const identity = [errorCode, exceptionType ?? "", frame ?? "", patternKey(pattern)].join("\u0001");
   return {
-    fingerprint: hash64(identity),
+    fingerprint: hashOf(identity),
     exceptionType,
     pattern: shown(pattern, exceptionType ?? frame ?? errorCode),
     firstFrame: frame,
-    family: hash64([errorCode, "family", type ?? "", frame ?? ""].join("\u0001")),
+    family: hashOf([errorCode, "family", type ?? "", frame ?? ""].join("\u0001")),
   };
+}
+
+/** Groups are few beside their events: the hashes of the last ones are kept. */
+const hashes = new Map<string, string>();
+const HASHES_MAX = 1_000;
+
+function hashOf(identity: string): string {
+  let hash = hashes.get(identity);
+  if (hash === undefined) {
+    hash = hash64(identity);
+    if (hashes.size === HASHES_MAX) hashes.clear();
+    hashes.set(identity, hash);
+  }
+  return hash;
 }
 
 /**

@@ -13,6 +13,13 @@ const CHUNK_BYTES = 64 * 1024;
 const OWN_CHUNK_BYTES = 16 * 1024;
 const JSONB_VERSION = 1;
 
+/** Where the two digits of each byte are in the text of a UUID. */
+const UUID_BYTES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as const;
+const NIBBLE = new Uint8Array(128);
+for (let value = 0; value < 16; value++) {
+  for (const digit of [value.toString(16), value.toString(16).toUpperCase()]) NIBBLE[digit.charCodeAt(0)] = value;
+}
+
 /**
  * Sent chunks, for reuse. A stream of a gigabyte would otherwise leave a gigabyte of unused chunks in memory: they are
  * outside of the V8 heap, so the garbage collector frees them late.
@@ -50,7 +57,12 @@ export class CopyRows {
     if (value === null) return this.null();
     this.reserve(20);
     this.at = this.buffer.writeInt32BE(16, this.at);
-    this.at += this.buffer.write(value.replaceAll("-", ""), this.at, "hex");
+    // A call into Node, with the dashes taken out before, takes twice as long, and an event has seven of them.
+    for (let byte = 0; byte < UUID_BYTES.length; byte++) {
+      const place = UUID_BYTES[byte]!;
+      this.buffer[this.at + byte] = (NIBBLE[value.charCodeAt(place)]! << 4) | NIBBLE[value.charCodeAt(place + 1)]!;
+    }
+    this.at += UUID_BYTES.length;
     return this;
   }
 
