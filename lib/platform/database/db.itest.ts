@@ -2,7 +2,8 @@ import { setImmediate } from "node:timers/promises";
 import pg from "pg";
 import { describe, expect, test, vi } from "vitest";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
-import { createDb, type Db, type Queryable } from "@/lib/platform/database/db";
+import { CopyRows } from "@/lib/platform/database/copy-binary";
+import { createDb, type Db, isRowFault, type Queryable } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { sqlState } from "@/lib/platform/postgres-pool";
 import { storeOfFile } from "@/lib/testing/store-of-file";
@@ -154,6 +155,45 @@ describe("a bug of the caller", () => {
     await expect(db.transaction((tx) => tx.copyIn("copy copied from stdin", rows()))).rejects.toBe(bug);
     expect(await pid()).toBe(before);
     expect(await db.query("select * from copied")).toEqual([]);
+  });
+});
+
+describe("copies in one round trip", () => {
+  const rows = (numbers: readonly (number | null)[]) => {
+    const copied = new CopyRows(2);
+    for (const n of numbers)
+      copied
+        .row()
+        .text(n === null ? null : String(n))
+        .text("x".repeat(1_000));
+    return copied;
+  };
+  const copies = (...numbers: (readonly (number | null)[])[]) =>
+    numbers.map((each, table) => ({ text: `copy together_${table} from stdin (format binary)`, rows: rows(each) }));
+  const many = Array.from({ length: 3_000 }, (_, n) => n);
+
+  test("are stored together; a row that is refused ends all of them, and the connection is kept", async () => {
+    for (const table of [0, 1, 2]) await db.run(`create table together_${table} (n text not null, filler text)`);
+    const counts = () =>
+      db.query(
+        "select (select count(*) from together_0) as a, (select count(*) from together_1) as b, (select count(*) from together_2) as c",
+      );
+    // One at a time, they take the same connection.
+    const pids = () => db.query("select pg_backend_pid() as pid");
+    const before = await pids();
+    for (const refused of [
+      [[null], many, many],
+      [many, [1, null, 2], many],
+      [many, many, [...many, null]],
+    ]) {
+      const error = await db.transaction((tx) => tx.copyRows(copies(...refused))).catch((reason: unknown) => reason);
+      expect(sqlState(error)).toBe("23502");
+      expect(isRowFault(error)).toBe(true);
+    }
+    expect(await counts()).toEqual([{ a: 0, b: 0, c: 0 }]);
+    await db.transaction((tx) => tx.copyRows(copies(many, [1], many)));
+    expect(await counts()).toEqual([{ a: 3_000, b: 1, c: 3_000 }]);
+    expect(await pids()).toEqual(before);
   });
 });
 
