@@ -207,8 +207,10 @@ export function readEventIn(bytes: Uint8Array, span: Span, options: ReadOptions)
   return readPlainEvent(bytes, span, options) ?? readByMembers(bytes, span, options);
 }
 
-const scan = new MemberScan(Object.keys(eventInSchema.shape).filter((name) => name !== "stored"));
-const [PAYLOAD, BASE64, VERSION] = [scan.placeOf("payload"), scan.placeOf("payloadBase64"), scan.placeOf("version")];
+const scan = new MemberScan(
+  Object.keys(eventInSchema.shape).filter((name) => name !== "stored"),
+  "payload",
+);
 
 /**
  * The event at `span`, in one pass over its bytes, when it is plain: see `MemberScan` and `isPlainEnvelope`. null decides nothing:
@@ -217,34 +219,23 @@ const [PAYLOAD, BASE64, VERSION] = [scan.placeOf("payload"), scan.placeOf("paylo
 export function readPlainEvent(bytes: Uint8Array, span: Span, options: ReadOptions): Arrival | null {
   const { start, end } = span;
   if (end - start > eventBytesMax(options) || !isObjectAt(bytes, start) || !scan.read(bytes, start, end)) return null;
-  if (skipSpace(bytes, scan.end, end) < end || !isBounded(options)) return null;
-  const given = { json: scan.span(PAYLOAD), base64: scan.span(BASE64) };
-  const version = scan.span(VERSION);
+  if (skipSpace(bytes, scan.end, end) < end) return null;
+  // As `assertBody` and `assertPlain` bound them.
+  if (scan.bodyDepth > JSON_DEPTH_MAX || scan.depth > JSON_COLUMN_DEPTH_MAX) return null;
+  if (scan.values > envelopeValuesMax(options)) return null;
+  const [json, base64, version] = [scan.spanOf("payload"), scan.spanOf("payloadBase64"), scan.spanOf("version")];
   const storable = !scan.hasNumberedEscape;
   try {
+    if (json) assertSize("payload", json.end - json.start, options.payloadBytesMax);
     const document = parseJson(bytes, { start, end: scan.end }) as EventIn;
     if (!isPlainEnvelope(document)) return null;
-    const body = readPayload(bytes, given, options, true);
+    const body = readPayload(bytes, { json, base64 }, options, true);
     const arrival = arrivalOf(document, { bytes, body, version }, options);
     arrival.storable = storable;
     return arrival;
   } catch {
     return null;
   }
-}
-
-/** Whether the members that were scanned pass `assertBody` and `assertPlain`. */
-function isBounded(limits: ArrivalLimits): boolean {
-  const valuesMax = envelopeValuesMax(limits);
-  for (let place = 0; place < scan.starts.length; place++) {
-    const start = scan.starts[place]!;
-    if (start === 0) continue;
-    const depth = scan.depths[place]!;
-    if (place === PAYLOAD) {
-      if (depth > JSON_DEPTH_MAX || scan.ends[place]! - start > limits.payloadBytesMax) return false;
-    } else if (depth > JSON_COLUMN_DEPTH_MAX || (depth > 0 && scan.values[place]! > valuesMax)) return false;
-  }
-  return true;
 }
 
 /** Reads an event of any form; to be called inside `readOrReject`. */

@@ -16,40 +16,39 @@ const CLOSE_OBJECT = 0x7d;
  * names, an escaped name or a name twice, or that has no end. Whether the text that it read is JSON, `JSON.parse` says.
  */
 export class MemberScan {
-  /** By the place of the name in `names`; 0 = the object has no such member. */
-  readonly starts: Int32Array;
-  readonly ends: Int32Array;
-  /** As `sizeOf` says it. */
-  readonly depths: Int32Array;
-  readonly values: Int32Array;
   /** The offset behind the object. */
   end = 0;
+  /** As `sizeOf` says it: of the deepest and of the largest member besides the body, and of the body. */
+  depth = 0;
+  values = 0;
+  bodyDepth = 0;
   /** Without one, no text of the object holds a NUL or half a surrogate pair: JSON has them by their numbers alone. */
   hasNumberedEscape = false;
+  /** By the place of the name in `names`; 0 = the object has no such member. */
+  private readonly starts: Int32Array;
+  private readonly ends: Int32Array;
   private readonly names: readonly string[];
+  private readonly body: number;
   private readonly places: ReadonlyMap<number, number>;
 
-  /** `names`: ASCII. */
-  constructor(names: readonly string[]) {
+  /** `names`: ASCII. `body`: the one that is not read with the others. */
+  constructor(names: readonly string[], body: string) {
     this.names = names;
+    this.body = names.indexOf(body);
     this.places = new Map(names.map((name, place) => [hashOf(name), place]));
     if (this.places.size < names.length) throw new RangeError("two names have one hash");
     [this.starts, this.ends] = [new Int32Array(names.length), new Int32Array(names.length)];
-    [this.depths, this.values] = [new Int32Array(names.length), new Int32Array(names.length)];
   }
 
-  placeOf(name: string): number {
-    return this.names.indexOf(name);
-  }
-
-  span(place: number): Span | undefined {
+  spanOf(name: string): Span | undefined {
+    const place = this.names.indexOf(name);
     return this.starts[place] === 0 ? undefined : { start: this.starts[place]!, end: this.ends[place]! };
   }
 
   /** Reads the object that starts at `start`, and forgets the one before. */
   read(bytes: Uint8Array, start: number, until: number): boolean {
     this.starts.fill(0);
-    this.hasNumberedEscape = false;
+    [this.depth, this.values, this.bodyDepth, this.hasNumberedEscape] = [0, 0, 0, false];
     let at = skipSpace(bytes, start + 1, until);
     for (;;) {
       if (at >= until || bytes[at] !== QUOTE) return false;
@@ -116,8 +115,11 @@ export class MemberScan {
         break;
       }
     }
-    this.depths[place] = deepest;
-    this.values[place] = values;
+    if (place === this.body) this.bodyDepth = deepest;
+    else {
+      if (deepest > this.depth) this.depth = deepest;
+      if (values > this.values) this.values = values;
+    }
     return end > start && end <= until ? end : -1;
   }
 }
