@@ -6,6 +6,7 @@ import { headsOf, isSuperseded } from "@/lib/order/order-gate.pure";
 import { heldBehindOf, readHeldBehind } from "@/lib/order/tails/held-behind.read";
 import { mendAllLines } from "@/lib/testing/lines";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { countingRows } from "@/lib/testing/rows-looked-at";
 
 /** Parked events of one aggregate. */
 const STORM = 1_002;
@@ -46,6 +47,14 @@ test("an aggregate of many parked events is shown with its head, and its neighbo
     `large-${STORM - 1} behind large-0`,
     `large-${STORM - 2} behind large-0`,
   ]);
+});
+
+test("what holds a page is looked up by key, however long the line of an aggregate is", async () => {
+  const { items } = await listEvents(world.db, localViewer("ada"), { filter: {}, limit: 50, cursor: null }, Date.now());
+  const looked = countingRows(world.db, "aggregate_lines");
+  await readHeldBehind(looked.db, items);
+  // The head of the line of each event.
+  expect(looked.rows()).toBe(items.length);
 });
 
 test("a page is shown without what holds its events when that cannot be read in time", async () => {

@@ -1,12 +1,32 @@
 import type { EventOut, HeldBehind } from "@/lib/events/events.shapes";
-import { aggregateKeyOf, versionOut } from "@/lib/order/aggregate.pure";
-import { readAggregateOrder } from "@/lib/order/aggregate-order.read";
+import { NO_AGGREGATE_TYPE, versionOut } from "@/lib/order/aggregate.pure";
+import { processedOf } from "@/lib/order/aggregate-order.read";
+import { inLine, LAST_PLACE } from "@/lib/order/line.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 import { type HoldingEvents, holderOf } from "@/lib/redrive/gate/dry-run-facts.read";
 
 type Facts = Pick<EventOut, "id" | "source" | "status" | "aggregateType" | "aggregateId" | "version">;
 
 type ReadInTime = <T>(read: (tx: Queryable) => Promise<T>) => Promise<T | null>;
+
+/** SQL: the first parked row of the line of `w` that `holds`, and its event. A row without an event, which upkeep removes, holds nothing. */
+const firstThat = (holds: string) => `
+    select l.id, l.place, e.event_id from aggregate_lines l
+     cross join lateral (select e.event_id from dlq_events e where e.id = l.id offset 0) e
+     where ${inLine("l", "w", "parked")} and l.place >= d.first and ${holds} order by l.place, l.id limit 1`;
+
+/** The rule of `holderOf`, as a look-up for each event: the head of its line, else the first row before it that cools down. */
+const HELD_BEHIND = `
+select w.id, h.id as "holder", h.event_id as "eventId", nullif(h.place, ${LAST_PLACE}) as version
+  from (select e.*, s.id as source_id
+          from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[]) as e(id, source, aggregate_type, aggregate_id, place)
+          join sources s on s.name = e.source) w
+  ${processedOf("w")}
+  left join lateral (${firstThat(`l.place < w.place and w.place < ${LAST_PLACE}`)}) head on true
+  left join lateral (${firstThat("head.id is null and (l.place, l.id) < (w.place, w.id) and l.cooldown_until > now()")}) cooling on true
+ cross join lateral (select coalesce(head.id, cooling.id) as id, coalesce(head.place, cooling.place) as place,
+                            coalesce(head.event_id, cooling.event_id) as event_id) h
+ where h.id is not null`;
 
 /**
  * What holds each of these events behind it, by the rule of the gate; those that nothing holds are left out. `inTime` bounds the
@@ -19,24 +39,17 @@ export async function readHeldBehind(
 ): Promise<Map<string, HeldBehind>> {
   const pending = events.filter(({ status, aggregateId }) => status === "PENDING" && aggregateId !== null);
   if (pending.length === 0) return new Map();
-  const sources = await db.query<{ id: string; name: string }>(
-    "select id, name from sources where name = any($1::text[])",
-    [[...new Set(pending.map(({ source }) => source))]],
-    { name: "ids-of-sources" },
+  const values = [
+    pending.map(({ id }) => id),
+    pending.map(({ source }) => source),
+    pending.map(({ aggregateType }) => aggregateType ?? NO_AGGREGATE_TYPE),
+    pending.map(({ aggregateId }) => aggregateId),
+    pending.map(({ version }) => (version ?? LAST_PLACE).toString()),
+  ];
+  const rows = await inTime((tx) =>
+    tx.query<HeldBehind & { holder: string }>(HELD_BEHIND, values, { name: "held-behind" }),
   );
-  const idOf = new Map(sources.map(({ id, name }) => [name, id]));
-  const named = pending.flatMap(({ aggregateId, ...event }) => {
-    const sourceId = idOf.get(event.source);
-    return sourceId === undefined || aggregateId === null ? [] : [{ ...event, sourceId, aggregateId }];
-  });
-  const orders = await inTime((tx) => readAggregateOrder(tx, named, null));
-  return new Map(
-    named.flatMap((event) => {
-      const order = orders?.get(aggregateKeyOf(event)!);
-      const held = order && heldBehindOf(event, order);
-      return held ? [[event.id, held]] : [];
-    }),
-  );
+  return new Map(rows?.map(({ id, holder, eventId, version }) => [id, { id: holder, eventId, version }]));
 }
 
 /** null = nothing holds the event, or it is not waiting. */
