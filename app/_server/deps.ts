@@ -61,10 +61,12 @@ export type Deps = {
 };
 
 /**
- * A page takes a millisecond, so a few connections serve thousands a second; and each keeps a plan of about a megabyte
- * for every kind of filter it has seen.
+ * A page takes a millisecond, so a few connections serve thousands a second; and each keeps a plan of up to a megabyte for every kind of
+ * filter, and those of a few days for every day, that it has seen.
  */
 const LISTS_MAX = 4;
+/** The plans of days that nobody asks for again go with their connection. */
+const LISTS_LIFETIME_MS = 3_600_000;
 
 // On globalThis: Next loads a route and a page as separate bundles, and in development reloads them.
 const holder = globalThis as typeof globalThis & { parkadeDeps?: Deps };
@@ -95,6 +97,7 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
   const lists = createDb(env.databaseUrl, {
     ...store,
     max: Math.min(LISTS_MAX, env.databasePool),
+    lifetimeMs: LISTS_LIFETIME_MS,
     applicationName: "parkade-lists",
     genericPlans: "pages",
   });

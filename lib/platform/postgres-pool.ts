@@ -12,6 +12,8 @@ export type PoolOptions = {
   idleInTransactionMs?: number;
   /** How long a caller waits for a free connection, milliseconds. */
   connectTimeoutMs?: number;
+  /** A connection is closed after its use when it is older. */
+  lifetimeMs?: number;
   /** Gets the error of an idle connection that broke: the pool replaces the connection by itself. */
   onIdleError?: (error: Error) => void;
   /** Runs on each new connection before it is handed out. */
@@ -78,6 +80,7 @@ export class PostgresPool extends pg.Pool {
       query_timeout: answerMsMax(options.statementTimeoutMs),
       idle_in_transaction_session_timeout: options.idleInTransactionMs ?? IDLE_IN_TRANSACTION_MS_MAX,
       connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+      ...(options.lifetimeMs ? { maxLifetimeSeconds: options.lifetimeMs / 1_000 } : {}),
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
       ...(options.types ? { types: options.types } : {}),

@@ -1,6 +1,7 @@
 import { maskValue } from "@/lib/guard/masking/mask.pure";
 import type { Masks } from "@/lib/guard/masking/mask-rule.pure";
 import { maskText } from "@/lib/guard/masking/mask-text.pure";
+import { uuidv7LowerBound } from "@/lib/platform/ids";
 
 /**
  * Columns of an event as the API sends them (`EventOut`), over the aliases `e` (dlq_event_rows) and `s` (sources). Read
@@ -15,6 +16,22 @@ export const EVENT_COLUMNS = `e.id, s.name as source, e.event_id as "eventId", n
   e.last_operator as "lastOperator", e.redrive_at as "redriveAt", e.confirmed_at as "confirmedAt",
   e.cooldown_until as "cooldownUntil", e.trace_id as "traceId", e.payload_bytes as "payloadBytes", e.tags, e.admission,
   e.revision`;
+
+/** Whole UTC days, [fromMs, toMs), in epoch milliseconds. */
+export type Days = { fromMs: number; toMs: number };
+
+/** SQL: the row `e` is of these days. Their bounds are part of the text: a plan then has the partitions of these days alone. */
+export function inDays(e: string, { fromMs, toMs }: Days): string {
+  return `${e}.id >= '${uuidv7LowerBound(fromMs)}'::uuid and ${e}.id < '${uuidv7LowerBound(toMs)}'::uuid`;
+}
+
+/** SQL: the rows `e` of dlq_event_rows, or those of these days. The view does not hand the bounds of one table on to the other. */
+export function eventRows(days?: Days): string {
+  if (days === undefined) return "dlq_event_rows e";
+  return `(select e.*, f.aggregate_id as found_aggregate_id, f.event_type, f.trace_id, f.failed_at, f.last_error_code, f.last_error,
+       f.payload_bytes, f.tags, coalesce(f.first_failed_at, f.failed_at) as first_failed_at
+  from dlq_events e left join dlq_event_facts f on f.id = e.id and ${inDays("f", days)} where ${inDays("e", days)}) e`;
+}
 
 /** Masks the error texts and tags of rows, in place. Copying a row of a list costs more than reading it. */
 export function maskRows(
