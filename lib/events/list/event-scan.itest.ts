@@ -132,6 +132,41 @@ test("events of a status that their group hardly has are found without reading t
   }
 });
 
+test("a status alone is read in order, or in the hours that hold it, and not by group", async () => {
+  await db.run(
+    `with changed as (
+       update dlq_events set status = case when event_id like 'event-%' or event_id < 'thin-15' then 'IGNORED' else 'REDRIVEN' end
+        where event_id in (select 'event-' || n from generate_series(3100, 3109) n)
+           or event_id in (select 'thin-' || n * 100 from generate_series(100, 240) n) returning *)
+     insert into dlq_levels select source_id, error_code, status, date_trunc('hour', first_seen, 'UTC'), count(*) from changed group by 1, 2, 3, 4`,
+  );
+  await db.run(
+    "insert into dlq_group_levels select fingerprint, source_id, status, count(*) from dlq_events group by 1, 2, 3",
+  );
+  const sent: string[] = [];
+  const noting: Queryable = {
+    ...db,
+    query: (text, ...rest) => {
+      sent.push(text);
+      return db.query(text, ...rest);
+    },
+  };
+  for (const status of ["IGNORED", "REDRIVEN", "QUEUED"] as const) {
+    const filter = scopeFilter(localViewer("tester"), { status: [status] });
+    for (const towards of ["older", "newer"] as const) {
+      const rows = await scanEvents(noting, { filter, nowMs: Date.now(), from: null, towards, limit: 40 });
+      const order = towards === "older" ? "desc" : "asc";
+      const expected = await db.query(
+        `select event_id as "eventId" from dlq_events where status = $1 order by id ${order} limit 40`,
+        [status],
+      );
+      expect(rows.map(({ eventId }) => ({ eventId }))).toEqual(expected);
+    }
+  }
+  expect(sent.filter((text) => text.includes("settled"))).toEqual([]);
+  expect(sent.filter((text) => text.includes("dlq_level_ages"))).not.toEqual([]);
+});
+
 type Node = { "Index Name"?: string; "Actual Rows": number; Plans?: Node[] };
 
 const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];

@@ -7,6 +7,7 @@ import {
   paramsFrom,
   splitStatuses,
 } from "@/lib/events/filter/event-filter.sql";
+import { groupsMeant } from "@/lib/events/groups/aliases/aliases.sql";
 import { IN_RANGE, KIND_FIELDS, KIND_ROWS_MAX, kindConditions, rangesOf } from "@/lib/events/list/event-kinds.read";
 import { type Days, EVENT_COLUMNS, eventRows, inDays } from "@/lib/events/list/event-rows.read";
 import { IN_FACTS, inGroups, mergedPage, readSearch, type Search } from "@/lib/events/list/event-search.read";
@@ -73,9 +74,10 @@ async function scanOne(db: Queryable, scan: Scan): Promise<ScannedEvent[]> {
     const failed = await fewFailed(db, scan);
     return failed === null ? scanSearch(db, scan, { search, near }) : run(db, named(scan, failed));
   }
-  // Without a covered field every kind may match: by kind, a page of each would be read instead of one page of all.
-  const rest = plan.covered.length === 0 ? IN_ORDER : plan;
-  const mayBeThin = rest.kind === "kinds" && rest.covered.includes("status");
+  // Nearly every kind may match: by kind, a page of each would be read instead of one page of all.
+  const rest = plan.covered.some((field) => field !== "status") ? plan : IN_ORDER;
+  const mayBeThin = plan.covered.includes("status");
+  if (rest.kind === "order" && near.length > 0) return walk(db, scan, (part) => inOrder(part, rest));
   const window = mayBeThin && near.length === 0 ? null : likelyWindow(scan, near);
   const within = window === null ? [] : await run(db, inOrder(upTo(scan, window), rest));
   if (within.length >= scan.limit) return within;
@@ -156,17 +158,26 @@ async function nextHours(db: Queryable, scan: Scan, startMs: number | null): Pro
   const { fromMs, toMs } = compileFilter(filter, nowMs);
   const params = paramsFrom(1);
   const at = (ms: number) => `to_timestamp(${params.add(ms)}::float8 / 1000)`;
-  const bounds = [
+  const conditions = [
+    // A status that no event has is in no hour.
+    `exists (select from dlq_group_levels l where ${kindConditions(filter, params)})`,
+    `a.status = any(${params.add(filter.status)}::text[])`,
     ...(fromMs === null ? [] : [`a.hour > ${at(fromMs - HOUR_MS)}`]),
     ...(toMs === null ? [] : [`a.hour < ${at(toMs)}`]),
     ...(startMs === null ? [] : [newer ? `a.hour > ${at(startMs - HOUR_MS)}` : `a.hour <= ${at(startMs)}`]),
+    ...(filter.source
+      ? [`a.source_id = any(array(select id from sources where name = any(${params.add(filter.source)}::text[])))`]
+      : []),
+    ...(filter.errorCode ? [`a.error_code = any(${params.add(filter.errorCode)}::text[])`] : []),
+    ...(filter.fingerprint
+      ? [
+          `a.error_code = any(array(select error_code from dlq_groups
+              where fingerprint = any(${groupsMeant(`${params.add(filter.fingerprint)}::text[]`, { unmoved: true })})))`,
+        ]
+      : []),
   ];
   const rows = await db.query<{ hourMs: number; n: number }>(
-    `select a.hour as "hourMs", sum(a.n)::bigint as n from dlq_level_ages a
-      where ${all([...bounds, `a.status = any(${params.add(filter.status)}::text[])`])}
-        and (a.source_id, a.error_code) in (
-          select l.source_id, g.error_code from dlq_group_levels l join dlq_groups g using (fingerprint)
-           where ${kindConditions(filter, params)})
+    `select a.hour as "hourMs", sum(a.n)::bigint as n from dlq_level_ages a where ${all(conditions)}
       group by a.hour having sum(a.n) > 0 order by a.hour ${newer ? "asc" : "desc"} limit ${params.add(limit)}::int`,
     params.values,
     { name: "hours-of-kinds" },
@@ -366,15 +377,17 @@ function inOrder(scan: Scan, plan: ReadPlan, hours: readonly Hours[] | null = nu
       params,
     });
   }
-  if (plan.kind === "order")
+  if (plan.kind === "order" && hours === null)
     return page(scan, `${eventRows(scan.days)} where ${all(conditions)}`, { order, limit, params });
   const [relation, joined] =
-    plan.kind === "column"
-      ? [`unnest(${params.add(plan.values)}::text[]) r (v)`, `e.${plan.column} = r.v`]
-      : [
-          `(${rangesOf(`select * from dlq_group_levels l where ${kindConditions(scan.filter, params)}`)}) r`,
-          `${IN_RANGE} and e.status = any(r.statuses)`,
-        ];
+    plan.kind === "order"
+      ? ["(select) r", "true"]
+      : plan.kind === "column"
+        ? [`unnest(${params.add(plan.values)}::text[]) r (v)`, `e.${plan.column} = r.v`]
+        : [
+            `(${rangesOf(`select * from dlq_group_levels l where ${kindConditions(scan.filter, params)}`)}) r`,
+            `${IN_RANGE} and e.status = any(r.statuses)`,
+          ];
   let within = "";
   if (hours !== null) {
     const ids = (end: keyof Hours) => `${params.add(hours.map((stretch) => uuidv7LowerBound(stretch[end])))}::uuid[]`;
