@@ -78,10 +78,15 @@ async function scanOne(db: Queryable, scan: Scan): Promise<ScannedEvent[]> {
   const rest = plan.covered.some((field) => field !== "status") ? plan : IN_ORDER;
   const mayBeThin = plan.covered.includes("status");
   if (rest.kind === "order" && near.length > 0) return walk(db, scan, (part) => inOrder(part, rest));
-  const window = mayBeThin && near.length === 0 ? null : likelyWindow(scan, near);
-  const within = window === null ? [] : await run(db, inOrder(upTo(scan, window), rest));
-  if (within.length >= scan.limit) return within;
-  const left = window === null ? scan : { ...scan, from: window, limit: scan.limit - within.length };
+  const within: ScannedEvent[] = [];
+  let left = scan;
+  for (let tries = mayBeThin && near.length === 0 ? 0 : WINDOWS; tries > 0; tries--) {
+    const window = likelyWindow(scan, within.length > 0 ? within : near);
+    if (window === null || !isBehind(left, window)) break;
+    within.push(...(await run(db, inOrder(upTo(left, window), rest))));
+    if (within.length >= scan.limit) return within;
+    left = { ...scan, from: window, limit: scan.limit - within.length };
+  }
   // All statuses of these names are in the ranges that are read.
   const { status: _status, ...names } = scan.filter;
   const isThin = mayBeThin && (await areMany(db, names as ScopedFilter));
@@ -110,23 +115,30 @@ function spansOf({ filter, nowMs, from, towards }: Scan): Pick<Scan, "days" | "f
   if (forward && from === null && fromMs === null) return [{ from }];
   const cursorMs = from === null ? (forward ? oldestMs : newestMs) : uuidv7TimeMs(from);
   const startMs = forward ? Math.max(cursorMs, oldestMs) : Math.min(cursorMs, toMs ?? cursorMs);
-  let edgeMs = (Math.floor(startMs / DAY_MS) + (forward ? 0 : 1)) * DAY_MS;
+  let edgeMs = edgeOf(startMs, forward);
   const spans: Pick<Scan, "days" | "from">[] = [];
   for (const spanMs of SPANS_MS) {
-    const nextMs = forward ? edgeMs + spanMs : Math.max(0, edgeMs - spanMs);
-    spans.push({ days: { fromMs: Math.min(edgeMs, nextMs), toMs: Math.max(edgeMs, nextMs) }, from });
-    if (forward ? nextMs > newestMs : nextMs <= oldestMs) return spans;
-    edgeMs = nextMs;
+    const days = daysFrom(edgeMs, spanMs, forward);
+    spans.push({ days, from });
+    if (forward ? days.toMs > newestMs : days.fromMs <= oldestMs) return spans;
+    edgeMs = forward ? days.toMs : days.fromMs;
   }
   return [...spans, { from: uuidv7LowerBound(edgeMs) }];
 }
 
-/** The part of a scan before this bound, with its days. */
+/** Where the day of a moment begins or, towards older, ends. */
+const edgeOf = (ms: number, forward: boolean) => (Math.floor(ms / DAY_MS) + (forward ? 0 : 1)) * DAY_MS;
+
+const daysFrom = (edgeMs: number, spanMs: number, forward: boolean): Days =>
+  forward ? { fromMs: edgeMs, toMs: edgeMs + spanMs } : { fromMs: edgeMs - spanMs, toMs: edgeMs };
+
+/** The part of a scan before this bound, within a power of two of days: few texts, whose plans are kept. */
 function upTo(scan: Scan, until: string): Scan {
-  const endMs = uuidv7TimeMs(until);
-  const startMs = scan.from === null ? scan.nowMs + CLOCK_SKEW_MS : uuidv7TimeMs(scan.from);
-  const [fromMs, toMs] = [Math.min(startMs, endMs), Math.max(startMs, endMs)];
-  return { ...scan, until, days: { fromMs: fromMs - (fromMs % DAY_MS), toMs: toMs - (toMs % DAY_MS) + DAY_MS } };
+  const forward = scan.towards === "newer";
+  const edgeMs = edgeOf(scan.from === null ? scan.nowMs + CLOCK_SKEW_MS : uuidv7TimeMs(scan.from), forward);
+  const daysWanted = Math.abs(uuidv7TimeMs(until) - edgeMs) / DAY_MS;
+  const spanMs = DAY_MS * 2 ** Math.ceil(Math.log2(Math.max(2, daysWanted)));
+  return { ...scan, until, days: daysFrom(edgeMs, spanMs, forward) };
 }
 
 const HOUR_MS = 3_600_000;
@@ -243,19 +255,25 @@ async function scanSearch(
   return mergedPage(scan, [...ofGroups, ...(await run(db, throughFacts({ ...scan, until }, search)))]);
 }
 
+/** A first window that was too short shows how long the next one has to be. */
+const WINDOWS = 2;
+
+const isBehind = ({ from, towards }: Scan, id: string) =>
+  from === null || (towards === "newer" ? id > from : id < from);
+
 /** The first time window when the newest rows hold no match, and the longest window that is tried before all days. */
 const DAYS_FIRST_MS = 3 * DAY_MS;
 const DAYS_MOST_MS = 20 * DAY_MS;
 
 /**
- * The likely end of a page that the newest rows did not fill, from the density of its matches: each range then reads
+ * The likely end of a page that the rows found so far did not fill, from the density of its matches: each range then reads
  * the partitions of a few days instead of all. Null = read all days.
  */
-function likelyWindow({ from, towards, limit, nowMs }: Scan, near: readonly ScannedEvent[]): string | null {
+function likelyWindow({ from, towards, limit, nowMs }: Scan, found: readonly ScannedEvent[]): string | null {
   if (from === null && towards === "newer") return null;
   const startMs = from === null ? nowMs : uuidv7TimeMs(from);
-  const last = near.at(-1);
-  const spanMs = last ? 2 * Math.abs(startMs - uuidv7TimeMs(last.id)) * (limit / near.length) : DAYS_FIRST_MS;
+  const last = found.at(-1);
+  const spanMs = last ? 2 * Math.abs(startMs - uuidv7TimeMs(last.id)) * (limit / found.length) : DAYS_FIRST_MS;
   if (spanMs > DAYS_MOST_MS) return null;
   return uuidv7LowerBound(Math.max(0, towards === "newer" ? startMs + spanMs : startMs - spanMs));
 }
