@@ -65,7 +65,6 @@ export async function scanEvents(db: Queryable, scan: Scan): Promise<ScannedEven
 async function scanOne(db: Queryable, scan: Scan): Promise<ScannedEvent[]> {
   const plan = await choosePlan(db, scan.filter);
   const search = await readSearch(db, scan.filter);
-  if (search === null && plan.kind !== "kinds" && plan.rare) return run(db, inOrder(scan, plan));
   if (search === null && (plan.kind !== "kinds" || plan.sure)) return walk(db, scan, (part) => inOrder(part, plan));
   const near = await run(db, probe({ ...scan, ...spansOf(scan)[0] }));
   if (near.length >= scan.limit) return near;
@@ -74,7 +73,7 @@ async function scanOne(db: Queryable, scan: Scan): Promise<ScannedEvent[]> {
     const failed = await fewFailed(db, scan);
     return failed === null ? scanSearch(db, scan, { search, near }) : run(db, named(scan, failed));
   }
-  // Nearly every kind may match: by kind, a page of each would be read instead of one page of all.
+  // Nearly every kind may match, and by kind a page of each would be read instead of one page of all.
   const rest = plan.covered.some((field) => field !== "status") ? plan : IN_ORDER;
   const mayBeThin = plan.covered.includes("status");
   if (rest.kind === "order" && near.length > 0) return walk(db, scan, (part) => inOrder(part, rest));
@@ -94,7 +93,7 @@ async function scanOne(db: Queryable, scan: Scan): Promise<ScannedEvent[]> {
 }
 
 const DAY_MS = 86_400_000;
-/** Of a page the days that are read first, and those that are read next: they are planned in a tenth of the time of all. */
+/** The days of a page that are read first, and those that are read next. A few days are planned in a tenth of the time of all. */
 const SPANS_MS = [2 * DAY_MS, 8 * DAY_MS];
 
 /** Reads days from the start of the scan on until the page is full: those of each span, then all that are left. */
@@ -109,6 +108,8 @@ async function walk(db: Queryable, scan: Scan, sqlOf: (part: Scan) => Sql): Prom
 
 /** The spans of a scan within the window of its filter. Their bounds are the ids of no event, since they lack the version of a UUIDv7. */
 function spansOf({ filter, nowMs, from, towards }: Scan): Pick<Scan, "days" | "from">[] {
+  // Few events have one of these values, and they may be of any day.
+  if (filter.eventId ?? filter.aggregateId ?? filter.traceId) return [{ from }];
   const forward = towards === "newer";
   const { fromMs, toMs } = compileFilter(filter, nowMs);
   const [oldestMs, newestMs] = [fromMs ?? 0, Math.min(toMs ?? Number.POSITIVE_INFINITY, nowMs + CLOCK_SKEW_MS)];
@@ -299,21 +300,22 @@ function run(db: Queryable, { text, values }: Sql): Promise<ScannedEvent[]> {
 }
 
 /**
- * How the rows are found. `covered`: the fields that need no condition because the plan selects by them. `rare`: few rows match, of any
- * day. `sure`: no range is read further than a page, so the newest rows need not be tried first. A status may be thin in its ranges.
+ * How the rows are found. `covered`: the fields that need no condition because the plan selects by them. `sure`: no
+ * range is read further than a page, so the newest rows need not be tried first. A status may be thin in its ranges.
  */
 type ReadPlan =
-  | { kind: "keys"; covered: FilterField[]; rare: true }
-  | { kind: "column"; column: string; values: readonly string[]; covered: FilterField[]; rare: boolean }
+  | { kind: "keys"; covered: FilterField[] }
+  | { kind: "column"; column: string; values: readonly string[]; covered: FilterField[] }
   | { kind: "kinds"; covered: FilterField[]; sure: boolean }
-  | { kind: "order"; covered: FilterField[]; rare: false };
+  | { kind: "order"; covered: FilterField[] };
 
 /** Up to this many groups, reading their kinds is cheaper than searching the newest rows. */
 const GROUPS_FEW = 4;
-const IN_ORDER: ReadPlan = { kind: "order", covered: [], rare: false };
+const IN_ORDER: ReadPlan = { kind: "order", covered: [] };
 
 async function choosePlan(db: Queryable, filter: ScopedFilter): Promise<ReadPlan> {
-  if (filter.eventId) return { kind: "keys", covered: ["eventId"], rare: true };
+  if (filter.eventId) return { kind: "keys", covered: ["eventId"] };
+  // Each of these values matches only a few rows.
   if (filter.aggregateId) return column("aggregateId", "found_aggregate_id", filter.aggregateId);
   if (filter.traceId) return column("traceId", "trace_id", filter.traceId);
   const refined = splitStatuses(filter.status ?? []).refined.length > 0;
@@ -329,7 +331,7 @@ async function choosePlan(db: Queryable, filter: ScopedFilter): Promise<ReadPlan
 
 function column(field: FilterField, name: string, values: readonly string[]): ReadPlan {
   // Distinct: a value named twice would read its range twice.
-  return { kind: "column", column: name, values: [...new Set(values)], covered: [field], rare: field !== "eventType" };
+  return { kind: "column", column: name, values: [...new Set(values)], covered: [field] };
 }
 
 /** Whether a condition remains beside the covered fields: a range may then hold few matching rows. */
@@ -395,8 +397,9 @@ function inOrder(scan: Scan, plan: ReadPlan, hours: readonly Hours[] | null = nu
       params,
     });
   }
-  if (plan.kind === "order" && hours === null)
+  if (plan.kind === "order" && hours === null) {
     return page(scan, `${eventRows(scan.days)} where ${all(conditions)}`, { order, limit, params });
+  }
   const [relation, joined] =
     plan.kind === "order"
       ? ["(select) r", "true"]
