@@ -109,6 +109,30 @@ test("names of events and of their facts find them on whatever day they are", as
   expect(await page({ limit }, { eventId: ["event-30"] })).toEqual([ids[29]]);
 });
 
+test("queued events are read from the queue, from any cursor and in any window", async () => {
+  const queued = ids.filter((_, day) => day % 3 === 0);
+  await db.run("update dlq_events set status = 'QUEUED' where id = any($1::uuid[])", [queued]);
+  await db.run(
+    `insert into open_items (id, redrive_id, slice, place, source_id, revision)
+     select id, gen_random_uuid(), 0, 0, source_id, 1 from dlq_events where status = 'QUEUED'`,
+  );
+  const filter: EventFilter = { status: ["QUEUED"] };
+  const time = (at: number) => new Date(uuidv7TimeMs(ids[at]!)).toISOString();
+  for (const limit of [1, 4, 10, 11]) {
+    expect(await page({ limit }, filter)).toEqual(queued.slice(0, limit));
+    expect(await page({ from: queued[2]!, limit }, filter)).toEqual(queued.slice(3, 3 + limit));
+    expect(await page({ from: queued[5]!, towards: "newer", limit }, filter)).toEqual(
+      queued.slice(0, 5).toReversed().slice(0, limit),
+    );
+    expect(await page({ limit }, { ...filter, from: time(21), to: time(6) })).toEqual(
+      queued.slice(3, 8).slice(0, limit),
+    );
+  }
+  expect(sent.filter((text) => !text.includes("open_items"))).toEqual([]);
+  await db.run("delete from open_items");
+  await db.run("update dlq_events set status = 'PENDING'");
+});
+
 test("the plan of a page has the partitions of its days alone", async () => {
   await page({ limit: 1 });
   const [row] = await db.query<{ "QUERY PLAN": [{ Plan: Node }] }>(`explain (generic_plan, format json) ${sent[0]}`);

@@ -307,17 +307,25 @@ type ReadPlan =
   | { kind: "keys"; covered: FilterField[] }
   | { kind: "column"; column: string; values: readonly string[]; covered: FilterField[] }
   | { kind: "kinds"; covered: FilterField[]; sure: boolean }
-  | { kind: "order"; covered: FilterField[] };
+  | { kind: "order"; covered: FilterField[] }
+  | { kind: "queue"; covered: FilterField[] };
 
 /** Up to this many groups, reading their kinds is cheaper than searching the newest rows. */
 const GROUPS_FEW = 4;
 const IN_ORDER: ReadPlan = { kind: "order", covered: [] };
+const QUEUE: ReadPlan = { kind: "queue", covered: [] };
+
+/** Nothing but queued events is asked for, of any source: they are the open items, in their order. */
+function isQueue({ status, from: _from, to: _to, ...others }: ScopedFilter): boolean {
+  return status?.length === 1 && status[0] === "QUEUED" && Object.values(others).every((value) => value === undefined);
+}
 
 async function choosePlan(db: Queryable, filter: ScopedFilter): Promise<ReadPlan> {
   if (filter.eventId) return { kind: "keys", covered: ["eventId"] };
   // Each of these values matches only a few rows.
   if (filter.aggregateId) return column("aggregateId", "found_aggregate_id", filter.aggregateId);
   if (filter.traceId) return column("traceId", "trace_id", filter.traceId);
+  if (isQueue(filter)) return QUEUE;
   const refined = splitStatuses(filter.status ?? []).refined.length > 0;
   const covered = KIND_FIELDS.filter((field) => filter[field] !== undefined && (field !== "status" || !refined));
   const left = leavesConditions(filter, covered);
@@ -392,6 +400,22 @@ function inOrder(scan: Scan, plan: ReadPlan, hours: readonly Hours[] | null = nu
   if (plan.kind === "keys") {
     const keys = `select k.id from event_keys k where k.event_id = any(${params.add(scan.filter.eventId)}::text[])`;
     return page(scan, `(${keys}) k join ${eventRows()} on e.id = k.id where ${all(conditions)}`, {
+      order,
+      limit,
+      params,
+    });
+  }
+  if (plan.kind === "queue") {
+    const { filter, nowMs, from, days } = scan;
+    const { fromMs, toMs } = compileFilter(filter, nowMs);
+    const bounds = [
+      ...(days ? [inDays("o", days)] : []),
+      ...(from === null ? [] : [`o.id ${order === "asc" ? ">" : "<"} ${params.add(from)}::uuid`]),
+      ...(fromMs === null ? [] : [`o.id >= ${params.add(uuidv7LowerBound(Math.ceil(fromMs)))}::uuid`]),
+      ...(toMs === null ? [] : [`o.id < ${params.add(uuidv7LowerBound(Math.ceil(toMs)))}::uuid`]),
+    ];
+    const queue = `(select o.id from open_items o where ${all(bounds)} order by o.id ${order}) q`;
+    return page(scan, `${queue} join ${eventRows(days)} on e.id = q.id where ${all(conditions)}`, {
       order,
       limit,
       params,
