@@ -133,7 +133,8 @@ export async function startWorker(
   const archive =
     env.archive &&
     openArchiveStore(env.archive, { clock: machine, keys: env.archiveKeys, encryptionKeys: env.archiveEncryptionKeys });
-  await ensureDays(upkeepDb, clock);
+  // With the time limit of a redrive: a store that falls silent now must not keep the start for as long as upkeep may take.
+  await ensureDays(db, clock);
   const startedAtMs = clock.wallMs();
   const lostWork = createLostWork(redriver);
   const leadership = createLeadership({ clock, log, lostMs: paces.lostMs });
@@ -375,8 +376,8 @@ function roundsOf(redriver: Redriver, upkeepDb: Db): RegularWork[] {
   ];
 }
 
-async function ensureDays(upkeepDb: Db, clock: Clock): Promise<void> {
-  await ensurePartitions(upkeepDb, clock.wallMs(), clock.wallMs() + DAYS_AHEAD * DAY_MS);
+async function ensureDays(db: Db, clock: Clock): Promise<void> {
+  await ensurePartitions(db, clock.wallMs(), clock.wallMs() + DAYS_AHEAD * DAY_MS);
 }
 
 /** Waits for the parts to end, for a limited time. Logs parts that fail, and continues without parts that hang. */
