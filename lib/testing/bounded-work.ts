@@ -173,7 +173,7 @@ const WORK: [what: string, rows: number, pages: number, run: (store: Store) => P
   ["the alerts that fire", 100, 500, get(alerts.GET, { query: "?state=firing" })],
   ["the resolved alerts", 100, 500, get(alerts.GET, { query: "?state=resolved" })],
   ["the list of events", 200, 600, get(events.GET)],
-  ["the queued events", 200, 1_500, get(events.GET, { query: "?status=QUEUED" })],
+  ["the queued events", 300, 1_500, get(events.GET, { query: "?status=QUEUED" })],
   ["the parked events of a source", 1_500, 800, get(events.GET, { query: "?status=PENDING&source=billing" })],
   ["a queued event", 100, 500, (store) => get(event.GET, { params: { id: store.queued } })(store)],
   ["a parked event", 100, 500, (store) => get(event.GET, { params: { id: store.parked } })(store)],

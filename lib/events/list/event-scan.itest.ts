@@ -143,6 +143,10 @@ test("a status alone is read in order, or in the hours that hold it, and not by 
   await db.run(
     "insert into dlq_group_levels select fingerprint, source_id, status, count(*) from dlq_events group by 1, 2, 3",
   );
+  await db.run(
+    `insert into open_items (id, redrive_id, slice, place, source_id, revision)
+     select id, gen_random_uuid(), 0, 0, source_id, 1 from dlq_events where status = 'QUEUED'`,
+  );
   const sent: string[] = [];
   const noting: Queryable = {
     ...db,
