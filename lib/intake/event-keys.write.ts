@@ -38,7 +38,7 @@ export async function claimKeys(tx: Tx, parkings: readonly KeyHolder[]): Promise
   return new Set(claimed!.ids ?? parkings.map(({ id }) => id));
 }
 
-/** The array as the server reads it: \`pg\` would look for characters to escape in each. */
+/** The array as the server reads it: `pg` would look for characters to escape in each. */
 function uuids(ids: readonly string[]): string {
   return `{${ids.join(",")}}`;
 }

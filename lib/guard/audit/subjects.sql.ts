@@ -6,7 +6,7 @@ import { UUID_MAX, UUID_MIN } from "@/lib/platform/ids";
  * Every other entry has rows of `audit_subjects`.
  */
 
-/** A query of the `entry_id`s that cover the events of `ids`, a query. */
+/** A query of the `entry_id`s that cover events. @param ids a query of their ids */
 export function entriesOfEvents(ids: string): string {
   return `select s.entry_id from audit_subjects s where s.event_id in (${ids})
     union all select i.queued_entry from redrive_items i where i.id in (${ids}) and i.queued_entry is not null
