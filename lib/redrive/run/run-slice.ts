@@ -183,15 +183,16 @@ async function rest(
   { keyedDb: db, paces }: Redriver,
   { job, range, held, sawAll }: { job: Slices; range: SliceRange; held: HeldSources; sawAll: boolean },
 ): Promise<JobOutcome> {
-  const { ready, dueMs, holdMs } = await readSliceRest(db, range.redriveId, range.slices);
+  const { ready, dueMs, sendableMs, holdMs } = await readSliceRest(db, { ...range, withoutSources: held.sourceIds });
   const waits = [];
   if (holdMs !== null) waits.push(holdMs);
   else {
     const canary = job.kind === "canary";
-    if (dueMs !== null && dueMs > 0) waits.push(dueMs);
+    // What a target that takes no sends has due hides no time of the others.
+    for (const ms of [dueMs, sendableMs]) if (ms !== null && ms > 0) waits.push(ms);
+    const onlyHeld = sawAll && held.sourceIds.length > 0 && (sendableMs === null || sendableMs > 0);
     if (canary) waits.push(paces.canaryLookMs);
-    else if (ready || (dueMs !== null && dueMs <= 0))
-      waits.push(sawAll && held.sourceIds.length > 0 ? AGAIN_MS_MAX : AGAIN_MS_MIN);
+    else if (ready || (dueMs !== null && dueMs <= 0)) waits.push(onlyHeld ? AGAIN_MS_MAX : AGAIN_MS_MIN);
     if (held.waitMs < Number.POSITIVE_INFINITY) waits.push(Math.min(held.waitMs, paces.breakerMs));
   }
   if (waits.length === 0) return DONE;

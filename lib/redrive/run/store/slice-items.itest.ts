@@ -237,22 +237,37 @@ describe("a page", () => {
     const epochs = (await takeSlices(world.db, ofSlice(id)))!;
     await readSliceItems(looked.db, { ...ofSlice(id), epochs, after: SLICE_START, limit: 100, withoutSources: [] });
     expect(looked.rows()).toBe(3);
-    await readSliceRest(looked.db, id, [0, 0]);
-    expect(looked.rows()).toBeLessThanOrEqual(5);
+    await readSliceRest(looked.db, { redriveId: id, slices: [0, 0], withoutSources: [] });
+    expect(looked.rows()).toBeLessThanOrEqual(6);
   });
 
   test("that is empty leaves what its slice waits for: nothing, a time, the hold of the redrive, or other events", async () => {
     await world.park(2);
     const { id } = await world.request();
-    const rest = () => readSliceRest(world.db, id, [0, 0]);
-    expect(await rest()).toEqual({ ready: true, dueMs: null, holdMs: null });
+    const rest = (...withoutSources: string[]) =>
+      readSliceRest(world.db, { redriveId: id, slices: [0, 0], withoutSources });
+    expect(await rest()).toEqual({ ready: true, dueMs: null, sendableMs: null, holdMs: null });
     await world.db.run("update open_items set not_before = 'infinity'");
-    expect(await rest()).toEqual({ ready: false, dueMs: null, holdMs: null });
+    expect(await rest()).toEqual({ ready: false, dueMs: null, sendableMs: null, holdMs: null });
     await due("event-0000", "now() + interval '1 hour'");
     const { ready, dueMs } = await rest();
     expect({ ready, dueS: Math.round(dueMs! / 10_000) * 10 }).toEqual({ ready: false, dueS: 3_600 });
     await world.db.run("update redrives set hold_until = now() + interval '2 hours'");
     expect(Math.round((await rest()).holdMs! / 10_000) * 10).toBe(7_200);
+  });
+
+  test("that is empty leaves the first time of the sources that take sends, whatever is due elsewhere", async () => {
+    await world.source("billing");
+    await world.park(2);
+    await world.park(2, (index) => ({ eventId: `elsewhere-${index}` }), "billing");
+    const { id } = await world.request();
+    await world.db.run("update open_items set not_before = now() - interval '1 minute'");
+    await due("event-0001", "now() + interval '1 hour'");
+    await due("event-0000", "'infinity'");
+    const [billing] = await world.db.query<{ id: string }>("select id from sources where name = 'billing'");
+    const rest = await readSliceRest(world.db, { redriveId: id, slices: [0, 0], withoutSources: [billing!.id] });
+    expect(rest.dueMs).toBeLessThan(0);
+    expect(Math.round(rest.sendableMs! / 10_000) * 10).toBe(3_600);
   });
 });
 

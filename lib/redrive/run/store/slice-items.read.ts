@@ -174,25 +174,32 @@ export type SliceRest = {
   ready: boolean;
   /** Milliseconds until the time of the first item that waits for one, negative when it has come; null = none does. */
   dueMs: number | null;
+  /** The same among the sources whose targets take sends. */
+  sendableMs: number | null;
   /** Milliseconds until the hold of the redrive is over; null = it is. */
   holdMs: number | null;
 };
 
-/** SQL: the first of these times: of each slice the first one in the index. */
-const FIRST_DUE = `select min(first.not_before)
+/** SQL: the first time of the items `i` that match `which`: of each slice the first one in the index. */
+const firstDue = (which: string) => `select min(first.not_before)
   from generate_series($2::int, $3::int) n
  cross join lateral (
    select i.not_before from open_items i
-    where i.redrive_id = $1 and i.slice = n and i.not_before < 'infinity'
+    where i.redrive_id = $1 and i.slice = n and i.not_before < 'infinity' and ${which}
     order by i.not_before limit 1) first`;
 
-export async function readSliceRest(db: Queryable, redriveId: string, slices: [number, number]): Promise<SliceRest> {
+/** `withoutSources`: those whose targets take no sends now. */
+export async function readSliceRest(
+  db: Queryable,
+  { redriveId, slices, withoutSources }: Pick<PageRequest, "redriveId" | "slices" | "withoutSources">,
+): Promise<SliceRest> {
   const inMs = (time: string) => `(extract(epoch from (${time}) - now()) * 1000)::float8`;
   const [row] = await db.query<SliceRest>(
     `select exists (select 1 from open_items i where i.redrive_id = $1 and ${OF_SLICES} and i.not_before is null) as ready,
-            ${inMs(FIRST_DUE)} as "dueMs",
+            ${inMs(firstDue("true"))} as "dueMs",
+            ${inMs(firstDue("i.source_id <> all($4::uuid[])"))} as "sendableMs",
             ${inMs("select r.hold_until from redrives r where r.id = $1 and r.hold_until > now()")} as "holdMs"`,
-    [redriveId, ...slices],
+    [redriveId, ...slices, withoutSources],
     { name: "slice-rest" },
   );
   return row!;
