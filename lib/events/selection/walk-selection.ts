@@ -27,13 +27,20 @@ export type Walk<Row extends { id: string }> = {
    * meanwhile. Two workers may then work one chunk, of which the second is rolled back.
    */
   advanceLast?: boolean;
+  /**
+   * The next chunk begins before this one has committed, in a transaction of its own. What the chunks share, `work` changes after
+   * `turn`, which resolves when the chunk before has committed: a chunk that locked it earlier would wait for itself.
+   */
+  overlaps?: boolean;
   /** Works one chunk. The returned function runs once the chunk is committed. */
-  work(tx: Tx, chunk: readonly Row[], nowMs: number): Promise<undefined | (() => Promise<void>)>;
+  work(tx: Tx, chunk: readonly Row[], nowMs: number, turn: Turn): Promise<undefined | (() => Promise<void>)>;
   /** Counts an event whose change the store refuses. Absent = one such event fails the walk. */
   refuse?(tx: Tx, event: Row, error: unknown): Promise<void>;
   /** Called when no event is left. */
   complete(tx: Tx, nowMs: number): Promise<void>;
 };
+
+export type Turn = () => Promise<void>;
 
 /**
  * Walks a selection in chunks, newest event first, up to its cutoff. Each chunk is one transaction that moves the
@@ -48,15 +55,30 @@ export async function walkSelection<Row extends { id: string }>(
 ): Promise<boolean> {
   let cursor = walk.cursor;
   let limit = walk.chunkMax;
-  while (!signal.aborted && (await walk.runs())) {
+  // The chunk that the next one overlaps.
+  let before = null as { last: string; step: Promise<Step> } | null;
+  for (;;) {
+    const runs = !signal.aborted && (await walk.runs());
+    if (!runs && before === null) return false;
+    const chunk: Begun | null = runs
+      ? begin(deps, walk, { cursor: before?.last ?? cursor, limit, before: before?.step })
+      : null;
     try {
-      const step = await inTransaction(deps.db, (tx) => workChunk(deps, tx, walk, { cursor, limit }), CHUNK_OPTIONS);
-      if (step === "taken") return false;
-      if (step === "complete") return true;
-      await step.after?.();
-      cursor = step.last;
-      limit = Math.min(walk.chunkMax, limit * 4);
+      const last: string | null | undefined = await chunk?.last;
+      const ended = [before?.step, last && walk.overlaps ? undefined : chunk?.step];
+      before = last && walk.overlaps ? { last, step: chunk!.step } : null;
+      for await (const step of ended) {
+        if (step === undefined) continue;
+        if (step === "taken") return false;
+        if (step === "complete") return true;
+        await step.after?.();
+        cursor = step.last;
+        limit = Math.min(walk.chunkMax, limit * 4);
+      }
     } catch (error) {
+      before = null;
+      // It waits for the one that failed, and fails with it.
+      await chunk?.step.catch(() => undefined);
       if (error instanceof TakenOver) return false;
       // A smaller chunk reads and locks less.
       if (isReadTimeout(error) && limit > 1) {
@@ -73,23 +95,57 @@ export async function walkSelection<Row extends { id: string }>(
       }
     }
   }
-  return false;
 }
 
 type Chunk = { cursor: string | null; limit: number };
 type Step = "taken" | "complete" | { last: string; after: (() => Promise<void>) | undefined };
 
-async function workChunk<Row extends { id: string }>(deps: Deps, tx: Tx, walk: Walk<Row>, chunk: Chunk): Promise<Step> {
+/** `last`: the last event of the chunk, once it is read; null = there is none, or the chunk has failed. */
+type Begun = { last: Promise<string | null>; step: Promise<Step> };
+
+function begin<Row extends { id: string }>(
+  deps: Deps,
+  walk: Walk<Row>,
+  { before, ...chunk }: Chunk & { before: Promise<Step> | undefined },
+): Begun {
+  const last = Promise.withResolvers<string | null>();
+  const turn = async () => {
+    const step = await before;
+    if (step === "taken" || step === "complete") throw new TakenOver();
+  };
+  let read: readonly Row[] | null = null;
+  const step = inTransaction(
+    deps.db,
+    async (tx) => {
+      // The next chunk begins where this one ended when it was first read.
+      read = (walk.overlaps && read) || (await readChunk(tx, walk, chunk));
+      last.resolve(read.at(-1)?.id ?? null);
+      return workChunk(deps, tx, walk, { cursor: chunk.cursor, events: read, turn });
+    },
+    CHUNK_OPTIONS,
+  );
+  step.catch(() => last.resolve(null));
+  return { last: last.promise, step };
+}
+
+async function workChunk<Row extends { id: string }>(
+  deps: Deps,
+  tx: Tx,
+  walk: Walk<Row>,
+  { cursor, events, turn }: { cursor: string | null; events: readonly Row[]; turn: Turn },
+): Promise<Step> {
   const nowMs = deps.clock.wallMs();
-  const events = await readChunk(tx, walk, chunk);
   const last = events.at(-1)?.id;
   if (last === undefined) {
+    await turn();
     await walk.complete(tx, nowMs);
     return "complete";
   }
-  if (!walk.advanceLast && !(await walk.advance(tx, chunk.cursor, last))) return "taken";
-  const after = await walk.work(tx, events, nowMs);
-  if (walk.advanceLast && !(await walk.advance(tx, chunk.cursor, last))) throw new TakenOver();
+  const advanceLast = walk.advanceLast || walk.overlaps;
+  if (!advanceLast && !(await walk.advance(tx, cursor, last))) return "taken";
+  const after = await walk.work(tx, events, nowMs, turn);
+  await turn();
+  if (advanceLast && !(await walk.advance(tx, cursor, last))) throw new TakenOver();
   return { last, after };
 }
 

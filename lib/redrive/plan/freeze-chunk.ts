@@ -1,5 +1,6 @@
 import { EVENT_MOVES } from "@/lib/events/event-state.pure";
 import { type Candidate, readNamedCandidates } from "@/lib/events/selection/candidates.read";
+import type { Turn } from "@/lib/events/selection/walk-selection";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import type { ScopedSelection } from "@/lib/guard/viewer/scope.shapes";
@@ -20,7 +21,13 @@ import { readRulesOver } from "@/lib/redrive/gate/read-rules";
 import type { ConfirmableRefusal } from "@/lib/redrive/gate/refusal.pure";
 import { countItems } from "@/lib/redrive/life/redrive.write";
 import { type IdList, readFree, withIds } from "@/lib/redrive/plan/free-events.read";
-import { freezeEvents, insertRefused, noteSources, type PlannedItem } from "@/lib/redrive/plan/freeze-events.write";
+import {
+  freezeEvents,
+  insertRefused,
+  noteSlices,
+  noteSources,
+  type PlannedItem,
+} from "@/lib/redrive/plan/freeze-events.write";
 import { NO_DELTA } from "@/lib/redrive/run/store/finish-items.write";
 
 type FreezeTarget = {
@@ -51,18 +58,20 @@ const EARLIER_PAGE = 5_000;
 /**
  * Freezes one chunk of a selection into a redrive's manifest, inside the caller's transaction: gate, order, QUEUED by
  * compare-and-set, items, counters, audit. An event that another redrive took in between is refused as already-queued.
- * Only the events about which there is something to decide are read: the free ones go from table to table.
+ * Only the events about which there is something to decide are read: the free ones go from table to table. After `turn`
+ * it changes what the chunks of a redrive share.
  */
 export async function freezeChunk(
   tx: Tx,
   redrive: FreezeTarget,
   ids: readonly string[],
   nowMs: number,
+  turn: Turn = async () => {},
 ): Promise<FrozenChunk> {
   const { redriveLimit } = await readSettings(tx);
   const { free, rest } = await readFree(tx, redrive, ids, { nowMs, redriveLimit });
   const planned = await planEvents(tx, redrive, await readNamedCandidates(tx, rest), nowMs);
-  return freeze(tx, redrive, { free, planned }, nowMs);
+  return freeze(tx, redrive, { free, planned }, nowMs, turn);
 }
 
 /**
@@ -237,6 +246,7 @@ async function freeze(
   redrive: FreezeTarget,
   { free, planned }: { free: IdList; planned: readonly PlannedItem[] },
   nowMs: number,
+  turn: Turn,
 ): Promise<FrozenChunk> {
   const passed = planned.flatMap(({ refusal, candidate }) => (refusal === null ? [candidate.id] : []));
   const entryId = uuidv7(nowMs);
@@ -255,6 +265,8 @@ async function freeze(
   await insertRefused(tx, redrive.id, refusals);
   const refused: Record<string, number> = {};
   for (const { refusal } of refusals) if (refusal) refused[refusal] = (refused[refusal] ?? 0) + 1;
+  await turn();
+  await noteSlices(tx, redrive.id, slices);
   await noteSources(tx, redrive.id, sources);
   const total = open + refusals.length;
   await countItems(tx, redrive.id, { ...NO_DELTA, total, refused: refusals.length, refusedByReason: refused });

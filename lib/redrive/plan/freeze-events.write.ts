@@ -42,7 +42,7 @@ type FrozenEvents = {
 
 /**
  * Moves PENDING events to QUEUED and writes their open items, in one statement: compare-and-set, so that only one of
- * two overlapping redrives gets the event.
+ * two overlapping redrives gets the event. `noteSlices` follows in the same transaction.
  */
 export async function freezeEvents(
   tx: Tx,
@@ -70,8 +70,6 @@ export async function freezeEvents(
      ), queue as (
        insert into open_items (id, redrive_id, slice, place, source_id, revision)
        select id, $2, slice, coalesce(version, ${LAST_PLACE}), source_id, revision from items
-     ), owners as (
-       insert into slice_owners (redrive_id, slice, epoch) select distinct $2::uuid, slice, 0 from items on conflict do nothing
      ), opened as (
        update aggregate_lines set part = ${PART.open}, redrive_id = $2, cooldown_until = null
         where ctid = any(${rowsOf("moved")})
@@ -88,6 +86,16 @@ export async function freezeEvents(
     { name: "freeze-events" },
   );
   return row!;
+}
+
+/** Makes the rows of these slices, which whoever takes an item out of its redrive locks. */
+export async function noteSlices(tx: Tx, redriveId: string, slices: readonly number[]): Promise<void> {
+  if (slices.length === 0) return;
+  await tx.run(
+    `insert into slice_owners (redrive_id, slice, epoch) select $1, slice, 0 from unnest($2::int[]) as slice on conflict do nothing`,
+    [redriveId, slices],
+    { name: "note-slices" },
+  );
 }
 
 /**

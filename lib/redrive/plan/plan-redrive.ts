@@ -21,11 +21,13 @@ export async function planRedrive(deps: Deps, redriveId: string, signal: AbortSi
     cursor: redrive.planCursor,
     chunkMax: PLAN_CHUNK,
     runs: async () => (await readRedriveRow(deps.db, redriveId))?.state === "PLANNING",
+    // Two chunks could take the same earlier version along.
+    overlaps: redrive.earlier !== "include",
     advance: (tx, from, to) => advancePlan(tx, redriveId, from, to),
-    work: async (tx, events, nowMs) => {
+    work: async (tx, events, nowMs, turn) => {
       const target = { ...redrive, selection, asOfMs, actor: redrive.createdBy };
       const ids = events.map(({ id }) => id);
-      await freezeChunk(tx, target, ids, nowMs);
+      await freezeChunk(tx, target, ids, nowMs, turn);
       return undefined;
     },
     complete: async (tx, nowMs) => {
