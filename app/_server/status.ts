@@ -26,6 +26,7 @@ const UNKNOWN: StoredStatus = {
   stops: null,
   alerts: null,
   intakeStops: null,
+  changes: null,
 };
 
 /** Rejects with DomainError `forbidden` alone: what cannot be had is null, and says so by `ok`. */

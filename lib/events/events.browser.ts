@@ -5,6 +5,7 @@ import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
 import { listQuery } from "@/lib/events/filter/filter-read.browser";
 import type { EventSort } from "@/lib/events/list/event-sort.pure";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { unlessUnchanged } from "@/lib/platform/browser/changes.browser";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { keys } from "@/lib/platform/browser/keys.browser";
 import { PAGE_ROWS } from "@/lib/platform/browser/page-rows.browser";
@@ -66,6 +67,7 @@ export function useFreshPage(
     queryFn: ({ signal }) => fetchPage(list, cursor, signal),
     enabled,
     refetchInterval: LIST_POLL_MS,
+    persister: unlessUnchanged,
     staleTime: LIST_POLL_MS,
     ...(known ? { initialData: known.list, initialDataUpdatedAt: known.readAtMs } : {}),
     // Not kept after its use: an old answer must not change a list that was read later.
@@ -77,6 +79,7 @@ export function useFreshPage(
 export const useEventCounts = (filter: EventFilter | null) =>
   useRead<EventCounts>("events", filter && `/api/v1/events/count?${toSearchParams(filter)}`, {
     refetchInterval: COUNT_POLL_MS,
+    persister: unlessUnchanged,
     // The count of the previous filter is wrong, but an empty line would move the whole list.
     placeholderData: keepPreviousData,
     retry: false,
@@ -88,6 +91,7 @@ export type InitialDetail = { event: EventDetail; readAtMs: number } | null;
 export const useEventDetail = (id: string, initial: InitialDetail = null) =>
   useRead<EventDetail>("events", `/api/v1/events/${encodeURIComponent(id)}`, {
     refetchInterval: (query) => (query.state.error?.code === "unknown-event" ? false : DETAIL_POLL_MS),
+    persister: unlessUnchanged,
     ...(initial?.event.id === id ? { initialData: initial.event, initialDataUpdatedAt: initial.readAtMs } : {}),
   });
 

@@ -7,6 +7,7 @@ import {
   useQueryClient,
 } from "@tanstack/react-query";
 import { useEffect } from "react";
+import { unlessUnchanged } from "@/lib/platform/browser/changes.browser";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { followedIds } from "@/lib/platform/browser/followed.browser";
 import { invalidateAfter, keys, readKey } from "@/lib/platform/browser/keys.browser";
@@ -128,6 +129,7 @@ export const useRunningRedrives = (limit = 5, enabled = true) =>
   useRead<RedriveList>("redrives", `/api/v1/redrives?state=live&limit=${limit}`, {
     enabled,
     refetchInterval: (query) => (query.state.data?.items.length ? LIST_LIVE_MS : LIST_IDLE_MS),
+    persister: unlessUnchanged,
   });
 
 /** Throws ApiError. */

@@ -15,7 +15,7 @@ import type {
   SourceRequest,
 } from "@/lib/sources/sources.shapes";
 
-const POLL_MS = 5_000;
+const POLL_MS = 15_000;
 
 export const useSources = () =>
   useRead<SourceList>("sources", "/api/v1/sources?limit=200", { refetchInterval: POLL_MS, retry: false });

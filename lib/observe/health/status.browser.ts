@@ -2,12 +2,13 @@ import { useQuery } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
 import type { StatusOut } from "@/lib/observe/stats/stats.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { noteChanges } from "@/lib/platform/browser/changes.browser";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { noteAnswer, noteUnreachable } from "@/lib/platform/browser/freshness.browser";
 import { keys } from "@/lib/platform/browser/keys.browser";
 
 /** The present flow and the health of the parts of Parkade. Polled; a failed poll keeps the last answer. */
-const STATUS_POLL_MS = 3_000;
+const STATUS_POLL_MS = 5_000;
 /** The server gives each part of the status four seconds. */
 const STATUS_TIMEOUT_MS = 5_000;
 
@@ -16,6 +17,7 @@ async function readStatus(signal: AbortSignal): Promise<StatusOut> {
     const status = await fetchJson<StatusOut>("/api/v1/status", { signal, timeoutMs: STATUS_TIMEOUT_MS });
     // Without its database the server has no new data, so the data of the page must count as old.
     if (status.store.ok) noteAnswer();
+    noteChanges(status.changes);
     return status;
   } catch (error) {
     if (error instanceof ApiError && error.code === "offline") noteUnreachable();

@@ -19,6 +19,8 @@ import { IS_ALIVE } from "@/lib/sources/targets/target-list.read";
 
 /** The rate shown is taken over this long, seconds. */
 const RATE_WINDOW_S = 30;
+/** An entry may be committed behind later ones, whose ids are higher. */
+const LATEST_ENTRIES = 50;
 /** Maximum names of open breakers and of failing sources. */
 const TROUBLES_MAX = 20;
 
@@ -36,6 +38,7 @@ type StatusRow = {
   openBreakers: string[] | null;
   failingSources: string[] | null;
   channelsOff: number;
+  changes: string;
 };
 
 export type StoredStatus = Pick<
@@ -52,6 +55,7 @@ export type StoredStatus = Pick<
   | "stops"
   | "alerts"
   | "intakeStops"
+  | "changes"
 >;
 
 /**
@@ -106,7 +110,9 @@ export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredS
                 order by s.name limit ${TROUBLES_MAX}) failing) as "failingSources",
             (select array_agg(info->>'bucket') from worker_heartbeats
               where ${IS_ALIVE}) as buckets,
-            (select count(*) from alert_channels where not enabled and updated_by = $4) as "channelsOff"`,
+            (select count(*) from alert_channels where not enabled and updated_by = $4) as "channelsOff",
+            (select left(md5(coalesce(string_agg(id::text, ','), '')), 8)
+               from (select id from audit_entries order by id desc limit ${LATEST_ENTRIES}) latest) as changes`,
     [sourceScope(viewer), "open" satisfies "open" | "closed", "failing" satisfies ConsumerWord, RESTORE],
     { name: "status" },
   );
@@ -130,6 +136,7 @@ export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredS
       alerts: alertFault,
       channelsOff: status.channelsOff,
     },
+    changes: status.changes,
     bucket: WORST_FIRST.find((state) => status.buckets?.includes(state)) ?? null,
     stops,
     alerts,

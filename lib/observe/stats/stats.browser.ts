@@ -12,6 +12,7 @@ import type {
   TopErrors,
 } from "@/lib/observe/stats/stats.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { unlessUnchanged } from "@/lib/platform/browser/changes.browser";
 import { useRead } from "@/lib/platform/browser/resource.browser";
 
 const POLL_MS = 10_000;
@@ -33,6 +34,7 @@ export function useDifferences(against: Against, source: string | null): UseQuer
   const query = params.toString();
   return useRead<Differences>("stats", `/api/v1/stats/differences?${query}`, {
     refetchInterval: DIFFERENCES_POLL_MS,
+    persister: unlessUnchanged,
     placeholderData: keepPreviousData,
     retry: false,
   });
@@ -62,6 +64,7 @@ export function useStats<Name extends keyof StatsByName>(
   const query = params.toString();
   return useRead<StatsByName[Name]>("stats", `/api/v1/stats/${name}?${query}`, {
     refetchInterval: POLL_MS,
+    persister: unlessUnchanged,
     placeholderData: keepPreviousData,
     // The next poll is the retry.
     retry: false,

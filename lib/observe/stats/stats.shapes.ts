@@ -234,6 +234,8 @@ export const statusSchema = named(
     intakeStops: z.nullable(
       z.array(z.object({ measure: z.enum(["disk", "store"]), since: timeOut, detail: z.string() })),
     ),
+    /** Differs after any change that the audit records, of any source: a client need not read again before. null = the store did not say. */
+    changes: nullableText,
   }),
   {
     asOf: "2026-11-22T02:45:00.000Z",
@@ -251,6 +253,7 @@ export const statusSchema = named(
     stops: [],
     alerts: { firing: 1, unacknowledged: 1, worst: "warning" },
     intakeStops: [],
+    changes: "0b6f3c52",
   },
 );
 export type StatusOut = z.infer<typeof statusSchema>;

@@ -1,4 +1,11 @@
-import { type QueryClient, useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import {
+  type InfiniteData,
+  type QueryClient,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
 import type { EventCounts } from "@/lib/events/events.shapes";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
@@ -10,6 +17,7 @@ import type {
   LiftFilter,
 } from "@/lib/order/controls/controls.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { unlessUnchanged } from "@/lib/platform/browser/changes.browser";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
 
@@ -18,7 +26,7 @@ const PAGE = 50;
 
 /** @param state `live`: in force now; `ended`: lifted or expired, newest first */
 export function useControls(state: "live" | "ended") {
-  return useInfiniteQuery({
+  return useInfiniteQuery<ControlList, ApiError, InfiniteData<ControlList>, readonly unknown[], string | null>({
     queryKey: keys.controls({ state }),
     queryFn: ({ signal, pageParam }) => {
       const params = new URLSearchParams({ state, limit: String(PAGE) });
@@ -28,6 +36,7 @@ export function useControls(state: "live" | "ended") {
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.nextCursor,
     refetchInterval: state === "live" ? POLL_MS : false,
+    persister: unlessUnchanged,
   });
 }
 

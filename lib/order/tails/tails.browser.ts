@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { TailOut } from "@/lib/order/tails/tails.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { unlessUnchanged } from "@/lib/platform/browser/changes.browser";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
 
@@ -13,6 +14,7 @@ export function useTail(id: string) {
     queryKey: keys.events.tail(id),
     queryFn: ({ signal }) => fetchJson<TailOut>(pathOf(id, "tail"), { signal }),
     refetchInterval: POLL_MS,
+    persister: unlessUnchanged,
   });
 }
 

@@ -1,0 +1,44 @@
+import { QueryClient, QueryObserver } from "@tanstack/react-query";
+import { beforeEach, expect, test } from "vitest";
+import { noteChanges, unlessUnchanged } from "./changes.browser";
+
+let reads = 0;
+let client: QueryClient;
+let poll: () => Promise<unknown>;
+
+beforeEach(async () => {
+  reads = 0;
+  client = new QueryClient();
+  noteChanges("a");
+  const observer = new QueryObserver<number>(client, {
+    queryKey: ["list"],
+    queryFn: async () => ++reads,
+    persister: unlessUnchanged,
+    retry: false,
+  });
+  observer.subscribe(() => {});
+  poll = () => observer.refetch();
+  await poll();
+  expect(reads).toBe(1);
+});
+
+test("a poll reads nothing while nothing has changed, and reads after a change", async () => {
+  await poll();
+  expect(reads).toBe(1);
+  noteChanges("b");
+  await poll();
+  await poll();
+  expect(reads).toBe(2);
+});
+
+test("what the console has changed is read at once", async () => {
+  await client.invalidateQueries({ queryKey: ["list"] });
+  expect(reads).toBe(2);
+});
+
+test("everything is read while the server has not said whether something has changed", async () => {
+  noteChanges(null);
+  await poll();
+  await poll();
+  expect(reads).toBe(3);
+});
