@@ -11,7 +11,7 @@ import { visible } from "@/lib/platform/plain/format.pure";
 const LINK = "text-accent underline";
 
 /** The state of an event; a held one names what it waits for and leads there. */
-export function EventBadge({ event }: { event: ListedEvent | AggregateMember }) {
+export function EventBadge({ event, focusable }: { event: ListedEvent | AggregateMember; focusable?: boolean }) {
   const { state, remainingMs, heldBehind } = stateOf(event, useNow());
   const behind = heldBehind && (
     <>
@@ -28,7 +28,8 @@ export function EventBadge({ event }: { event: ListedEvent | AggregateMember }) 
       </Link>
     </>
   );
-  return <StateBadge state={state} remainingMs={remainingMs} behind={behind} />;
+  const cause = "control" in event && event.control ? controlCause(event.control) : null;
+  return <StateBadge {...{ state, remainingMs, behind, cause: cause ?? undefined, focusable }} />;
 }
 
 /** What holds the event, and where one can act on it; nothing when it is not held. */
@@ -48,11 +49,4 @@ export function HeldCause({ event }: { event: ListedEvent }) {
       </Link>
     </p>
   );
-}
-
-/** The cause of the state in one line, for a tooltip. */
-export function stateCause(event: ListedEvent): string | undefined {
-  const cause = event.control ? controlCause(event.control) : null;
-  if (cause !== null) return cause;
-  return event.heldBehind ? `held behind ${visible(event.heldBehind.eventId)}` : undefined;
 }

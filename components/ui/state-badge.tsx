@@ -20,6 +20,20 @@ export const STATE_LOOKS: Record<ShownState, Look> = {
   HELD: { shape: "pause", colour: "text-pending" },
 };
 
+/** What a state means and what can be done, as in the glossary. */
+export const STATE_MEANINGS: Record<ShownState, string> = {
+  PENDING: "Parked. It can be redriven, repaired or ignored.",
+  QUEUED: "Part of a redrive that has not ended yet. To get it back, cancel the redrive.",
+  REDRIVEN: "Sent, and the target accepted it. Not yet known to be processed.",
+  CONFIRMED: "Processed: the consumer said so, or it did not fail again within the quiet window.",
+  BOUNCED:
+    "Redriven, failed again and parked again. It is redriven like any parked event, and counts as a failure of its redrive.",
+  IGNORED: "Set aside by a person. It is not sent or counted as parked; release it to make it PENDING again.",
+  BLACKLISTED: "A control refuses every redrive of it. Lift the control to redrive it.",
+  COOLING: "Failed a short time ago and cannot be redriven until the cooldown ends. A whitelist overrides it.",
+  HELD: "Parked behind an earlier event of its aggregate. Redrive or repair that one first, or skip it.",
+};
+
 /** `WAITING`: for an approval, a time or a breaker. `UNDONE`: a mend that was undone. */
 const REDRIVE_LOOKS: Record<RedriveState | "WAITING" | "UNDONE", Look> = {
   WAITING: { shape: "clock", colour: "text-pending" },
@@ -32,10 +46,20 @@ const REDRIVE_LOOKS: Record<RedriveState | "WAITING" | "UNDONE", Look> = {
   UNDONE: { shape: "return", colour: "text-ignored" },
 };
 
-function Badge(props: { look: Look; word: string; detail?: ReactNode; className?: string }) {
-  const { look, word, detail, className } = props;
+type BadgeProps = {
+  look: Look;
+  word: string;
+  detail?: ReactNode;
+  tip?: string;
+  focusable?: boolean;
+  className?: string;
+};
+
+function Badge({ look, word, detail, tip, focusable, className }: BadgeProps) {
   return (
     <span
+      data-tip={tip}
+      tabIndex={focusable ? 0 : undefined}
       className={classNames(
         "inline-flex items-center gap-1.5 align-top font-mono text-sm leading-5! whitespace-nowrap",
         look.colour,
@@ -49,16 +73,22 @@ function Badge(props: { look: Look; word: string; detail?: ReactNode; className?
   );
 }
 
-/** `remainingMs`: the time until a cooling event has cooled. `behind`: what a held event waits for. */
+/**
+ * `remainingMs`: the time until a cooling event has cooled. `behind`: what a held event waits for. `cause`: why it is in this state.
+ * `focusable`: the keyboard reaches what its tip says; not in a list, where each row would be a stop.
+ */
 export function StateBadge(props: {
   state: ShownState;
   remainingMs?: number | null;
   behind?: ReactNode;
+  cause?: string | undefined;
+  focusable?: boolean | undefined;
   className?: string;
 }) {
-  const { state, remainingMs, behind, className } = props;
+  const { state, remainingMs, behind, cause, focusable = false, className } = props;
   const detail = state === "COOLING" && remainingMs ? formatDuration(remainingMs) : state === "HELD" ? behind : null;
-  return <Badge look={STATE_LOOKS[state]} word={state} detail={detail} className={className} />;
+  const tip = [cause, STATE_MEANINGS[state]].filter(Boolean).join("\n");
+  return <Badge {...{ look: STATE_LOOKS[state], word: state, detail, tip, focusable, className }} />;
 }
 
 /** Green only for a redrive that sent every event: DONE says only that each event is decided. */

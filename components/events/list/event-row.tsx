@@ -2,7 +2,7 @@
 
 import { memo } from "react";
 import { AdmissionMark } from "@/components/events/admission-note";
-import { EventBadge, stateCause } from "@/components/events/event-badge";
+import { EventBadge } from "@/components/events/event-badge";
 import { aggregateText } from "@/components/events/event-state";
 import { classNames } from "@/components/ui/class-names";
 import { Shape } from "@/components/ui/shape";
@@ -79,7 +79,7 @@ export const EventRow = memo(function EventRow(props: Props) {
           />
         </label>
       </td>
-      <td className={styles.state} data-tip={gone ? undefined : stateCause(event)}>
+      <td className={styles.state}>
         {gone ? <span className="text-faint">left this list</span> : <EventBadge event={event} />}
       </td>
       <td className={classNames(styles.seen, "text-muted")}>
