@@ -12,8 +12,8 @@ import type { Redriver } from "@/lib/redrive/run/redriver";
 import { runSlice, whileStoreAway } from "@/lib/redrive/run/run-slice";
 
 /**
- * Jobs at a time. The slow lane has few, so that it does not take capacity from the main lane. A walk over a set is a
- * statement of 2,000 events after the other: two of them keep the store busy. With eight jobs in the main lane a redrive
+ * Jobs at a time. The slow lane has few, so that it does not take capacity from the main lane. A walk over a set is one
+ * statement of thousands of events after another, of a plan two at a time: two walks keep the store busy. With eight jobs in the main lane a redrive
  * left a quarter of two cores idle; more than twelve gain little and cost memory: a job keeps up to 8 MB of payloads.
  */
 export const CONCURRENCY: Record<QueueName, number> = { main: 12, slow: 4, sets: 2 };

@@ -38,7 +38,7 @@ function walkOf(seen: string[]): Walk<{ id: string }> {
   };
 }
 
-const depsOf = (db: Db) => ({ db, clock: { wallMs: () => 0 } }) as unknown as Deps;
+const depsOf = (db: Db) => ({ db, clock: { wallMs: () => 0, timer: () => () => {} } }) as unknown as Deps;
 
 test("a chunk that takes too long is read in smaller ones, each event once", async () => {
   const { db, limits } = slowStore(300, 500);

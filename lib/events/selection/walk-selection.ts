@@ -1,11 +1,18 @@
 import type { CandidatePage } from "@/lib/events/selection/candidates.read";
 import type { FrozenSelection } from "@/lib/guard/viewer/scope.shapes";
+import { atMost } from "@/lib/platform/clock";
 import { isRowFault, type TransactionOptions, type Tx } from "@/lib/platform/database/db";
 import { inTransaction, isReadTimeout } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 
 /** Time limit of one statement of a chunk. A silent connection holds the walk this long. */
 const CHUNK_OPTIONS: TransactionOptions = { statementTimeoutMs: 30_000 };
+
+/**
+ * A chunk waits this long for its turn with what it has locked, and then gives it back until its turn has come. Whoever waits for its
+ * locks may be whom the chunk before it waits for, which PostgreSQL cannot see; and a transaction that asks nothing is ended.
+ */
+const TURN_MS_MAX = 1_000;
 
 /** A persisted walk over a selection: a redrive's plan, or a bulk operation. */
 export type Walk<Row extends { id: string }> = {
@@ -28,8 +35,9 @@ export type Walk<Row extends { id: string }> = {
    */
   advanceLast?: boolean;
   /**
-   * The next chunk begins before this one has committed, in a transaction of its own. What the chunks share, `work` changes after
-   * `turn`, which resolves when the chunk before has committed: a chunk that locked it earlier would wait for itself.
+   * The next chunk begins before this one has committed, in a transaction of its own. `work` awaits `turn` once, which resolves when
+   * the chunk before has committed and moves the cursor, and changes after it what the chunks share: a chunk that locked it earlier
+   * would wait for itself.
    */
   overlaps?: boolean;
   /** Works one chunk. The returned function runs once the chunk is committed. */
@@ -58,7 +66,7 @@ export async function walkSelection<Row extends { id: string }>(
   // The chunk that the next one overlaps.
   let before = null as { last: string; step: Promise<Step> } | null;
   for (;;) {
-    const runs = !signal.aborted && (await walk.runs());
+    const runs = !signal.aborted && (await runsAfter(walk, before?.step));
     if (!runs && before === null) return false;
     const chunk: Begun | null = runs
       ? begin(deps, walk, { cursor: before?.last ?? cursor, limit, before: before?.step })
@@ -97,6 +105,16 @@ export async function walkSelection<Row extends { id: string }>(
   }
 }
 
+/** Fails once nothing of the walk is under way: whoever walks it again would find its events locked. */
+async function runsAfter(walk: Pick<Walk<never>, "runs">, before: Promise<Step> | undefined): Promise<boolean> {
+  try {
+    return await walk.runs();
+  } catch (error) {
+    await before?.catch(() => undefined);
+    throw error;
+  }
+}
+
 type Chunk = { cursor: string | null; limit: number };
 type Step = "taken" | "complete" | { last: string; after: (() => Promise<void>) | undefined };
 
@@ -110,20 +128,28 @@ function begin<Row extends { id: string }>(
 ): Begun {
   const last = Promise.withResolvers<string | null>();
   const turn = async () => {
-    const step = await before;
-    if (step === "taken" || step === "complete") throw new TakenOver();
+    // It fails with the one before it, whose error the walk looks at: this one must not be tried again because of a collision of that one.
+    const ended = before && (await atMost(deps.clock, TURN_MS_MAX, before).catch(() => "taken" as const));
+    if (ended === null) throw new TooEarly();
+    if (ended === "taken" || ended === "complete") throw new TakenOver();
   };
   let read: readonly Row[] | null = null;
-  const step = inTransaction(
-    deps.db,
-    async (tx) => {
-      // The next chunk begins where this one ended when it was first read.
-      read = (walk.overlaps && read) || (await readChunk(tx, walk, chunk));
-      last.resolve(read.at(-1)?.id ?? null);
-      return workChunk(deps, tx, walk, { cursor: chunk.cursor, events: read, turn });
-    },
-    CHUNK_OPTIONS,
-  );
+  const run = () =>
+    inTransaction(
+      deps.db,
+      async (tx) => {
+        // The next chunk begins where this one ended when it was first read.
+        read = (walk.overlaps && read) || (await readChunk(tx, walk, chunk));
+        last.resolve(read.at(-1)?.id ?? null);
+        return workChunk(deps, tx, walk, { cursor: chunk.cursor, events: read, turn });
+      },
+      CHUNK_OPTIONS,
+    );
+  const step = run().catch(async (error) => {
+    if (!(error instanceof TooEarly)) throw error;
+    await before;
+    return run();
+  });
   step.catch(() => last.resolve(null));
   return { last: last.promise, step };
 }
@@ -141,13 +167,24 @@ async function workChunk<Row extends { id: string }>(
     await walk.complete(tx, nowMs);
     return "complete";
   }
-  const advanceLast = walk.advanceLast || walk.overlaps;
-  if (!advanceLast && !(await walk.advance(tx, cursor, last))) return "taken";
+  const advance = async () => {
+    if (!(await walk.advance(tx, cursor, last))) throw new TakenOver();
+  };
+  if (walk.overlaps) {
+    const after = await walk.work(tx, events, nowMs, async () => {
+      await turn();
+      await advance();
+    });
+    return { last, after };
+  }
+  if (!walk.advanceLast && !(await walk.advance(tx, cursor, last))) return "taken";
   const after = await walk.work(tx, events, nowMs, turn);
-  await turn();
-  if (advanceLast && !(await walk.advance(tx, cursor, last))) throw new TakenOver();
+  if (walk.advanceLast) await advance();
   return { last, after };
 }
+
+/** The chunk before this one has not ended in time. */
+class TooEarly extends Error {}
 
 /** Rolls the chunk back: another worker has moved the cursor, or the walk no longer runs. */
 class TakenOver extends Error {}

@@ -262,10 +262,10 @@ async function freeze(
       detail: null,
     })),
   ];
-  await insertRefused(tx, redrive.id, refusals);
   const refused: Record<string, number> = {};
   for (const { refusal } of refusals) if (refusal) refused[refusal] = (refused[refusal] ?? 0) + 1;
   await turn();
+  await insertRefused(tx, redrive.id, refusals);
   await noteSlices(tx, redrive.id, slices);
   await noteSources(tx, redrive.id, sources);
   const total = open + refusals.length;

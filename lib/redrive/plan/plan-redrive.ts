@@ -6,11 +6,16 @@ import { ringStarted, startOrFinish } from "@/lib/redrive/life/start-redrive";
 import { freezeChunk } from "@/lib/redrive/plan/freeze-chunk";
 import { advancePlan } from "@/lib/redrive/plan/freeze-events.write";
 
-/** Events of one planning transaction: it holds its row locks for about 0.15 s. */
+/** Events of one planning transaction: it holds its row locks for about 0.3 s, with its wait for the one before it. */
 const PLAN_CHUNK = 4_000;
 
 /** Freezes a large redrive, see `walkSelection`. Resolves when the plan is complete, cancelled or taken over. */
-export async function planRedrive(deps: Deps, redriveId: string, signal: AbortSignal): Promise<void> {
+export async function planRedrive(
+  deps: Deps,
+  redriveId: string,
+  signal: AbortSignal,
+  chunkMax = PLAN_CHUNK,
+): Promise<void> {
   const redrive = await readRedriveRow(deps.db, redriveId);
   if (redrive?.state !== "PLANNING") return;
   const { asOfMs, ...selection } = redrive.selection;
@@ -19,7 +24,7 @@ export async function planRedrive(deps: Deps, redriveId: string, signal: AbortSi
     read: readCandidateIds,
     cutoff: redrive.cutoff,
     cursor: redrive.planCursor,
-    chunkMax: PLAN_CHUNK,
+    chunkMax,
     runs: async () => (await readRedriveRow(deps.db, redriveId))?.state === "PLANNING",
     // Two chunks could take the same earlier version along.
     overlaps: redrive.earlier !== "include",
