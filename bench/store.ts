@@ -3,7 +3,7 @@ import { GROUPING_VERSION } from "@/lib/events/groups/fingerprint.pure";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
 import { CODE_FLOW, FLOW_KINDS, type FlowTable, GROUP_FLOW, SOURCE_FLOW } from "@/lib/observe/flow-tables.sql";
 import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
-import { LINE_COLUMNS, linesOf } from "@/lib/order/line.sql";
+import { LAST_PLACE, LINE_COLUMNS, linesOf } from "@/lib/order/line.sql";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
 import { rollupDrift } from "@/lib/testing/rollup-drift";
@@ -181,6 +181,13 @@ export async function fillStore(db: Db, { events, days }: StoreSize): Promise<vo
   };
   await Promise.all(Array.from({ length: FILLERS }, fill));
   await addGroups(db);
+  await inBulk(db, (tx) =>
+    tx.run(
+      `insert into open_items (id, redrive_id, slice, place, source_id, revision)
+       select id, '00000000-0000-7000-8000-000000000099', 0, coalesce(version, ${LAST_PLACE}), source_id, 1
+         from dlq_events where status = 'QUEUED'`,
+    ),
+  );
   await inBulk(db, (tx) =>
     tx.run(
       `insert into aggregate_lines (${LINE_COLUMNS}) select ${LINE_COLUMNS} from (${linesOf("true")}) e where part is not null`,

@@ -25,12 +25,20 @@ export function inDays(e: string, { fromMs, toMs }: Days): string {
   return `${e}.id >= '${uuidv7LowerBound(fromMs)}'::uuid and ${e}.id < '${uuidv7LowerBound(toMs)}'::uuid`;
 }
 
+const FACTS = `f.aggregate_id as found_aggregate_id, f.event_type, f.trace_id, f.failed_at, f.last_error_code, f.last_error,
+       f.payload_bytes, f.tags, coalesce(f.first_failed_at, f.failed_at) as first_failed_at`;
+
 /** SQL: the rows `e` of dlq_event_rows, or those of these days. The view does not hand the bounds of one table on to the other. */
 export function eventRows(days?: Days): string {
   if (days === undefined) return "dlq_event_rows e";
-  return `(select e.*, f.aggregate_id as found_aggregate_id, f.event_type, f.trace_id, f.failed_at, f.last_error_code, f.last_error,
-       f.payload_bytes, f.tags, coalesce(f.first_failed_at, f.failed_at) as first_failed_at
+  return `(select e.*, ${FACTS}
   from dlq_events e left join dlq_event_facts f on f.id = e.id and ${inDays("f", days)} where ${inDays("e", days)}) e`;
+}
+
+/** SQL: rows of dlq_events as those of dlq_event_rows, in the same order. The facts of each are looked up by key, see `matching` in event-scan. */
+export function withFacts(events: string, days?: Days): string {
+  return `(select e.*, ${FACTS} from (${events}) e
+    left join lateral (select * from dlq_event_facts f where f.id = e.id${days ? ` and ${inDays("f", days)}` : ""} offset 0) f on true) e`;
 }
 
 /** Masks the error texts and tags of rows, in place. Copying a row of a list costs more than reading it. */

@@ -8,9 +8,24 @@ import {
   splitStatuses,
 } from "@/lib/events/filter/event-filter.sql";
 import { groupsMeant } from "@/lib/events/groups/aliases/aliases.sql";
-import { IN_RANGE, KIND_FIELDS, KIND_ROWS_MAX, kindConditions, rangesOf } from "@/lib/events/list/event-kinds.read";
-import { type Days, EVENT_COLUMNS, eventRows, inDays } from "@/lib/events/list/event-rows.read";
-import { IN_FACTS, inGroups, mergedPage, readSearch, type Search } from "@/lib/events/list/event-search.read";
+import {
+  IN_RANGE,
+  isDecidedByKinds,
+  KIND_FIELDS,
+  KIND_ROWS_MAX,
+  kindConditions,
+  rangesOf,
+} from "@/lib/events/list/event-kinds.read";
+import { type Days, EVENT_COLUMNS, eventRows, inDays, withFacts } from "@/lib/events/list/event-rows.read";
+import {
+  IN_FACTS,
+  inGroups,
+  isNarrow,
+  maySearch,
+  mergedPage,
+  readSearch,
+  type Search,
+} from "@/lib/events/list/event-search.read";
 import type { ScopedFilter } from "@/lib/guard/viewer/scope.shapes";
 import { controlledParts } from "@/lib/order/controls/controlled-parts.read";
 import type { Queryable } from "@/lib/platform/database/db";
@@ -62,13 +77,20 @@ export async function scanEvents(db: Queryable, scan: Scan): Promise<ScannedEven
   return mergedPage(scan, found.flat());
 }
 
-async function scanOne(db: Queryable, scan: Scan): Promise<ScannedEvent[]> {
+async function scanOne(db: Queryable, asked: Scan): Promise<ScannedEvent[]> {
+  const own = ownOrderOf(asked.filter);
+  const scan = own === "ignored" ? { ...asked, hint: IS_IGNORED } : asked;
+  if (own !== null && (await readsWhole(db, scan.filter, own))) {
+    const whole = own === "queue" ? QUEUE : IN_ORDER;
+    return walk(db, scan, (part) => inOrder(part, whole));
+  }
   const plan = await choosePlan(db, scan.filter);
-  const search = await readSearch(db, scan.filter);
-  if (search === null && (plan.kind !== "kinds" || plan.sure)) return walk(db, scan, (part) => inOrder(part, plan));
-  const near = await run(db, probe({ ...scan, ...spansOf(scan)[0] }));
+  const searched = maySearch(scan.filter);
+  if (!searched && (plan.kind !== "kinds" || plan.sure)) return walk(db, scan, (part) => inOrder(part, plan));
+  const near = await run(db, probe({ ...scan, ...spansOf(scan)[0] }, own));
   if (near.length >= scan.limit) return near;
   if (scan.filter.tags && (await areRare(db, scan.filter.tags))) return run(db, throughTags(scan));
+  const search = searched ? await readSearch(db, scan.filter) : null;
   if (search !== null) {
     const failed = await fewFailed(db, scan);
     return failed === null ? scanSearch(db, scan, { search, near }) : run(db, named(scan, failed));
@@ -315,9 +337,28 @@ const GROUPS_FEW = 4;
 const IN_ORDER: ReadPlan = { kind: "order", covered: [] };
 const QUEUE: ReadPlan = { kind: "queue", covered: [] };
 
-/** Nothing but queued events is asked for, of any source: they are the open items, in their order. */
-function isQueue({ status, from: _from, to: _to, ...others }: ScopedFilter): boolean {
-  return status?.length === 1 && status[0] === "QUEUED" && Object.values(others).every((value) => value === undefined);
+/** In the words of the index that holds the ignored events in the order of the list. */
+const IS_IGNORED = "e.settled = 1";
+
+/** The open items, or the index of the ignored events. */
+type OwnOrder = "queue" | "ignored";
+
+/** What holds the events of the only status that is asked for, and no others, in the order of the list; null = nothing does. */
+function ownOrderOf({ status }: ScopedFilter): OwnOrder | null {
+  if (status?.length !== 1) return null;
+  return status[0] === "QUEUED" ? "queue" : status[0] === "IGNORED" ? "ignored" : null;
+}
+
+/**
+ * Whether that order is read until the page is full: nothing else is asked, or few events have the status. Names that an index finds, and
+ * kinds of ignored events, which have ranges of their own, are found better.
+ */
+async function readsWhole(db: Queryable, filter: ScopedFilter, own: OwnOrder): Promise<boolean> {
+  const { status, from: _from, to: _to, ...others } = filter;
+  if (Object.values(others).every((value) => value === undefined)) return true;
+  if (isNarrow(filter) || filter.tags) return false;
+  if (own === "ignored" && isDecidedByKinds(others)) return false;
+  return !(await areMany(db, { status } as ScopedFilter));
 }
 
 async function choosePlan(db: Queryable, filter: ScopedFilter): Promise<ReadPlan> {
@@ -325,7 +366,6 @@ async function choosePlan(db: Queryable, filter: ScopedFilter): Promise<ReadPlan
   // Each of these values matches only a few rows.
   if (filter.aggregateId) return column("aggregateId", "found_aggregate_id", filter.aggregateId);
   if (filter.traceId) return column("traceId", "trace_id", filter.traceId);
-  if (isQueue(filter)) return QUEUE;
   const refined = splitStatuses(filter.status ?? []).refined.length > 0;
   const covered = KIND_FIELDS.filter((field) => filter[field] !== undefined && (field !== "status" || !refined));
   const left = leavesConditions(filter, covered);
@@ -406,20 +446,7 @@ function inOrder(scan: Scan, plan: ReadPlan, hours: readonly Hours[] | null = nu
     });
   }
   if (plan.kind === "queue") {
-    const { filter, nowMs, from, days } = scan;
-    const { fromMs, toMs } = compileFilter(filter, nowMs);
-    const bounds = [
-      ...(days ? [inDays("o", days)] : []),
-      ...(from === null ? [] : [`o.id ${order === "asc" ? ">" : "<"} ${params.add(from)}::uuid`]),
-      ...(fromMs === null ? [] : [`o.id >= ${params.add(uuidv7LowerBound(Math.ceil(fromMs)))}::uuid`]),
-      ...(toMs === null ? [] : [`o.id < ${params.add(uuidv7LowerBound(Math.ceil(toMs)))}::uuid`]),
-    ];
-    const queue = `(select o.id from open_items o where ${all(bounds)} order by o.id ${order}) q`;
-    return page(scan, `${queue} join ${eventRows(days)} on e.id = q.id where ${all(conditions)}`, {
-      order,
-      limit,
-      params,
-    });
+    return page(scan, matching(queueOf(scan, params), scan.days, conditions), { order, limit, params });
   }
   if (plan.kind === "order" && hours === null) {
     return page(scan, `${eventRows(scan.days)} where ${all(conditions)}`, { order, limit, params });
@@ -445,6 +472,32 @@ function inOrder(scan: Scan, plan: ReadPlan, hours: readonly Hours[] | null = nu
        select e.id from ${eventRows(scan.days)} where ${all([joined!, ...conditions])} order by e.id ${order} limit ${limit}) e`,
     { order, limit, params },
   );
+}
+
+/** SQL: the ids of the open items of a scan in its order. Each is one of a queued event. */
+function queueOf(scan: Scan, params: Params): string {
+  const { filter, nowMs, from, days } = scan;
+  const { fromMs, toMs } = compileFilter(filter, nowMs);
+  const order = orderOf(scan);
+  const bounds = [
+    ...(days ? [inDays("o", days)] : []),
+    ...(from === null ? [] : [`o.id ${order === "asc" ? ">" : "<"} ${params.add(from)}::uuid`]),
+    ...(fromMs === null ? [] : [`o.id >= ${params.add(uuidv7LowerBound(Math.ceil(fromMs)))}::uuid`]),
+    ...(toMs === null ? [] : [`o.id < ${params.add(uuidv7LowerBound(Math.ceil(toMs)))}::uuid`]),
+    ...(filter.source
+      ? [`o.source_id = any(array(select id from sources where name = any(${params.add(filter.source)}::text[])))`]
+      : []),
+  ];
+  return `select o.id from open_items o where ${all(bounds)} order by o.id ${order}`;
+}
+
+/**
+ * SQL: of the ids that a query reads in order, those whose events match. `offset 0` keeps each event a look-up by its key: a plan that is
+ * kept for all values may otherwise read whole days and join them.
+ */
+function matching(ids: string, days: Days | undefined, conditions: string[]): string {
+  return `(select n.id from (${ids}) n cross join lateral (
+    select from ${eventRows(days)} where ${all(["e.id = n.id", ...conditions])} offset 0) found) e`;
 }
 
 /** Does not depend on the row: PostgreSQL evaluates it once for each statement. */
@@ -484,16 +537,19 @@ function soonerAndLater(
   return { sooner: [...sooner, ...boundsOf(scan, params)], later, params };
 }
 
-/** Searches the next rows of the table and returns the matching ones. */
-function probe(scan: Scan): Sql {
-  const { sooner, later, params } = soonerAndLater(scan, ["window"]);
+/** Searches the next rows of the table, or of the order of a status, and returns the matching ones. */
+function probe(scan: Scan, own: OwnOrder | null): Sql {
   const order = orderOf(scan);
+  const limitOf = (params: Params) => ({ order, limit: `${params.add(scan.limit)}::int`, params });
+  if (own === "queue") {
+    const { sooner, later, params } = soonerAndLater(scan, []);
+    const next = `${queueOf(scan, params)} limit ${PROBE_FACTS}`;
+    return page(scan, matching(next, scan.days, [...sooner, ...later]), limitOf(params));
+  }
+  const { sooner, later, params } = soonerAndLater(scan, ["window"]);
   const facts = FACTS.some((field) => scan.filter[field] !== undefined);
   const next = `select e.* from dlq_events e where ${all(sooner)} order by e.id ${order} limit ${facts ? PROBE_FACTS : PROBE_ROWS}`;
-  const from = facts
-    ? `(${next}) n join ${eventRows(scan.days)} on e.id = n.id where ${all(later)}`
-    : `(${next}) e where ${all(later)}`;
-  return page(scan, from, { order, limit: `${params.add(scan.limit)}::int`, params });
+  return page(scan, `${facts ? withFacts(next, scan.days) : `(${next}) e`} where ${all(later)}`, limitOf(params));
 }
 
 /** Reads times of failure and last errors, and the rest of the events that these match. */
@@ -502,8 +558,7 @@ function throughFacts(scan: Scan, search: Search): Sql {
   const order = orderOf(scan);
   sooner.push(search.inFacts(params));
   const found = `select e.id from dlq_event_facts e where ${all(sooner)} order by e.id ${order}`;
-  const from = `(${found}) n join ${eventRows(scan.days)} on e.id = n.id where ${all(later)}`;
-  return page(scan, from, { order, limit: `${params.add(scan.limit)}::int`, params });
+  return page(scan, matching(found, scan.days, later), { order, limit: `${params.add(scan.limit)}::int`, params });
 }
 
 /**

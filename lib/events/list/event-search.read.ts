@@ -28,10 +28,15 @@ export type Search = {
   inFacts(params: Params): string;
 };
 
+/** Whether there are words or times of failure, and no other names of the filter that find few events. */
+export function maySearch(filter: ScopedFilter): boolean {
+  return (filter.q !== undefined || isByFailure(filter)) && !isNarrow(filter);
+}
+
 /** null: there are neither words nor times of failure, or other names of the filter find fewer events. */
 export async function readSearch(db: Queryable, filter: ScopedFilter): Promise<Search | null> {
   const { q } = filter;
-  if ((q === undefined && !isByFailure(filter)) || isNarrow(filter)) return null;
+  if (!maySearch(filter)) return null;
   const share = await kindShare(db, filter);
   if (share !== null && share.events <= KIND_ROWS_MAX) return null;
   if (q === undefined) return { groups: [], inFacts: () => "true" };
