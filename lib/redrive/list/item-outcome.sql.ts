@@ -37,6 +37,12 @@ export function itemsIn(redriveId: string, states: readonly ItemState[]): string
   return `(${wanted.map((state) => `(${ofRedrive} and exception = ${ITEM[state]} order by id desc)`).join(" union all ")})`;
 }
 
+/** SQL: the items of a redrive whose events bounced, from the newest on: an index holds the bounced events, and no index this outcome. */
+export function bouncedItems(redriveId: string): string {
+  return `(select i.* from dlq_events b join redrive_items i on i.id = b.id and i.redrive_id = ${redriveId}
+    where b.bounces > 0 and ${redriveId} = any(b.bounced_redrives) order by b.id desc)`;
+}
+
 /** SQL: from items `i` with their events `e`, those of a parameter that holds `ItemsOfRedrive` as JSON. */
 export function itemsOfRedrive({ outcome }: ItemsOfRedrive, param: string): string {
   return `${itemsIn(`(${param}::jsonb ->> 'redrive')::uuid`, outcome.map(stateOfOutcome))} i join dlq_events e on e.id = i.id

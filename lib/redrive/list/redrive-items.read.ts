@@ -1,3 +1,4 @@
+import { paramsFrom } from "@/lib/events/filter/event-filter.sql";
 import { maskData, maskNullable } from "@/lib/guard/masking/mask.pure";
 import type { Masks } from "@/lib/guard/masking/mask-rule.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
@@ -8,7 +9,7 @@ import type { Queryable } from "@/lib/platform/database/db";
 import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { checksOf, type StoredCheck } from "@/lib/redrive/gate/stored-checks.pure";
 import { STOPPED } from "@/lib/redrive/list/decided-attempts.read";
-import { ITEM_CAUSE, ITEM_OUTCOME, itemsIn } from "@/lib/redrive/list/item-outcome.sql";
+import { bouncedItems, ITEM_CAUSE, ITEM_OUTCOME, itemsIn } from "@/lib/redrive/list/item-outcome.sql";
 import type { RedriveCauses, RedriveItemList, RedriveItemOut } from "@/lib/redrive/list/redrive-items.shapes";
 import {
   ITEM_STATES,
@@ -60,12 +61,21 @@ export async function listRedriveItems(
 ): Promise<RedriveItemList> {
   const outcomes = (query.outcome?.split(",") ?? null) as ItemOutcomeWord[] | null;
   const states = query.state === null ? outcomes?.map(stateOfOutcome) : [query.state as ItemState];
+  const params = paramsFrom(1);
+  const redrive = params.add(query.redriveId);
+  const bounced = outcomes?.every((outcome) => outcome === "bounced");
+  // A condition that is not asked for is not in the text: a kept plan could not use the cursor as the bound of an index.
+  const conditions = [
+    ofSeenRedrive("i.redrive_id", params.add(sourceScope(viewer))),
+    ...(query.result === null ? [] : [`${ITEM_CAUSE} = ${params.add(query.result)}`]),
+    ...(outcomes === null ? [] : [`${ITEM_OUTCOME} = any(${params.add(outcomes)}::text[])`]),
+    ...(query.cursor === null ? [] : [`i.id < ${params.add(query.cursor)}::uuid`]),
+  ];
   const rows = await db.query<ItemRow>(
-    `select ${ITEM_COLUMNS} from ${itemsIn("$1", states ?? ITEM_STATES)} i ${ITEM_JOINS}
-      where ($2::text is null or ${ITEM_CAUSE} = $2) and ($6::text[] is null or ${ITEM_OUTCOME} = any($6))
-        and ($3::uuid is null or i.id < $3) and ${ofSeenRedrive("i.redrive_id", "$5")}
-      order by i.id desc limit $4`,
-    [query.redriveId, query.result, query.cursor, query.limit + 1, sourceScope(viewer), outcomes],
+    `select ${ITEM_COLUMNS} from ${bounced ? bouncedItems(redrive) : itemsIn(redrive, states ?? ITEM_STATES)} i ${ITEM_JOINS}
+      where ${conditions.join(" and ")} order by i.id desc limit ${query.limit + 1}`,
+    params.values,
+    { name: "redrive-items" },
   );
   const page = cutPage(rows, query.limit, (row) => row.id);
   const masks = await readMasks(db);
@@ -94,17 +104,15 @@ const SAMPLES = 3;
 
 const CAUSED = ["failed", "bounced", "refused"] as const;
 
-const caused = (...states: ItemState[]) => `select i.id, ${ITEM_OUTCOME} as outcome, ${ITEM_CAUSE} as cause
-         from ${itemsIn("$1", states)} i left join dlq_events e on e.id = i.id
-        where ${ofSeenRedrive("i.redrive_id", "$2")}`;
-
 /** Failures, bounces and refusals by cause, most frequent first. */
 export async function readRedriveCauses(db: Queryable, viewer: Viewer, id: string): Promise<RedriveCauses> {
   const rows = await db.query<ItemRow & { cause: string; count: number; place: number }>(
     `with caused as materialized (
-       ${caused("failed", "refused")}
+       select i.id, i.state as outcome, i.result as cause
+         from ${itemsIn("$1", ["failed", "refused"])} i where ${ofSeenRedrive("i.redrive_id", "$2")}
        union all
-       ${caused("delivered")} and (select bounced from redrives where id = $1) > 0
+       select i.id, ${ITEM_OUTCOME}, ${ITEM_CAUSE} from ${bouncedItems("$1")} i join dlq_events e on e.id = i.id
+        where ${ofSeenRedrive("i.redrive_id", "$2")}
      ), placed as (
        select *, row_number() over (partition by outcome, cause order by id desc) as place,
               count(*) over (partition by outcome, cause) as n

@@ -11,7 +11,7 @@ export const GET = handle({
   query: redriveItemsQuery,
   answer: redriveItemListSchema,
   run: async ({ deps, viewer, params, query, nowMs }) => {
-    const list = await listRedriveItems(deps.db, viewer, { redriveId: params.id, ...query });
+    const list = await listRedriveItems(deps.lists, viewer, { redriveId: params.id, ...query });
     return withRefusingControls(deps.db, viewer, list, nowMs);
   },
 });
