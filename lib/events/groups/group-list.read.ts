@@ -93,6 +93,7 @@ type Place = readonly [key: number, fingerprint: string];
 /** `ofAll`: how many groups match from the place that was asked for. */
 type MatchingGroup = GroupRow & { key: number; ofAll: number };
 
+/** Levels are summed by group for all groups, and by source and status for those of the page alone. No level is below zero. */
 async function readMatching(db: Db, { filter, scope, sort, after, most, nowMs }: Matching): Promise<MatchingGroup[]> {
   const params = paramsFrom(1);
   const counted = isDecidedByKinds(filter) ? rolledUp(filter, params) : await scanned(db, filter, nowMs, params);
@@ -103,16 +104,19 @@ async function readMatching(db: Db, { filter, scope, sort, after, most, nowMs }:
     `with counted as materialized (${counted}), ${lasts?.logged ?? ""}
      known as (
        select fingerprint, coalesce(sum(n) filter (where status in ${PARKED}), 0) as parked
-         from counted where n > 0 group by 1),
+         from counted group by 1 having sum(n) > 0),
      keyed as (select fingerprint, (${key})::float8 as key from known join dlq_groups g using (fingerprint)),
      chosen as materialized (
        select *, count(*) over () as of_all from keyed ${place} order by key desc, fingerprint desc limit ${most}),
+     of_chosen as materialized (
+       select fingerprint, source_id, status, sum(n) as n from counted
+        where fingerprint in (select fingerprint from chosen) group by 1, 2, 3),
      by_status as (
        select fingerprint, jsonb_object_agg(status, n) as counts
-         from (select fingerprint, status, sum(n) as n from counted group by 1, 2) s join chosen using (fingerprint) group by 1),
+         from (select fingerprint, status, sum(n) as n from of_chosen group by 1, 2) s group by 1),
      by_source as (
-       select fingerprint, array_agg(distinct name order by name) as sources
-         from counted join chosen using (fingerprint) join sources on sources.id = source_id where n > 0 group by 1)
+       select fingerprint, array_agg(name order by name) as sources
+         from (select distinct fingerprint, source_id from of_chosen where n > 0) c join sources on sources.id = source_id group by 1)
      select key, of_all as "ofAll", fingerprint, g.error_code as "errorCode", g.exception_type as "exceptionType",
             g.message_pattern as pattern, g.first_frame as "firstFrame", g.sample_event as "sampleEvent",
             g.first_seen as "firstMs", g.last_seen as "lastMs", counts, sources
@@ -213,9 +217,9 @@ function windowOf(filter: Pick<EventFilter, "from" | "to">, nowMs: number): { fr
 const STANDS_FOR = (row: "l" | "e") => `coalesce(a.target, ${row}.fingerprint) as fingerprint`;
 
 function rolledUp(filter: EventFilter, params: Params): string {
-  return `select ${STANDS_FOR("l")}, l.source_id, l.status, sum(l.n) as n
+  return `select ${STANDS_FOR("l")}, l.source_id, l.status, l.n
             from dlq_group_levels l left join group_aliases a on a.fingerprint = l.fingerprint
-           where ${kindConditions(filter, params)} group by 1, 2, 3`;
+           where ${kindConditions(filter, params)}`;
 }
 
 /** Only the statement timeout limits it: a window or a name beside it keeps it quick. */
