@@ -1,10 +1,12 @@
 import { AckPolicy, jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { connect, headers as natsHeaders } from "@nats-io/transport-node";
 import { Consumer, Producer } from "@platformatic/kafka";
+import { Redis } from "ioredis";
 import type { Kind } from "@/lib/brokers/kinds/kinds.shapes";
 import { kafkaMissing, makeTopic, testKafka } from "@/lib/testing/kafka";
 import { natsMissing, testNats } from "@/lib/testing/nats";
 import { rabbitmqMissing, testRabbitmq } from "@/lib/testing/rabbitmq";
+import { redisInstalled, testRedis } from "@/lib/testing/redis";
 
 /** One broker with a dead-letter queue that is filled, and the queue that a redrive delivers to. */
 export type RunningBroker = {
@@ -210,5 +212,54 @@ const nats: BrokerCase = {
   },
 };
 
+const redisStream: BrokerCase = {
+  kind: "redis-stream",
+  missing: redisInstalled ? null : "redis-server is not installed",
+  aimPerSecond: null,
+  // The server keeps a stream in memory, some 500 bytes an entry.
+  messagesMax: 500_000,
+  start: async () => {
+    const broker = await testRedis();
+    const redis = new Redis(broker.url);
+    let made = 0;
+    // An empty stream: a redrive does not make a missing one.
+    await redis.xadd("orders", "*", "payload", "{}");
+    await redis.xtrim("orders", "MAXLEN", 0);
+    return {
+      config: { url: broker.url, stream: "orders.dlq", read: "stream", redriveTo: { stream: "orders" } },
+      produce: async (count) => {
+        for (const until = made + count; made < until; ) {
+          const entries = redis.pipeline();
+          for (let n = 0; n < CHUNK && made < until; n += 1, made += 1)
+            entries.xadd(
+              "orders.dlq",
+              "*",
+              ...["payload", BODY(made), "event-id", `event-${made}`, "content-type", "application/json"],
+              ...["x-error-type", "com.acme.StockException", "x-error-message", "no answer", "x-error-stack", STACK],
+            );
+          await entries.exec();
+        }
+      },
+      readBare: async (count) => {
+        await redis.xgroup("CREATE", "orders.dlq", "bare", "0");
+        const startMs = performance.now();
+        for (let seen = 0; seen < count; ) {
+          const from = ["GROUP", "bare", "one", "COUNT", CHUNK, "STREAMS", "orders.dlq", ">"];
+          const [, entries] = (await redis.callBuffer("XREADGROUP", ...from)) as [Buffer, unknown[]];
+          seen += entries.length;
+        }
+        const perSecond = count / ((performance.now() - startMs) / 1000);
+        await redis.xgroup("DESTROY", "orders.dlq", "bare");
+        return perSecond;
+      },
+      delivered: () => redis.xlen("orders"),
+      stop: async () => {
+        redis.disconnect();
+        await broker.stop();
+      },
+    };
+  },
+};
+
 /** A broker more is a case more. */
-export const BROKER_CASES: readonly BrokerCase[] = [kafka, rabbitmq, nats];
+export const BROKER_CASES: readonly BrokerCase[] = [kafka, rabbitmq, redisStream, nats];

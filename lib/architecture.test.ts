@@ -214,6 +214,7 @@ const FOLDER_RULES: Record<string, string[]> = {
     "pkg:@platformatic/kafka",
     "pkg:@playwright/*",
     "pkg:cockatiel",
+    "pkg:ioredis",
     "pkg:pg",
     "pkg:undici",
     "pkg:node",
