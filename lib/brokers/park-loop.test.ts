@@ -21,7 +21,7 @@ function scene({ mode, refuse = false, hold = false }: { mode?: ReadMode; refuse
   };
   const parked: string[] = [];
   /** `bad`: messages that fail with every batch that holds one. `refused`: the same, with the store's own word for it. */
-  const store = { out: false, bad: new Set<string>(), refused: new Set<string>() };
+  const store = { out: false, bad: new Set<string>(), refused: new Set<string>(), busy: Promise.resolve() };
   let inbox = new Inbox<string>();
   const reader: Reader<string> = {
     what: "queue q",
@@ -35,6 +35,7 @@ function scene({ mode, refuse = false, hold = false }: { mode?: ReadMode; refuse
       for (const id of broker.queue) inbox.push(id);
       return {
         inHandMax: 100,
+        readsAhead: true,
         take: async (max, signal, withinMs) =>
           (await inbox.takeBatch(max, { signal, withinMs, lingerMs: 1, clock })).map((id) => ({
             letter: deadLetter({ eventId: id }),
@@ -62,6 +63,7 @@ function scene({ mode, refuse = false, hold = false }: { mode?: ReadMode; refuse
   };
   const deps = { clock, random: () => 0.5, report: () => undefined };
   const park = async (letters: { eventId: string }[]) => {
+    await store.busy;
     if (store.out || letters.some(({ eventId }) => store.bad.has(eventId))) throw new Error("refused");
     if (letters.some(({ eventId }) => store.refused.has(eventId)))
       throw new DomainError("invalid-request", "the store refuses a message's values");
@@ -79,7 +81,13 @@ function scene({ mode, refuse = false, hold = false }: { mode?: ReadMode; refuse
     arrive(again);
   };
   const lose = () => inbox.fail(new Error("connection lost"));
-  return { clock, broker, parked, store, loop, arrive, lose, takeBack };
+  /** The store is busy until the result is called. */
+  const occupy = () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    store.busy = promise;
+    return resolve;
+  };
+  return { clock, broker, parked, store, loop, arrive, lose, takeBack, occupy, unread: () => inbox.size };
 }
 
 test("a paused source keeps no connection and takes nothing, and reads on when it is resumed", async () => {
@@ -292,5 +300,59 @@ test("a message that is refused alone is set aside, said at its part, and its so
     ["orders/r", 1],
     ["orders/a", 0],
   ]);
+  await loop.stop();
+});
+
+const numbered = (count: number) => Array.from({ length: count }, (_, n) => `m${n}`);
+
+test("one further batch is read while the store is busy, and committed behind the first", async () => {
+  const { clock, broker, parked, loop, arrive, occupy, unread } = scene();
+  const release = occupy();
+  await clock.advance(10);
+  arrive(...numbered(35));
+  await clock.advance(100);
+  expect([parked.length, unread()]).toEqual([0, 15]);
+  release();
+  await clock.advance(100);
+  expect([parked, broker.queue]).toEqual([numbered(35), []]);
+  await loop.stop();
+});
+
+test("what was read ahead is neither lost nor doubled by an outage, a lost connection, a pause or a stop", async () => {
+  for (const happens of ["outage", "loss", "pause", "stop"] as const) {
+    const { clock, broker, parked, store, loop, arrive, lose, occupy } = scene();
+    const release = occupy();
+    await clock.advance(10);
+    arrive(...numbered(20));
+    await clock.advance(100);
+    store.out = happens === "outage";
+    if (happens === "loss") lose();
+    if (happens === "pause") loop.steer("paused");
+    const stopped = happens === "stop" ? loop.stop() : null;
+    release();
+    await clock.advance(100);
+    await stopped;
+    expect(broker.queue, happens).toEqual(numbered(20).slice(parked.length));
+    if (stopped !== null) continue;
+    store.out = false;
+    loop.steer("running");
+    await clock.advance(5_000);
+    expect([parked, broker.queue], happens).toEqual([numbered(20), []]);
+    await loop.stop();
+  }
+});
+
+test("a bad message that is held alone holds up none that were read ahead", async () => {
+  const { clock, broker, parked, store, loop, arrive, occupy } = scene({ hold: true });
+  store.bad.add("bad");
+  const release = occupy();
+  await clock.advance(10);
+  arrive("bad");
+  await clock.advance(1);
+  arrive(...numbered(12));
+  await clock.advance(100);
+  release();
+  await clock.advance(10_000);
+  expect([parked, broker.queue, broker.opened]).toEqual([numbered(12), ["bad"], 1]);
   await loop.stop();
 });

@@ -219,7 +219,7 @@ export class ParkLoop<Handle> implements Consumer {
     if (read === null) return;
     const startedMs = clock.nowMs();
     const ended = new AbortController();
-    const session: Session<Handle> = { read, setAside: [], retryAtMs: 0, emptyWaits: 0 };
+    const session: Session<Handle> = { read, ahead: Promise.resolve([]), setAside: [], retryAtMs: 0, emptyWaits: 0 };
     this.open = session;
     let lost = true;
     try {
@@ -235,6 +235,7 @@ export class ParkLoop<Handle> implements Consumer {
       this.open = null;
       ended.abort();
       if (!this.parkFails && clock.nowMs() - startedMs > HEALTHY_MS) this.failures = 0;
+      await session.ahead;
       await read.close(!lost);
     }
   }
@@ -260,16 +261,39 @@ export class ParkLoop<Handle> implements Consumer {
         this.current = { ...this.current, state: this.readingState() };
       const { drainWaitMs = DRAIN_WAIT_MS_DEFAULT } = this.deps;
       const within = draining ? drainWaitMs : session.setAside.length > 0 ? SET_ASIDE_MS : undefined;
-      const batch = await session.read.take(this.reader.batchMax, turn, within);
+      const batch = await this.take(session, this.reader.batchMax, turn, within);
       if (signal.aborted || this.isPaused()) return; // what was taken goes back with the session
       await this.retrySetAside(session, signal);
       session.emptyWaits = batch.length > 0 || turn.aborted ? 0 : session.emptyWaits + 1;
-      if (batch.length > 0 && !signal.aborted) await this.settle(session, batch, signal);
-      else if (draining && (await isEmpty(session, (lag) => this.showLag(lag))) && !turn.aborted) {
+      if (batch.length > 0 && !signal.aborted) {
+        const settled = this.settle(session, batch, signal);
+        this.readAhead(session);
+        await settled;
+      } else if (draining && (await isEmpty(session, (lag) => this.showLag(lag))) && !turn.aborted) {
         this.drained = { total: this.current.lag };
         return;
       }
     }
+  }
+
+  private async take(
+    session: Session<Handle>,
+    max: number,
+    turn: AbortSignal,
+    withinMs?: number,
+  ): Promise<Taken<Handle>[]> {
+    const ahead = stillHeld(session.read, await session.ahead);
+    session.ahead = Promise.resolve(ahead.slice(max));
+    return ahead.length > 0 ? ahead.slice(0, max) : session.read.take(max, turn, withinMs);
+  }
+
+  /** Reads the messages that are there now, so that the store does not wait for the broker after each commit, nor the broker for it. */
+  private readAhead(session: Session<Handle>): void {
+    const { read } = session;
+    if (!read.readsAhead) return;
+    session.ahead = session.ahead
+      .then((left) => (left.length > 0 ? left : read.take(this.reader.batchMax, this.turnSignal, 1)))
+      .catch(() => []); // the connection is lost: the next call rejects as well
   }
 
   /** Commits a batch, then acknowledges it. Nothing is acknowledged that was not committed. */
@@ -377,7 +401,7 @@ export class ParkLoop<Handle> implements Consumer {
       session.read.assertOpen(); // otherwise the broker has the messages back and delivers them again
       held = stillHeld(session.read, held);
       const room = this.reader.batchMax - held.length;
-      if (held.length < OUTAGE_AFTER && room > 0) held.push(...(await session.read.take(room, this.turnSignal, 1)));
+      if (held.length < OUTAGE_AFTER && room > 0) held.push(...(await this.take(session, room, this.turnSignal, 1)));
       if (held.length === 0) return;
       try {
         await this.commit(session, held);

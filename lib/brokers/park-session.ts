@@ -6,6 +6,8 @@ const DRAIN_WAITS_MAX = 15;
 /** One connection of a park loop, and the messages that it holds. */
 export type Session<Handle> = {
   read: ReadSession<Handle>;
+  /** Messages that were read while the batch before them was committed. Never rejects. */
+  ahead: Promise<Taken<Handle>[]>;
   /** Messages that could not be committed while others could: kept unacknowledged, tried again at `retryAtMs`. */
   setAside: Taken<Handle>[];
   retryAtMs: number;

@@ -12,7 +12,7 @@ export async function poll<T>(
     const found = await look();
     // Also when `signal` has fired meanwhile: the session counts it as handed out, and would not find it again.
     if (found.length > 0) return found;
-    await clock.sleep(everyMs, signal).catch(() => undefined); // stopped
+    await clock.sleep(Math.min(everyMs, untilMs - clock.nowMs()), signal).catch(() => undefined); // stopped
   }
   return [];
 }

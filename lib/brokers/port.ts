@@ -232,7 +232,7 @@ export type Taken<Handle> = {
 
 export type Lag = { total: number | null; parts: Part[] };
 
-/** Used by the park loop alone, one call at a time; only `lag` may overlap. After a lost connection every call rejects with the cause. */
+/** Used by the park loop alone, one call at a time; only `lag` may overlap, and see `readsAhead`. After a lost connection every call rejects with the cause. */
 export interface ReadSession<Handle> {
   /**
    * Waits for messages: resolves with at least one and at most `max`, soon after the first is there, in the order of the
@@ -246,6 +246,8 @@ export interface ReadSession<Handle> {
   acknowledge(handles: readonly Handle[]): Promise<void>;
   /** Messages that may be unacknowledged at a time: beyond it the broker hands out none. Infinity = no bound. */
   readonly inHandMax: number;
+  /** `take` may also overlap the commit and the acknowledgement of the batch before. Absent = it may not. */
+  readonly readsAhead?: boolean;
   /** The broker keeps messages that were acknowledged, as a log does. Absent = they are gone. */
   readonly keepsAcknowledged?: boolean;
   lag(): Promise<Lag>;

@@ -13,10 +13,10 @@ export type Turns = {
   give(): Promise<void>;
 };
 
-export function createTurns({ nowMs }: Pick<Clock, "nowMs">): Turns {
+export function createTurns({ nowMs }: Pick<Clock, "nowMs">, holdMs = HOLD_MS): Turns {
   let heldSinceMs = nowMs();
   return {
-    due: () => nowMs() - heldSinceMs >= HOLD_MS,
+    due: () => nowMs() - heldSinceMs >= holdMs,
     give: () =>
       new Promise((resolve) => {
         setImmediate(() => {

@@ -10,6 +10,8 @@ import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
 import { type Message, textOrNull } from "@/lib/brokers/message";
 import { knativeFailure } from "@/lib/intake/cloudevents.pure";
 import { type DeadLetter, type DeadLetterError, type Origin, recordPlace } from "@/lib/intake/dead-letter.pure";
+import type { Clock } from "@/lib/platform/clock";
+import { createTurns } from "@/lib/platform/turns";
 
 /** Convention name of a message that its broker's adapter or a parser could not read. */
 export const UNREADABLE = "unreadable";
@@ -103,6 +105,24 @@ export function unreadable({ body, origin, ownId, problem, headers }: Unreadable
     origin: { ...origin, convention: UNREADABLE },
     redrive: null,
   };
+}
+
+/** Longer, and the answers of the store to the batch before would wait for this one to be read. */
+const READ_MS = 1;
+
+/** The dead letters of a batch, in short turns with other work of the process. */
+export async function readInTurns<One, Read>(
+  batch: readonly One[],
+  read: (one: One) => Read,
+  clock: Pick<Clock, "nowMs">,
+): Promise<Read[]> {
+  const turns = createTurns(clock, READ_MS);
+  const letters: Read[] = [];
+  for (const one of batch) {
+    if (turns.due()) await turns.give();
+    letters.push(read(one));
+  }
+  return letters;
 }
 
 /** Any message as DeadLetter. A message that a parser fails on is parked raw. */

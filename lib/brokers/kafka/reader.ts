@@ -1,6 +1,6 @@
 import type { Admin, Broker } from "@platformatic/kafka";
 import { abortable } from "@/lib/brokers/abortable";
-import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
+import { readDeadLetter, readInTurns } from "@/lib/brokers/conventions/read-dead-letter";
 import { Inbox } from "@/lib/brokers/inbox";
 import type { AssignedPartition } from "@/lib/brokers/kafka/assigned-partition";
 import { adminOf, type ClusterFacts, type TopicFacts, topicsOf } from "@/lib/brokers/kafka/client";
@@ -61,12 +61,15 @@ type Handle = { partition: AssignedPartition; offset: bigint };
 /** A batch that was fetched and not unpacked. */
 type Slab = { partition: AssignedPartition; batch: RecordBatch; from: bigint };
 type Unpacked = { partition: AssignedPartition; record: KafkaRecord };
+/** A message that is handed out, before a convention reads it. */
+type Unread = { letter: () => DeadLetter; handle: Handle };
 
 type SessionOptions = { config: KafkaConfig; source: string; tell: (notice: string) => void };
 
 class KafkaSession implements ReadSession<Handle> {
   readonly inHandMax = SET_ASIDE_MAX;
   readonly keepsAcknowledged = true;
+  readonly readsAhead = true;
   private readonly inbox = new Inbox<Slab>();
   private bufferedBytes = 0;
   private unpacked: Unpacked[] = [];
@@ -259,30 +262,34 @@ class KafkaSession implements ReadSession<Handle> {
     signal.addEventListener("abort", wake, { once: true });
     try {
       this.inbox.throwIfFailed();
-      const taken: Taken<Handle>[] = [];
-      while (taken.length === 0) {
+      const unread: Unread[] = [];
+      while (unread.length === 0) {
         if (this.unpacked.length === 0 && this.inbox.size === 0) {
           if (signal.aborted) return [];
           await this.inbox.wait(1, withinMs === undefined ? undefined : { ms: withinMs, clock: this.clock });
           if (signal.aborted || this.inbox.size === 0) return [];
         }
-        this.handOut(max, taken);
+        this.handOut(max, unread);
       }
-      return taken;
+      return await readInTurns(
+        unread,
+        ({ letter, handle }) => ({ letter: letter(), handle, deliveries: 0 }),
+        this.clock,
+      );
     } finally {
       signal.removeEventListener("abort", wake);
     }
   }
 
-  private handOut(max: number, taken: Taken<Handle>[]): void {
+  private handOut(max: number, unread: Unread[]): void {
     const { mapping = {} } = this.config;
     const add = (partition: AssignedPartition, offset: bigint, letter: () => DeadLetter) => {
       // A record of a partition that went to another member: that one parks it.
       if (partition.lost) return;
       partition.handOut(offset);
-      taken.push({ letter: letter(), handle: { partition, offset }, deliveries: 0 });
+      unread.push({ letter, handle: { partition, offset } });
     };
-    while (taken.length < max) {
+    while (unread.length < max) {
       if (this.unpacked.length === 0) {
         const [slab] = this.inbox.take(1);
         if (slab === undefined) return;
@@ -298,7 +305,7 @@ class KafkaSession implements ReadSession<Handle> {
         }
         if (this.unpacked.length === 0) partition.buffered -= 1;
       }
-      const records = this.unpacked.splice(0, max - taken.length);
+      const records = this.unpacked.splice(0, max - unread.length);
       for (const { partition, record } of records)
         add(partition, record.offset, () => readDeadLetter(kafkaMessage(record, partition.place), mapping));
       const last = records.at(-1);

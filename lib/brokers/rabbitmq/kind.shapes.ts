@@ -50,7 +50,7 @@ const config = z.strictObject({
   prefetch: field(z.optional(wholeNumber(1, 10_000)), {
     label: "Prefetch",
     hint: "Messages held unacknowledged at a time; a batch is at most half of it.",
-    example: "500",
+    example: "1000",
     advanced: true,
   }),
   ...brokerSettings,

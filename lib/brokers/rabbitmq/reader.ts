@@ -1,4 +1,5 @@
 import type { Channel, ChannelModel, ConsumeMessage } from "amqplib";
+import { readInTurns } from "@/lib/brokers/conventions/read-dead-letter";
 import { Inbox } from "@/lib/brokers/inbox";
 import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
 import {
@@ -15,7 +16,8 @@ import type { RabbitmqConfig } from "@/lib/brokers/rabbitmq/kind.shapes";
 import { receive } from "@/lib/brokers/rabbitmq/receive";
 import { atMost, type Clock } from "@/lib/platform/clock";
 
-const PREFETCH_DEFAULT = 500;
+/** Two batches: one is committed while the next one is read. */
+const PREFETCH_DEFAULT = 1_000;
 /** How long a batch waits for further messages after its first one. */
 const LINGER_MS = 20;
 /** How long, on stop, a broker may take to confirm that it has all unacknowledged messages back. */
@@ -49,6 +51,7 @@ export function rabbitmqReader(config: RabbitmqConfig, { clock, addresses }: Ada
 
 class QueueSession implements ReadSession<ConsumeMessage> {
   readonly inHandMax: number;
+  readonly readsAhead = true;
   private readonly inbox = new Inbox<ConsumeMessage>();
   /** Delivery tags handed to the loop and not acknowledged, oldest first. */
   private readonly inHand = new Set<number>();
@@ -93,11 +96,12 @@ class QueueSession implements ReadSession<ConsumeMessage> {
 
   async take(max: number, signal: AbortSignal, withinMs?: number): Promise<Taken<ConsumeMessage>[]> {
     const messages = await this.inbox.takeBatch(max, { signal, withinMs, lingerMs: LINGER_MS, clock: this.clock });
-    return messages.map((message) => {
-      this.inHand.add(message.fields.deliveryTag);
+    for (const { fields } of messages) this.inHand.add(fields.deliveryTag);
+    const taken = (message: ConsumeMessage) => {
       const { letter, deliveryCount } = receive(message, this.config);
       return { letter, handle: message, deliveries: deliveryCount };
-    });
+    };
+    return readInTurns(messages, taken, this.clock);
   }
 
   async acknowledge(messages: readonly ConsumeMessage[]): Promise<void> {

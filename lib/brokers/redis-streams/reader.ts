@@ -1,5 +1,5 @@
 import type { Redis } from "ioredis";
-import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
+import { readDeadLetter, readInTurns } from "@/lib/brokers/conventions/read-dead-letter";
 import { poll } from "@/lib/brokers/poll";
 import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
 import { addressOf, connectRedis, describeRedis, RedisFailure } from "@/lib/brokers/redis-connection";
@@ -7,7 +7,7 @@ import { type Entry, entriesOf, messageOf } from "@/lib/brokers/redis-streams/en
 import { type RedisStreamsConfig, redisStreams } from "@/lib/brokers/redis-streams/kind.shapes";
 import { atMost, type Clock } from "@/lib/platform/clock";
 
-const BATCH_MAX = 250;
+const BATCH_MAX = 500;
 /** How often it looks when there was nothing. A blocking read would hold the connection that asks for the lag. */
 const POLL_MS = 250;
 /** Counting further than this costs the server more than the exact figure is worth. */
@@ -98,6 +98,7 @@ export async function pendingEntries(
 class StreamSession implements ReadSession<string> {
   readonly inHandMax = Number.POSITIVE_INFINITY;
   readonly keepsAcknowledged = true;
+  readonly readsAhead = true;
   private readonly inHand = new Set<string>();
   private readonly redis: Redis;
   private readonly config: RedisStreamsConfig;
@@ -144,7 +145,7 @@ class StreamSession implements ReadSession<string> {
     if (batch.length === 0) return [];
     const entries = await this.takeOver(batch, minIdleMs);
     const deliveries = new Map(batch.map((one) => [one.id, one.deliveries]));
-    return entries.map((entry) => this.taken(entry, deliveries.get(entry.id) ?? deliveryLimit));
+    return this.taken(entries, (id) => deliveries.get(id) ?? deliveryLimit);
   }
 
   /** Takes entries over. The count of deliveries stays as it was: ours is none. */
@@ -170,18 +171,22 @@ class StreamSession implements ReadSession<string> {
       ...(["XAUTOCLAIM", stream, this.group, CONSUMER, String(minIdleMs), "0", "COUNT", String(max)] as const),
     );
     const again = entriesOf((left as unknown[])[1]).filter(({ id }) => !this.inHand.has(id));
-    if (again.length > 0) return again.map((entry) => this.taken(entry, null));
+    if (again.length > 0) return this.taken(again, () => null);
     const reply = (await this.redis.callBuffer(
       ...(["XREADGROUP", "GROUP", this.group, CONSUMER, "COUNT", String(max), "STREAMS", stream, ">"] as const),
     )) as [Buffer, unknown][] | null;
-    return entriesOf(reply?.[0]?.[1]).map((entry) => this.taken(entry, null));
+    return this.taken(entriesOf(reply?.[0]?.[1]), () => null);
   }
 
-  private taken(entry: Entry, deliveries: number | null): Taken<string> {
-    this.inHand.add(entry.id);
+  private taken(entries: readonly Entry[], deliveriesOf: (id: string) => number | null): Promise<Taken<string>[]> {
+    for (const { id } of entries) this.inHand.add(id);
     const { stream, payloadField, mapping = {} } = this.config;
-    const message = messageOf(entry, { stream, group: this.group, payloadField, deliveries });
-    return { letter: readDeadLetter(message, mapping), handle: entry.id, deliveries: 0 };
+    const read = (entry: Entry) => {
+      const deliveries = deliveriesOf(entry.id);
+      const message = messageOf(entry, { stream, group: this.group, payloadField, deliveries });
+      return { letter: readDeadLetter(message, mapping), handle: entry.id, deliveries: 0 };
+    };
+    return readInTurns(entries, read, this.clock);
   }
 
   async acknowledge(ids: readonly string[]): Promise<void> {
