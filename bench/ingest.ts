@@ -19,13 +19,15 @@ import { uuidv7 } from "@/lib/platform/ids";
 import { addSource } from "@/lib/testing/letters";
 import { LOCAL_CALLER } from "@/lib/testing/local-caller";
 import { benchDeps } from "./deps";
-import { timed } from "./figures";
+import { mean, timed } from "./figures";
+import { cpuByLabel } from "./processes";
+import { inTurns } from "./scenario";
 import { startBenchStack } from "./stack";
 
 /**
  * How fast events come in, against COPY of the very same rows into the same tables (dlq_events, dlq_event_facts,
- * dlq_event_bodies, event_keys), encoded beforehand, a transaction for each 1,000 as ingest does. The bench `http`
- * measures how much memory a long stream takes.
+ * dlq_event_bodies, event_keys), encoded beforehand, a transaction for each 1,000 as ingest does. Beside the rates, what an event
+ * costs: processor time stays on a busy machine. The bench `http` measures how much memory a long stream takes.
  *
  * BENCH_EVENTS (60,000) makes a quick run.
  */
@@ -35,13 +37,7 @@ const TURNS = 3;
 const BATCH = 1_000;
 const RATIO_AIM = 0.8;
 
-export type IngestResult = {
-  events: number;
-  ingestPerSecond: number;
-  copyPerSecond: number;
-  ratio: number;
-  withinBounds: boolean;
-};
+type IngestResult = { events: number; ingest: Cost; copy: Cost; ratio: number; withinBounds: boolean };
 
 export async function run(): Promise<IngestResult> {
   const stack = await startBenchStack();
@@ -50,13 +46,19 @@ export async function run(): Promise<IngestResult> {
     const sourceId = await addSource(deps.db, "orders");
     await ensurePartitions(deps.db, Date.now(), Date.now() + 86_400_000);
     setDeps(deps);
-    const rates = await compare(deps.db, sourceId);
-    const ratio = rates.ingest / rates.copy;
+    const costs = await compare(deps.db, sourceId);
+    const ratio = costs.ingest.perSecond / costs.copy.perSecond;
     console.log(
-      `ingest ratio ${ratio.toFixed(3)} of COPY into the same tables (aim >= ${RATIO_AIM}): ${Math.round(rates.ingest)}/s against ${Math.round(rates.copy)}/s`,
+      `ingest ratio ${ratio.toFixed(3)} of COPY into the same tables (aim >= ${RATIO_AIM}): ${Math.round(costs.ingest.perSecond)}/s against ${Math.round(costs.copy.perSecond)}/s`,
     );
+    for (const [side, cost] of Object.entries(costs)) {
+      const { processUs, postgresUs, walRecords, walBytes } = cost;
+      console.log(
+        `ingest ${side.padEnd(6)} an event: process ${processUs.toFixed(1)} us, PostgreSQL ${postgresUs.toFixed(1)} us, WAL ${walRecords.toFixed(2)} records and ${walBytes.toFixed(0)} bytes`,
+      );
+    }
     const withinBounds = ratio >= RATIO_AIM;
-    return { events: EVENTS, ingestPerSecond: rates.ingest, copyPerSecond: rates.copy, ratio, withinBounds };
+    return { events: EVENTS, ...costs, ratio, withinBounds };
   } finally {
     setDeps(null);
     await deps.close();
@@ -102,24 +104,56 @@ export function eventChunks(from: number, count: number, line: (n: number) => st
 
 async function empty(db: Db): Promise<void> {
   await db.run(
-    "truncate dlq_events, dlq_event_facts, dlq_event_bodies, event_keys, dlq_groups, dlq_levels, dlq_group_levels, dlq_flow, audit_entries, audit_subjects",
+    "truncate dlq_events, dlq_event_facts, dlq_event_bodies, event_keys, dlq_groups, dlq_levels, dlq_group_levels, dlq_flow, aggregate_lines, audit_entries, audit_pending, audit_subjects",
   );
   await db.run("checkpoint");
 }
 
-/** In turns, so that delays of the machine affect both. Events per second. */
-async function compare(db: Db, sourceId: string): Promise<{ ingest: number; copy: number }> {
+type Cost = { perSecond: number; processUs: number; postgresUs: number; walRecords: number; walBytes: number };
+
+/** In turns, so that delays of the machine affect both. */
+async function compare(db: Db, sourceId: string) {
   const chunks = eventChunks(0, EVENTS);
   const copies = encodedBatches(chunks, sourceId);
-  const rates = { ingest: 0, copy: 0 };
-  const perSecond = (ms: number) => (EVENTS / ms) * 1000;
-  for (let turn = 0; turn < TURNS; turn++) {
-    await empty(db);
-    rates.copy += perSecond(await timed(() => copyAll(db, copies))) / TURNS;
-    await empty(db);
-    rates.ingest += perSecond(await timed(() => ingestAll(chunks, EVENTS))) / TURNS;
-  }
-  return rates;
+  await db.run("create extension pg_walinspect");
+  const { copy, ingest } = await inTurns(
+    { turns: TURNS },
+    {
+      copy: () => costOf(db, () => copyAll(db, copies)),
+      ingest: () => costOf(db, () => ingestAll(chunks, EVENTS)),
+    },
+  );
+  const average = (costs: Cost[]): Cost => ({
+    perSecond: mean(costs, "perSecond"),
+    processUs: mean(costs, "processUs"),
+    postgresUs: mean(costs, "postgresUs"),
+    walRecords: mean(costs, "walRecords"),
+    walBytes: mean(costs, "walBytes"),
+  });
+  return { copy: average(copy), ingest: average(ingest) };
+}
+
+/** Into empty tables. */
+async function costOf(db: Db, work: () => Promise<void>): Promise<Cost> {
+  await empty(db);
+  const cpu = () => cpuByLabel(({ pid, name }) => (pid === process.pid ? "process" : name));
+  const cpuBefore = cpu();
+  const [start] = await db.query<{ lsn: string }>("select pg_current_wal_insert_lsn() as lsn");
+  const ms = await timed(work);
+  const cpuAfter = cpu();
+  const us = (name: string) => ((cpuAfter.get(name)! - cpuBefore.get(name)!) * 1000) / EVENTS;
+  const [wal] = await db.query<{ records: number; bytes: number }>(
+    `select sum(count)::float8 as records, sum(combined_size)::float8 as bytes
+       from pg_get_wal_stats($1::pg_lsn, pg_current_wal_flush_lsn())`,
+    [start!.lsn],
+  );
+  return {
+    perSecond: (EVENTS / ms) * 1000,
+    processUs: us("process"),
+    postgresUs: us("postgres"),
+    walRecords: wal!.records / EVENTS,
+    walBytes: wal!.bytes / EVENTS,
+  };
 }
 
 export async function ingestAll(chunks: Uint8Array[], expected: number): Promise<void> {
