@@ -48,9 +48,9 @@ export function receive(
 ): Received {
   const properties = receivedProperties(message);
   const { exchange, routingKey } = message.fields;
-  const headers = headerViewOf(properties.readable ? properties.properties.headers : undefined);
+  const table = properties.readable ? (properties.properties.headers ?? []) : [];
   return {
     letter: letterOf({ exchange, routingKey, properties, body: message.content }, queue, mapping),
-    deliveryCount: headers.count("x-delivery-count") ?? 0,
+    deliveryCount: headerViewOf(table.filter(([name]) => name === "x-delivery-count")).count("x-delivery-count") ?? 0,
   };
 }
