@@ -2,10 +2,9 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import type { OutboxPublisher } from "@/lib/kit/outbox/publisher";
 import { evaluateAlerts } from "@/lib/observe/alerts/evaluate-alerts";
+import { addAlertRule } from "@/lib/observe/alerts/rules/alert-rules";
 import { alertRuleRequestSchema } from "@/lib/observe/alerts/rules/alert-rules.shapes";
-import { addAlertRule } from "@/lib/observe/alerts/rules/change-alert-rule";
-import { addChannel, removeChannel, testChannel } from "@/lib/observe/channels/change-channel";
-import { listDeliveries, readChannel } from "@/lib/observe/channels/channels.read";
+import { addChannel, CHANNELS, listDeliveries, removeChannel, testChannel } from "@/lib/observe/channels/channels";
 import { channelRequestSchema } from "@/lib/observe/channels/channels.shapes";
 import { addressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import { parseNetworks } from "@/lib/platform/networks";
@@ -191,7 +190,7 @@ describe("a receiver", () => {
     const [failed] = await deliveries("chat");
     expect(failed!.lastError).toMatch(/127\.0\.0\.1:\d+ answered 404/);
     expect(failed!.lastError).not.toMatch(/xyz|super-secret-answer/);
-    expect(await readChannel(world.db, ADA, "chat")).toMatchObject({
+    expect(await CHANNELS.read(world.db, ADA, "chat")).toMatchObject({
       failed: 1,
       waiting: 0,
       lastError: failed!.lastError,

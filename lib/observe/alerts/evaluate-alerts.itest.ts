@@ -8,14 +8,14 @@ import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { acknowledgeAlerts } from "@/lib/observe/alerts/acknowledge-alerts";
 import { countAlerts, listAlerts } from "@/lib/observe/alerts/alerts.read";
 import { type Evaluation, evaluateAlerts } from "@/lib/observe/alerts/evaluate-alerts";
+import { addAlertRule, changeAlertRule, removeAlertRule } from "@/lib/observe/alerts/rules/alert-rules";
 import { type AlertWatch, alertRuleRequestSchema } from "@/lib/observe/alerts/rules/alert-rules.shapes";
-import { addAlertRule, changeAlertRule, removeAlertRule } from "@/lib/observe/alerts/rules/change-alert-rule";
 import type { AlertMessage } from "@/lib/observe/channels/alert-message.pure";
-import { addChannel } from "@/lib/observe/channels/change-channel";
+import { addChannel } from "@/lib/observe/channels/channels";
 import { channelRequestSchema } from "@/lib/observe/channels/channels.shapes";
 import { silenceChannels } from "@/lib/observe/channels/channels.write";
 import { readStatus } from "@/lib/observe/health/status.read";
-import { beginMaintenance, endMaintenance } from "@/lib/observe/maintenance/change-maintenance";
+import { beginMaintenance, endMaintenance } from "@/lib/observe/maintenance/maintenances";
 import { readMetrics } from "@/lib/observe/metrics/metrics.read";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
@@ -36,7 +36,7 @@ function evaluate({ aheadMs = 0, db = world.db }: { aheadMs?: number; db?: Db } 
 async function onlyRule(watch: Partial<AlertWatch> & Pick<AlertWatch, "kind">, severity = "warning"): Promise<string> {
   await world.db.run("delete from alert_rules");
   const request = alertRuleRequestSchema.parse({ name: "Tested", severity, watch: { clearMs: 0, ...watch } });
-  return addAlertRule({ ...world.deps, expires: true }, request, ADA);
+  return (await addAlertRule({ ...world.deps, expires: true }, request, ADA)).id;
 }
 
 async function channel(name: string, change: object = {}): Promise<void> {
@@ -221,7 +221,7 @@ describe("an alert", () => {
     await onlyRule({ kind: "size", above: 2, perSource: true });
     await channel("ops");
     const until = new Date(Date.now() + 60 * MINUTE).toISOString();
-    const id = await beginMaintenance(world.deps, { sources: ["orders"], until, reason: "stock moves" }, ADA);
+    const { id } = await beginMaintenance(world.deps, { sources: ["orders"], until, reason: "stock moves" }, ADA);
     await world.park(3);
     expect(await evaluate()).toMatchObject({ fired: 1, messages: 0 });
     expect((await alerts())[0]).toMatchObject({ state: "firing", maintenanceUntil: until });
@@ -525,7 +525,7 @@ describe("a rule", () => {
   test("is changed by those who see its sources, and in the version that they read", async () => {
     await world.source("billing");
     await expect(add({ kind: "size", above: 5 }, CLERK)).rejects.toMatchObject({ code: "forbidden" });
-    const id = await add({ kind: "size", above: 5, sources: ["billing"] }, CLERK);
+    const { id } = await add({ kind: "size", above: 5, sources: ["billing"] }, CLERK);
     const deps = { ...world.deps, expires: true };
     await changeAlertRule(deps, { id, change: { severity: "critical", version: 1 } }, CLERK);
     await expect(changeAlertRule(deps, { id, change: { enabled: false, version: 1 } }, CLERK)).rejects.toMatchObject({

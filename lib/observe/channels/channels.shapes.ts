@@ -241,6 +241,10 @@ export const channelSchema = named(
   },
 );
 export type ChannelOut = z.infer<typeof channelSchema>;
+export const channelRowSchema = z.extend(z.omit(channelSchema, { plainSecrets: true }), {
+  kind: z.enum(CHANNEL_KINDS),
+});
+export type ChannelRow = z.infer<typeof channelRowSchema>;
 export const channelListSchema = z.object({ items: z.array(channelSchema) });
 export type ChannelList = z.infer<typeof channelListSchema>;
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { AlertMessage } from "@/lib/observe/channels/alert-message.pure";
-import { addChannel } from "@/lib/observe/channels/change-channel";
+import { addChannel } from "@/lib/observe/channels/channels";
 import { channelRequestSchema } from "@/lib/observe/channels/channels.shapes";
 import { STILL_TOLD_AFTER_MS, tellOperations } from "@/lib/observe/channels/tell-operations";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";

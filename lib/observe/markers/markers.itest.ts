@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { addMarker, removeMarker } from "@/lib/observe/markers/change-marker";
-import { listMarkers } from "@/lib/observe/markers/markers.read";
+import { addMarker, MARKERS } from "@/lib/observe/markers/markers";
 import { readMarkers } from "@/lib/observe/stats/stats.read";
 import { statsQueryFrom } from "@/lib/observe/stats/stats-query.shapes";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
@@ -13,7 +12,7 @@ const CLERK: Viewer = { name: "clerk", means: "session", sources: ["orders"], ac
 test("deployments, alerts, redrives and controls of a window are marks of the charts, those of other sources for nobody else", async () => {
   await world.source("billing");
   const hourAgo = new Date(Date.now() - 3_600_000).toISOString();
-  const all = await addMarker(world.deps, { kind: "deploy", label: "platform 9", at: hourAgo }, ADA);
+  const { id: all } = await addMarker(world.deps, { kind: "deploy", label: "platform 9", at: hourAgo }, ADA);
   await addMarker(world.deps, { kind: "incident", label: "billing is down", source: "billing" }, ADA);
   await addMarker(world.deps, { kind: "note", label: "long ago", at: "2020-01-01T00:00:00Z" }, ADA);
   await world.park(2);
@@ -31,14 +30,14 @@ test("deployments, alerts, redrives and controls of a window are marks of the ch
   const seen = ["alert alert of orders", "deploy platform 9", "redrive stock service is back"];
   expect(await marks(CLERK)).toEqual(seen);
   expect(await marks(ADA)).toEqual([...seen, "alert alert of billing", "incident billing is down"].sort());
-  expect((await listMarkers(world.db, CLERK, { limit: 10, cursor: null })).items.map(({ label }) => label)).toEqual([
+  expect((await MARKERS.page(world.db, CLERK, { limit: 10, cursor: null })).items.map(({ label }) => label)).toEqual([
     "long ago",
     "platform 9",
   ]);
 
-  await expect(removeMarker(world.deps, all, CLERK)).rejects.toMatchObject({ code: "forbidden" });
-  await removeMarker(world.deps, all, ADA);
-  await expect(removeMarker(world.deps, all, ADA)).rejects.toMatchObject({ code: "unknown-marker" });
+  await expect(MARKERS.remove(world.deps, { key: all }, CLERK)).rejects.toMatchObject({ code: "forbidden" });
+  await MARKERS.remove(world.deps, { key: all }, ADA);
+  await expect(MARKERS.remove(world.deps, { key: all }, ADA)).rejects.toMatchObject({ code: "unknown-marker" });
   await expect(addMarker(world.deps, { kind: "note", label: "x", source: "odrers" }, ADA)).rejects.toMatchObject({
     code: "unknown-source",
   });

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { addChannel } from "@/lib/observe/channels/change-channel";
+import { addChannel } from "@/lib/observe/channels/channels";
 import { channelRequestSchema } from "@/lib/observe/channels/channels.shapes";
 import { type HookReceiver, type MailReceiver, startHookReceiver, startMailReceiver } from "@/lib/testing/receivers";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";

@@ -5,7 +5,7 @@ import { cancelBulkOperation } from "@/lib/events/bulk/cancel-bulk-operation";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
-import { addMaskRule } from "@/lib/guard/masking/change-mask-rule";
+import { addMaskRule } from "@/lib/guard/masking/mask-rules";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { countMend, previewMend } from "@/lib/repair/mends/preview-mend";

@@ -1,14 +1,13 @@
 import { handle } from "@/app/_server/handle";
 import { BODY_ID } from "@/app/_server/operation";
-import { addMaskRule } from "@/lib/guard/masking/change-mask-rule";
-import { listMaskRules } from "@/lib/guard/masking/mask-rules.read";
+import { addMaskRule, MASK_RULES } from "@/lib/guard/masking/mask-rules";
 import { maskRuleListSchema, maskRuleRequestSchema, maskRuleSchema } from "@/lib/guard/masking/mask-rules.shapes";
 
 export const GET = handle({
   id: "listMaskRules",
   summary: "What is masked beside the built-in detectors, and which of these are off",
   answer: maskRuleListSchema,
-  run: ({ deps, viewer }) => listMaskRules(deps.db, viewer),
+  run: async ({ deps, viewer }) => ({ items: await MASK_RULES.list(deps.db, viewer) }),
 });
 
 export const POST = handle({

@@ -1,6 +1,5 @@
 import { handle } from "@/app/_server/handle";
-import { addChannel } from "@/lib/observe/channels/change-channel";
-import { listChannels, readChannel } from "@/lib/observe/channels/channels.read";
+import { addChannel, CHANNELS } from "@/lib/observe/channels/channels";
 import { channelListSchema, channelRequestSchema, channelSchema } from "@/lib/observe/channels/channels.shapes";
 
 const BY_NAME = { name: "$response.body#/name" };
@@ -9,7 +8,7 @@ export const GET = handle({
   id: "listChannels",
   summary: "Channels that are told of alerts, by name",
   answer: channelListSchema,
-  run: ({ deps, viewer }) => listChannels(deps.db, viewer),
+  run: async ({ deps, viewer }) => ({ items: await CHANNELS.list(deps.db, viewer) }),
 });
 
 export const POST = handle({
@@ -21,9 +20,5 @@ export const POST = handle({
   answer: channelSchema,
   problems: ["invalid-config", "name-taken"],
   links: { getChannel: BY_NAME, changeChannel: BY_NAME, testChannel: BY_NAME, deleteChannel: BY_NAME },
-  run: async (call) => {
-    const { deps, viewer, body } = call;
-    await addChannel({ ...deps, limits: deps.env }, body, viewer);
-    return readChannel(deps.db, viewer, body.name);
-  },
+  run: ({ deps, viewer, body }) => addChannel({ ...deps, limits: deps.env }, body, viewer),
 });

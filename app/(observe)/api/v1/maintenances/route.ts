@@ -1,7 +1,6 @@
 import { handle } from "@/app/_server/handle";
 import { BODY_ID } from "@/app/_server/operation";
-import { beginMaintenance } from "@/lib/observe/maintenance/change-maintenance";
-import { listMaintenances, readMaintenance } from "@/lib/observe/maintenance/maintenances.read";
+import { beginMaintenance, listMaintenances } from "@/lib/observe/maintenance/maintenances";
 import {
   maintenanceListSchema,
   maintenanceRequestSchema,
@@ -26,8 +25,5 @@ export const POST = handle({
   answer: maintenanceSchema,
   problems: ["invalid-window", "unknown-source"],
   links: { endMaintenance: BODY_ID },
-  run: async (call) => {
-    const id = await beginMaintenance(call.deps, call.body, call.viewer);
-    return readMaintenance(call.deps.db, call.viewer, id);
-  },
+  run: (call) => beginMaintenance(call.deps, call.body, call.viewer),
 });

@@ -1,7 +1,6 @@
 import { handle } from "@/app/_server/handle";
 import { BODY_ID } from "@/app/_server/operation";
-import { addMarker } from "@/lib/observe/markers/change-marker";
-import { listMarkers, readMarker } from "@/lib/observe/markers/markers.read";
+import { addMarker, MARKERS } from "@/lib/observe/markers/markers";
 import {
   markerListSchema,
   markerRequestSchema,
@@ -14,7 +13,7 @@ export const GET = handle({
   summary: "Markers of deployments, incidents and notes, newest first",
   query: markersQuery,
   answer: markerListSchema,
-  run: ({ deps, viewer, query }) => listMarkers(deps.db, viewer, query),
+  run: ({ deps, viewer, query }) => MARKERS.page(deps.db, viewer, query),
 });
 
 export const POST = handle({
@@ -26,8 +25,5 @@ export const POST = handle({
   answer: markerSchema,
   problems: ["unknown-source"],
   links: { removeMarker: BODY_ID },
-  run: async (call) => {
-    const id = await addMarker(call.deps, call.body, call.viewer);
-    return readMarker(call.deps.db, call.viewer, id);
-  },
+  run: (call) => addMarker(call.deps, call.body, call.viewer),
 });

@@ -1,5 +1,5 @@
 import { handle } from "@/app/_server/handle";
-import { changeMaskRule, removeMaskRule } from "@/lib/guard/masking/change-mask-rule";
+import { changeMaskRule, removeMaskRule } from "@/lib/guard/masking/mask-rules";
 import { maskRuleChangeSchema, maskRuleSchema } from "@/lib/guard/masking/mask-rules.shapes";
 import { byId } from "@/lib/platform/api/query.shapes";
 

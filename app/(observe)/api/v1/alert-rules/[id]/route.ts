@@ -1,11 +1,10 @@
 import { handle } from "@/app/_server/handle";
-import { readAlertRule } from "@/lib/observe/alerts/rules/alert-rules.read";
+import { ALERT_RULES, changeAlertRule, removeAlertRule } from "@/lib/observe/alerts/rules/alert-rules";
 import {
   alertRuleChangeSchema,
   alertRuleDeletionSchema,
   alertRuleSchema,
 } from "@/lib/observe/alerts/rules/alert-rules.shapes";
-import { changeAlertRule, removeAlertRule } from "@/lib/observe/alerts/rules/change-alert-rule";
 import { byId } from "@/lib/platform/api/query.shapes";
 
 const params = byId("unknown-alert-rule");
@@ -15,7 +14,7 @@ export const GET = handle({
   summary: "One rule of alerts",
   params,
   answer: alertRuleSchema,
-  run: ({ deps, viewer, params: { id } }) => readAlertRule(deps.db, viewer, id),
+  run: ({ deps, viewer, params: { id } }) => ALERT_RULES.read(deps.db, viewer, id),
 });
 
 export const PATCH = handle({
@@ -25,10 +24,8 @@ export const PATCH = handle({
   body: alertRuleChangeSchema,
   answer: alertRuleSchema,
   problems: ["invalid-config", "name-taken", "illegal-transition"],
-  run: async ({ deps, viewer, params: { id }, body }) => {
-    await changeAlertRule({ ...deps, expires: deps.archive !== null }, { id, change: body }, viewer);
-    return readAlertRule(deps.db, viewer, id);
-  },
+  run: ({ deps, viewer, params: { id }, body }) =>
+    changeAlertRule({ ...deps, expires: deps.archive !== null }, { id, change: body }, viewer),
 });
 
 export const DELETE = handle({

@@ -1,6 +1,5 @@
 import { handle } from "@/app/_server/handle";
-import { changeChannel, removeChannel } from "@/lib/observe/channels/change-channel";
-import { readChannel } from "@/lib/observe/channels/channels.read";
+import { CHANNELS, changeChannel, removeChannel } from "@/lib/observe/channels/channels";
 import { channelChangeSchema, channelDeletionSchema, channelSchema } from "@/lib/observe/channels/channels.shapes";
 import { byName } from "@/lib/platform/api/query.shapes";
 
@@ -11,7 +10,7 @@ export const GET = handle({
   summary: "One channel, and how its last messages went",
   params,
   answer: channelSchema,
-  run: ({ deps, viewer, params: { name } }) => readChannel(deps.db, viewer, name),
+  run: ({ deps, viewer, params: { name } }) => CHANNELS.read(deps.db, viewer, name),
 });
 
 export const PATCH = handle({
@@ -21,10 +20,8 @@ export const PATCH = handle({
   body: channelChangeSchema,
   answer: channelSchema,
   problems: ["invalid-config", "stale-settings"],
-  run: async ({ deps, viewer, params: { name }, body }) => {
-    await changeChannel({ ...deps, limits: deps.env }, { name, change: body }, viewer);
-    return readChannel(deps.db, viewer, name);
-  },
+  run: ({ deps, viewer, params: { name }, body }) =>
+    changeChannel({ ...deps, limits: deps.env }, { name, change: body }, viewer),
 });
 
 export const DELETE = handle({

@@ -1,5 +1,5 @@
 import { handle } from "@/app/_server/handle";
-import { endMaintenance } from "@/lib/observe/maintenance/change-maintenance";
+import { endMaintenance } from "@/lib/observe/maintenance/maintenances";
 import { byId } from "@/lib/platform/api/query.shapes";
 
 export const DELETE = handle({

@@ -1,5 +1,5 @@
 import { handle } from "@/app/_server/handle";
-import { listDeliveries } from "@/lib/observe/channels/channels.read";
+import { listDeliveries } from "@/lib/observe/channels/channels";
 import { deliveriesQuery, deliveryListSchema } from "@/lib/observe/channels/channels.shapes";
 import { byName } from "@/lib/platform/api/query.shapes";
 

@@ -1,5 +1,5 @@
 import { handle } from "@/app/_server/handle";
-import { testChannel } from "@/lib/observe/channels/change-channel";
+import { testChannel } from "@/lib/observe/channels/channels";
 import { channelTestSchema } from "@/lib/observe/channels/channels.shapes";
 import { byName } from "@/lib/platform/api/query.shapes";
 

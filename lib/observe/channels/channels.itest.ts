@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { addChannel, changeChannel } from "@/lib/observe/channels/change-channel";
-import { readChannel } from "@/lib/observe/channels/channels.read";
+import { addChannel, CHANNELS, changeChannel } from "@/lib/observe/channels/channels";
 import { channelRequestSchema } from "@/lib/observe/channels/channels.shapes";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
@@ -12,13 +11,13 @@ test("a channel that somebody changed since it was read is not overwritten, and 
   const deps = { ...world.deps, limits: world.deps.env };
   const config = { kind: "webhook", url: "https://ops.example.com/hook" };
   await addChannel(deps, channelRequestSchema.parse({ name: "ops", config }), ADA);
-  const { updatedAt: changedAt } = await readChannel(world.db, ADA, "ops");
+  const { updatedAt: changedAt } = await CHANNELS.read(world.db, ADA, "ops");
   const change = (severities: ["critical"] | ["warning"], read?: string) =>
     changeChannel(deps, { name: "ops", change: { severities, ...(read && { changedAt: read }) } }, ADA);
   await expect.poll(() => Date.now() > Date.parse(changedAt)).toBe(true);
   await change(["critical"], changedAt);
   await expect(change(["warning"], changedAt)).rejects.toMatchObject({ code: "stale-settings" });
-  expect(await readChannel(world.db, ADA, "ops")).toMatchObject({ severities: ["critical"] });
+  expect(await CHANNELS.read(world.db, ADA, "ops")).toMatchObject({ severities: ["critical"] });
   await change(["warning"]);
-  expect(await readChannel(world.db, ADA, "ops")).toMatchObject({ severities: ["warning"] });
+  expect(await CHANNELS.read(world.db, ADA, "ops")).toMatchObject({ severities: ["warning"] });
 });
