@@ -13,10 +13,10 @@ import {
 import { brakeSchema, canarySchema, laneSchema, rateSchema } from "@/lib/redrive/request/redrive-request.shapes";
 import type { RuleField } from "@/lib/rules/redrive-rule.pure";
 import {
+  deletion,
   RULE_EXAMPLE,
   readStoredRule,
   ruleChangeShape,
-  ruleDeletion,
   ruleName,
   ruleOutShape,
   triedId,
@@ -140,7 +140,7 @@ export const redriveRuleChangeSchema = named(
 );
 export type RedriveRuleChange = z.infer<typeof redriveRuleChangeSchema>;
 
-export const redriveRuleDeletionSchema = ruleDeletion("RedriveRuleDeletion", "the stock service answers in time now");
+export const redriveRuleDeletionSchema = deletion("RedriveRuleDeletion", "the stock service answers in time now");
 
 export const redriveRuleTrySchema = named(
   "RedriveRuleTry",

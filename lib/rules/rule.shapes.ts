@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { reasonSchema } from "@/lib/events/selection/selection.shapes";
-import { countOut, idOut, named, timeOut } from "@/lib/platform/api/schemas.shapes";
+import { countOut, EDITED_EXAMPLE, editedOut, idOut, named } from "@/lib/platform/api/schemas.shapes";
 import type { FieldError } from "@/lib/platform/plain/problem.pure";
 import { isStorableText, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
 
@@ -30,9 +30,9 @@ export const ruleChangeShape = {
   reason: reasonSchema,
 };
 
-/** The body of a deletion. Without a body the reason is "deleted". */
-export function ruleDeletion(name: string, reason: string) {
-  return named(name, z.strictObject({ reason: z._default(reasonSchema, "deleted") }), { reason });
+/** The body of a deletion. Without a body the reason is `initial`. */
+export function deletion(name: string, reason: string, initial = "deleted") {
+  return named(name, z.strictObject({ reason: z._default(reasonSchema, initial) }), { reason });
 }
 
 /** What every stored rule shows beside its own fields. */
@@ -42,10 +42,7 @@ export const ruleOutShape = {
   position: countOut,
   enabled: z.boolean(),
   version: countOut,
-  createdBy: z.string(),
-  createdAt: timeOut,
-  updatedBy: z.string(),
-  updatedAt: timeOut,
+  ...editedOut,
 };
 export type StoredRuleOut = z.infer<z.ZodMiniObject<typeof ruleOutShape>>;
 
@@ -53,10 +50,7 @@ export const RULE_EXAMPLE = {
   id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b30",
   position: 1,
   enabled: true,
-  createdBy: "maria",
-  createdAt: "2026-11-22T02:44:59.120Z",
-  updatedBy: "maria",
-  updatedAt: "2026-11-22T02:44:59.120Z",
+  ...EDITED_EXAMPLE,
 };
 
 /** The stored body of a rule with its defaults; or what is wrong with it, by field such as `when[0].value`. */

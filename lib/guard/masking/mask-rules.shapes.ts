@@ -3,12 +3,13 @@ import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import {
   boundedText,
   described,
+  EDITED_EXAMPLE,
+  editedOut,
   headersSchema,
   idOut,
   named,
   nullableText,
   positiveInt4,
-  timeOut,
 } from "@/lib/platform/api/schemas.shapes";
 import { TEXT_MAX } from "@/lib/platform/plain/storable.pure";
 import { MASK_KINDS } from "./mask-rule.pure";
@@ -22,10 +23,7 @@ export const maskRuleSchema = named(
     kind: z.enum(MASK_KINDS),
     pattern: z.string(),
     enabled: z.boolean(),
-    createdBy: z.string(),
-    createdAt: timeOut,
-    updatedBy: z.string(),
-    updatedAt: timeOut,
+    ...editedOut,
   }),
   {
     id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b50",
@@ -33,10 +31,7 @@ export const maskRuleSchema = named(
     kind: "pointer" as const,
     pattern: "/customer/email",
     enabled: true,
-    createdBy: "maria",
-    createdAt: "2026-11-22T02:44:59.120Z",
-    updatedBy: "maria",
-    updatedAt: "2026-11-22T02:44:59.120Z",
+    ...EDITED_EXAMPLE,
   },
 );
 export type MaskRuleOut = z.infer<typeof maskRuleSchema>;

@@ -12,10 +12,10 @@ import {
 import { has, idOut, named, nullableText, timeOut } from "@/lib/platform/api/schemas.shapes";
 import { isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
 import {
+  deletion,
   RULE_EXAMPLE,
   readStoredRule,
   ruleChangeShape,
-  ruleDeletion,
   ruleName,
   ruleText,
   ruleOutShape as storedRuleShape,
@@ -191,7 +191,7 @@ export const ruleChangeSchema = named(
 );
 export type RuleChange = z.infer<typeof ruleChangeSchema>;
 
-export const ruleDeletionSchema = ruleDeletion("AdmissionRuleDeletion", "the producer no longer sends them");
+export const ruleDeletionSchema = deletion("AdmissionRuleDeletion", "the producer no longer sends them");
 
 const ruleRefShape = { id: idOut, name: z.string(), version: z.int() };
 const ruleRef = z.object(ruleRefShape);

@@ -10,6 +10,8 @@ import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import {
   boundedText,
   countOut,
+  EDITED_EXAMPLE,
+  editedOut,
   idOut,
   named,
   nullableText,
@@ -19,7 +21,7 @@ import {
 } from "@/lib/platform/api/schemas.shapes";
 import { type FieldError, invalidFields } from "@/lib/platform/plain/problem.pure";
 import { TEXT_MAX } from "@/lib/platform/plain/storable.pure";
-import { ruleName, yesOrNo } from "@/lib/rules/rule.shapes";
+import { deletion, ruleName, yesOrNo } from "@/lib/rules/rule.shapes";
 
 const SOURCES_MAX = 100;
 const RECIPIENTS_MAX = 50;
@@ -194,11 +196,7 @@ export const channelChangeSchema = named(
 );
 export type ChannelChange = z.infer<typeof channelChangeSchema>;
 
-export const channelDeletionSchema = named(
-  "ChannelDeletion",
-  z.strictObject({ reason: z._default(reasonSchema, "deleted") }),
-  { reason: "the team uses another one" },
-);
+export const channelDeletionSchema = deletion("ChannelDeletion", "the team uses another one");
 
 export const channelSchema = named(
   "Channel",
@@ -217,10 +215,7 @@ export const channelSchema = named(
     lastSentAt: nullableTime,
     /** Of the newest message that has failed and none was sent after it. */
     lastError: nullableText,
-    createdBy: z.string(),
-    createdAt: timeOut,
-    updatedBy: z.string(),
-    updatedAt: timeOut,
+    ...editedOut,
   }),
   {
     id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b30",
@@ -234,10 +229,7 @@ export const channelSchema = named(
     failed: 0,
     lastSentAt: "2026-11-22T02:44:59.120Z",
     lastError: null,
-    createdBy: "maria",
-    createdAt: "2026-11-22T02:44:59.120Z",
-    updatedBy: "maria",
-    updatedAt: "2026-11-22T02:44:59.120Z",
+    ...EDITED_EXAMPLE,
   },
 );
 export type ChannelOut = z.infer<typeof channelSchema>;

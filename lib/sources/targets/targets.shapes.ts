@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import { named, nullableText, nullableTime } from "@/lib/platform/api/schemas.shapes";
+import { deletion } from "@/lib/rules/rule.shapes";
 import { contractSchema } from "@/lib/sources/contracts/contracts.shapes";
 
 const positive = z
@@ -55,13 +56,7 @@ export const targetRequestSchema = named(
 );
 export type TargetRequest = z.infer<typeof targetRequestSchema>;
 
-export const targetRemovalSchema = named(
-  "TargetRemoval",
-  z.strictObject({ reason: z._default(reasonSchema, "removed") }),
-  {
-    reason: "the audit service is gone",
-  },
-);
+export const targetRemovalSchema = deletion("TargetRemoval", "the audit service is gone", "removed");
 export type TargetRemoval = z.infer<typeof targetRemovalSchema>;
 
 /** PATCH /api/v1/targets/{name}: absent = unchanged. */

@@ -4,6 +4,8 @@ import { ALERT_KINDS, SEVERITIES, SOURCE_FAULTS, WINDOWS_MS } from "@/lib/observ
 import {
   boundedText,
   countOut,
+  EDITED_EXAMPLE,
+  editedOut,
   idOut,
   named,
   nullableNumber,
@@ -13,7 +15,7 @@ import {
 } from "@/lib/platform/api/schemas.shapes";
 import { formatDuration } from "@/lib/platform/plain/format.pure";
 import { TEXT_MAX } from "@/lib/platform/plain/storable.pure";
-import { ruleName, yesOrNo } from "@/lib/rules/rule.shapes";
+import { deletion, ruleName, yesOrNo } from "@/lib/rules/rule.shapes";
 
 const DAY_MS = 86_400_000;
 const NAMES_MAX = 100;
@@ -149,11 +151,7 @@ export const alertRuleChangeSchema = named(
 );
 export type AlertRuleChange = z.infer<typeof alertRuleChangeSchema>;
 
-export const alertRuleDeletionSchema = named(
-  "AlertRuleDeletion",
-  z.strictObject({ reason: z._default(reasonSchema, "deleted") }),
-  { reason: "another rule covers it" },
-);
+export const alertRuleDeletionSchema = deletion("AlertRuleDeletion", "another rule covers it");
 
 export const alertRuleSchema = named(
   "AlertRule",
@@ -168,10 +166,7 @@ export const alertRuleSchema = named(
     fault: nullableText,
     /** Alerts of it that fire now. */
     firing: countOut,
-    createdBy: z.string(),
-    createdAt: timeOut,
-    updatedBy: z.string(),
-    updatedAt: timeOut,
+    ...editedOut,
   }),
   {
     id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b30",
@@ -182,10 +177,7 @@ export const alertRuleSchema = named(
     watch: WATCH,
     fault: null,
     firing: 0,
-    createdBy: "maria",
-    createdAt: "2026-11-22T02:44:59.120Z",
-    updatedBy: "maria",
-    updatedAt: "2026-11-22T02:44:59.120Z",
+    ...EDITED_EXAMPLE,
   },
 );
 export type AlertRuleOut = z.infer<typeof alertRuleSchema>;
