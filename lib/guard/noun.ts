@@ -7,7 +7,7 @@ import { inTransaction } from "@/lib/platform/database/retrying";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
-import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { DomainError, type ProblemCode } from "@/lib/platform/plain/problem.pure";
 import { sqlState } from "@/lib/platform/postgres-pool";
 
 /**
@@ -24,7 +24,8 @@ type Description<Row, Computed extends keyof Row, Out> = {
   computed?: Record<Computed, string>;
   /** SQL: the viewer sees the row. Other rows are unknown to that viewer. */
   seen: string;
-  order: string;
+  /** Of `list`; absent = the newest first. */
+  order?: string;
   /** The field that names a row in paths and in the audit. */
   key: "id" | "name";
   subject: AuditSubject;
@@ -33,7 +34,8 @@ type Description<Row, Computed extends keyof Row, Out> = {
   /** The sources that a change of the row concerns; null = every source. */
   sourcesOf(row: Stored<Row, Computed>): readonly string[] | null;
   audited(row: Stored<Row, Computed>): object;
-  unknown(key: string): DomainError;
+  /** Code, message, and where to look for the rows that exist. */
+  unknown(key: string): readonly [ProblemCode & `unknown-${string}`, string, string];
   /** The error for a row that breaks a unique key. */
   taken?(row: Stored<Row, Computed>): DomainError;
   /** Runs first in each transaction that changes rows, before any of them is locked. */
@@ -62,9 +64,8 @@ export class Noun<Row extends { id: string }, Computed extends keyof Row = never
     this.#noun = noun;
   }
 
-  /** `where`: SQL with parameters from `$2`. */
-  async list(db: Queryable, viewer: Viewer, where = "true", values: readonly unknown[] = []): Promise<Out[]> {
-    return this.#read(db, viewer, `${where} order by ${this.#noun.order}`, values);
+  async list(db: Queryable, viewer: Viewer): Promise<Out[]> {
+    return this.#read(db, viewer, `true order by ${this.#noun.order ?? "t.id desc"}`, []);
   }
 
   /** A page of rows in the order of their ids. `where`: SQL with parameters from `$4`. */
@@ -83,8 +84,13 @@ export class Noun<Row extends { id: string }, Computed extends keyof Row = never
   /** Throws the noun's error of an unknown row. */
   async read(db: Queryable, viewer: Viewer, key: string): Promise<Out> {
     const [row] = await this.#read(db, viewer, `t.${this.#noun.key} = $2`, [key]);
-    if (!row) throw this.#noun.unknown(key);
+    if (!row) throw this.unknown(key);
     return row;
+  }
+
+  unknown(key: string): DomainError {
+    const [code, message, detail] = this.#noun.unknown(key);
+    return new DomainError(code, message, { fields: [{ field: this.#noun.key, detail }] });
   }
 
   /** Throws DomainError `forbidden`. */
@@ -94,14 +100,14 @@ export class Noun<Row extends { id: string }, Computed extends keyof Row = never
 
   /** The stored row, locked until the transaction ends. Throws DomainError `forbidden` and the noun's error of an unknown row. */
   async lock(tx: Tx, viewer: Viewer, key: string): Promise<Stored<Row, Computed>> {
-    const { table, schema, computed, seen, key: by, unknown } = this.#noun;
+    const { table, schema, computed, seen, key: by } = this.#noun;
     const stored = Object.keys(schema.shape).filter((field) => !(computed && field in computed));
     const [row] = await tx.query<Stored<Row, Computed>>(
       `select ${stored.map((field) => this.#selected(field))} from ${table} t where ${seen} and t.${by} = $2 for update`,
       [viewer.sources === "all" ? null : viewer.sources, key],
       { isoTimes: true },
     );
-    if (!row) throw unknown(key);
+    if (!row) throw this.unknown(key);
     this.assertMayChange(viewer, row);
     return row;
   }

@@ -5,10 +5,9 @@ import { imposeControl } from "@/lib/order/controls/impose-control";
 import type { Db } from "@/lib/platform/database/db";
 import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
-import { readRedriveRule } from "@/lib/rules/redrive-rules.read";
+import { changeRedriveRule, createRedriveRule, REDRIVE_RULES } from "@/lib/rules/redrive-rules";
 import { redriveRuleRequestSchema, redriveRuleTrySchema } from "@/lib/rules/redrive-rules.shapes";
 import { runRedriveRules } from "@/lib/rules/run-redrive-rules";
-import { changeRedriveRule, createRedriveRule } from "@/lib/rules/store-redrive-rule";
 import { tryRedriveRule } from "@/lib/rules/try-redrive-rule";
 import { deadLetter } from "@/lib/testing/letters";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
@@ -38,7 +37,7 @@ async function rule(change: Record<string, unknown> = {}): Promise<string> {
     ...BODY,
     ...change,
   });
-  const id = await createRedriveRule(world.deps, { ...body, name: `rule ${++names}`, reason: "tested" }, ada);
+  const { id } = await createRedriveRule(world.deps, { ...body, name: `rule ${++names}`, reason: "tested" }, ada);
   const trial = await tryRedriveRule(world.deps, redriveRuleTrySchema.parse({ rule: body }), ada);
   await changeRedriveRule(world.deps, { id, change: { enabled: true, trial: trial.id, reason: "tested" } }, ada);
   return id;
@@ -56,7 +55,7 @@ async function parkOld(minutes: number, eventIds: readonly string[], change: Par
 }
 
 const round = (db: Db = world.db) => runRedriveRules({ ...world.deps, db });
-const read = (id: string) => readRedriveRule(world.db, ada, id);
+const read = (id: string) => REDRIVE_RULES.read(world.db, ada, id);
 const queued = async () =>
   (
     await world.db.query<{ eventId: string }>(

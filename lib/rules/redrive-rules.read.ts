@@ -1,47 +1,39 @@
 import { createHash } from "node:crypto";
 import { wasConfirmed } from "@/lib/events/filter/event-filter.sql";
 import { readTypedTexts } from "@/lib/guard/masking/typed-texts.read";
-import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { canonicalJson } from "@/lib/platform/plain/json-text.pure";
-import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { ITEM, LIVE_REDRIVES } from "@/lib/redrive/states/state.sql";
 import type { EventPast, RuleOutcomes } from "@/lib/rules/redrive-rule.pure";
 import {
   type RedriveRuleBody,
-  type RedriveRuleList,
   type RedriveRuleOut,
+  type RedriveRuleRow,
   type RedriveRuleTrial,
   readRedriveRuleBody,
 } from "@/lib/rules/redrive-rules.shapes";
-import { RULE_COLUMNS, type RuleColumns } from "@/lib/rules/rules.read";
-
-export function unknownRedriveRule(id: string): DomainError {
-  return new DomainError("unknown-redrive-rule", `There is no redrive rule ${id}: it may have been deleted`, {
-    fields: [{ field: "id", detail: "list the rules with GET /api/v1/redrive-rules" }],
-  });
-}
 
 /** Two rules that do the same have the same digest. */
 export function digestOf(body: RedriveRuleBody): string {
   return createHash("sha256").update(canonicalJson(body)).digest("hex").slice(0, 32);
 }
 
-/** Events that the rule `r` took since `age` ago. */
+/** Events that the rule `t` took since `age` ago. */
 const takenSince = (age: string) => `(select coalesce(sum(x.events), 0)::bigint from redrive_rule_runs x
-  where x.rule_id = r.id and x.at > now() - interval '${age}')`;
+  where x.rule_id = t.id and x.at > now() - interval '${age}')`;
 
 const summed = (column: string) => `coalesce(sum(d.${column}), 0)::bigint as ${column}`;
 const OUTCOMES = `(select to_jsonb(o) from (
   select ${["delivered", "deduplicated", "confirmed", "failed", "bounced"].map(summed).join(", ")}
     from redrive_rule_runs x join redrives d on d.id = x.redrive_id
-   where x.rule_id = r.id and x.at >= r.enabled_at and x.at > now() - interval '24 hours') o)`;
+   where x.rule_id = t.id and x.at >= t.enabled_at and x.at > now() - interval '24 hours') o)`;
 
 const LAST_RUN = `(select jsonb_build_object('redriveId', x.redrive_id, 'atMs', (extract(epoch from x.at) * 1000)::float8, 'events', x.events,
          'live', coalesce(d.state in ${LIVE_REDRIVES}, false))
     from redrive_rule_runs x left join redrives d on d.id = x.redrive_id
-   where x.rule_id = r.id order by x.at desc limit 1)`;
+   where x.rule_id = t.id order by x.at desc limit 1)`;
 
 type WorkColumns = {
   lastHour: number;
@@ -49,8 +41,14 @@ type WorkColumns = {
   outcomes: RuleOutcomes & { deduplicated: number; confirmed: number };
   lastRun: { redriveId: string; atMs: number; events: number; live: boolean } | null;
 };
-const WORK_COLUMNS = `${takenSince("1 hour")} as "lastHour", ${takenSince("24 hours")} as "lastDay", ${OUTCOMES} as outcomes,
-  ${LAST_RUN} as "lastRun"`;
+/** What a rule `t` did. */
+export const WORK = {
+  lastHour: takenSince("1 hour"),
+  lastDay: takenSince("24 hours"),
+  outcomes: OUTCOMES,
+  lastRun: LAST_RUN,
+} satisfies Record<keyof WorkColumns, string>;
+const WORK_FIELDS = Object.keys(WORK) as (keyof WorkColumns)[];
 
 /** A rule as a worker's round reads it. `body` null: this version cannot read what is stored. */
 export type RuleInForce = WorkColumns & {
@@ -67,9 +65,10 @@ export type RuleInForce = WorkColumns & {
 export async function readRedriveRulesInForce(db: Queryable): Promise<{ revision: string; rules: RuleInForce[] }> {
   // One statement: the rules are those of the revision.
   const rows = await db.query<{ revision: string } & Omit<RuleInForce, "body"> & { body: unknown }>(
-    `select v.revision::text, r.id, r.name, r.version, r.run::text, r.looked_to as "lookedTo", r.fault, r.body, ${WORK_COLUMNS}
-       from redrive_rule_revision v left join redrive_rules r on r.enabled
-      order by r.position, r.id`,
+    `select v.revision::text, t.id, t.name, t.version, t.run::text, t.looked_to as "lookedTo", t.fault, t.body,
+            ${WORK_FIELDS.map((field) => `${WORK[field]} as "${field}"`)}
+       from redrive_rule_revision v left join redrive_rules t on t.enabled
+      order by t.position, t.id`,
     [],
     { name: "redrive-rules-in-force" },
   );
@@ -82,39 +81,9 @@ function withBody<Row extends { body: unknown }>(row: Row): Omit<Row, "body"> & 
   return { ...row, body: "body" in read ? read.body : null };
 }
 
-type RuleRow = RuleColumns &
-  WorkColumns & {
-    fault: string | null;
-    enabledBy: string | null;
-    enabledAt: string | null;
-    stoppedAt: string | null;
-    stopReason: string | null;
-  };
-
-const COLUMNS = `${RULE_COLUMNS}, r.fault, r.enabled_by as "enabledBy", r.enabled_at as "enabledAt",
-  r.stopped_at as "stoppedAt", r.stop_reason as "stopReason", ${WORK_COLUMNS}`;
-
-/** A rule takes events of all the sources of its filter, so a viewer sees all of the rule or nothing. */
-const SEEN = `($1::text[] is null or r.body -> 'filter' -> 'source' <@ to_jsonb($1::text[]))`;
-
-export async function listRedriveRules(db: Queryable, viewer: Viewer): Promise<RedriveRuleList> {
-  return { items: await readRows(db, viewer, "true", []) };
-}
-
-/** Throws DomainError `unknown-redrive-rule`. */
-export async function readRedriveRule(db: Queryable, viewer: Viewer, id: string): Promise<RedriveRuleOut> {
-  const [rule] = await readRows(db, viewer, "r.id = $2", [id]);
-  if (!rule) throw unknownRedriveRule(id);
-  return rule;
-}
-
-async function readRows(db: Queryable, viewer: Viewer, where: string, values: unknown[]): Promise<RedriveRuleOut[]> {
-  const rows = await db.query<RuleRow>(
-    `select ${COLUMNS} from redrive_rules r where ${SEEN} and ${where} order by r.position, r.id`,
-    [sourceScope(viewer), ...values],
-    { isoTimes: true },
-  );
-  const read = rows.flatMap((row) => {
+/** Stored rules as the API answers them. A rule that this version cannot read is left out. */
+export async function rulesOut(rows: RedriveRuleRow[], db: Queryable, viewer: Viewer): Promise<RedriveRuleOut[]> {
+  const read = rows.flatMap(({ authors: _authors, lookedTo: _lookedTo, ...row }) => {
     const { body, ...rest } = withBody(row);
     return body === null ? [] : [{ ...rest, body, digest: digestOf(body) }];
   });

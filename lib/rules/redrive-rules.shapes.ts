@@ -298,6 +298,24 @@ export const redriveRuleSchema = named(
 );
 export type RedriveRuleOut = z.infer<typeof redriveRuleSchema>;
 
+export const redriveRuleRowSchema = z.extend(
+  z.pick(redriveRuleSchema, {
+    ...{ id: true, name: true, position: true, enabled: true, version: true, fault: true },
+    ...{ createdBy: true, createdAt: true, updatedBy: true, updatedAt: true, enabledBy: true, enabledAt: true },
+    ...{ lastHour: true, lastDay: true, outcomes: true },
+  }),
+  {
+    body: z.unknown(),
+    lookedTo: nullableText,
+    stoppedAt: nullableTime,
+    stopReason: nullableText,
+    /** Each person who made a version of it. */
+    authors: z.array(z.string()),
+    lastRun: z.nullable(z.object({ redriveId: idOut, atMs: z.number(), events: countOut, live: z.boolean() })),
+  },
+);
+export type RedriveRuleRow = z.infer<typeof redriveRuleRowSchema>;
+
 export const redriveRuleListSchema = z.object({ items: z.array(redriveRuleSchema) });
 export type RedriveRuleList = z.infer<typeof redriveRuleListSchema>;
 

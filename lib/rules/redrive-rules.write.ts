@@ -1,8 +1,6 @@
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
-import type { RedriveRule } from "@/lib/platform/database/generated/client";
-import type { RedriveRuleBody, RedriveRuleTrial } from "@/lib/rules/redrive-rules.shapes";
-import { type Client, newRuleColumns, storedBody } from "@/lib/rules/rules.write";
+import type { RedriveRuleTrial } from "@/lib/rules/redrive-rules.shapes";
 
 /** A run that must not be made: the rules were changed, or another worker made it. */
 export class RunTaken extends Error {}
@@ -101,40 +99,4 @@ const TRIALS_KEPT = "30 days";
 
 export async function removeExpiredTrials(db: Queryable): Promise<void> {
   await db.run(`delete from redrive_rule_trials where created_at < now() - interval '${TRIALS_KEPT}'`);
-}
-
-type Edit = { actor: string; atMs: number };
-
-/** Stores a rule behind the others, switched off. */
-export async function insertRedriveRule(
-  client: Client,
-  { id, name, body }: { id: string; name: string; body: RedriveRuleBody },
-  edit: Edit,
-): Promise<RedriveRule> {
-  const columns = newRuleColumns(await client.redriveRule.count(), edit);
-  return client.redriveRule.create({ data: { ...columns, id, name, body: storedBody(body), authors: [edit.actor] } });
-}
-
-/** `edited`: name and body are a new version; the next round begins at the newest event. `enabled`: as it is then. */
-export async function updateRedriveRule(
-  client: Client,
-  stored: RedriveRule,
-  { name, body, edited, enabled }: { name: string; body: RedriveRuleBody; edited: boolean; enabled: boolean },
-  { actor, atMs }: Edit,
-): Promise<RedriveRule> {
-  const at = new Date(atMs);
-  const switchedOn = enabled && !stored.enabled;
-  return client.redriveRule.update({
-    where: { id: stored.id },
-    data: {
-      name,
-      body: storedBody(body),
-      enabled,
-      version: stored.version + (edited ? 1 : 0),
-      updatedBy: actor,
-      updatedAt: at,
-      ...(edited ? { lookedTo: null, fault: null, authors: [...new Set([...stored.authors, actor])] } : {}),
-      ...(switchedOn ? { enabledBy: actor, enabledAt: at, stoppedAt: null, stopReason: null, lookedTo: null } : {}),
-    },
-  });
 }

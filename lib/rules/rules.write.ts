@@ -1,50 +1,42 @@
-import type { Prisma } from "@/lib/platform/database/generated/client";
+import type { Tx } from "@/lib/platform/database/db";
+import { unknownSource } from "@/lib/sources/sources.read";
 
-export type Client = Prisma.TransactionClient;
-
-/** `table`: rules that are applied in their order; `position` counts from 1 without gaps. `revision`: the table with the revision of all of them. */
-export type RuleTables = {
-  table: "admission_rules" | "redrive_rules";
-  revision: "admission_revision" | "redrive_rule_revision";
-};
-type RuleTable = RuleTables["table"];
+/** Rules that are applied in their order; `position` counts from 1 without gaps. */
+type RuleTable = "admission_rules" | "redrive_rules";
+/** The revision of all rules of one kind. */
+type RevisionTable = "admission_revision" | "redrive_rule_revision";
 
 /** Whoever read the rules before reads them anew. Two changes of rules of one kind never run at the same time. */
-export async function advanceRevision(client: Client, table: RuleTables["revision"]): Promise<void> {
-  await client.$executeRawUnsafe(`update ${table} set revision = revision + 1 where id = 1`);
+export function advanceRevision(table: RevisionTable): (tx: Tx) => Promise<number> {
+  return (tx) => tx.run(`update ${table} set revision = revision + 1 where id = 1`);
 }
 
-/** Puts a rule at a place, at most behind the last one. Returns the place. */
-export async function moveRule(client: Client, table: RuleTable, id: string, position: number): Promise<number> {
-  await client.$executeRawUnsafe(
+/** Columns of a new rule behind the others. */
+export async function newRule(tx: Tx, table: RuleTable): Promise<{ version: number; position: number }> {
+  const [row] = await tx.query<{ n: number }>(`select count(*)::int as n from ${table}`);
+  return { version: 1, position: row!.n + 1 };
+}
+
+/** Behind the last rule. */
+export const LAST = 2_147_483_647;
+
+/** Puts a rule at a position, at most behind the last one, and the others around it. Returns the position. */
+export async function moveRule(tx: Tx, table: RuleTable, id: string, position: number): Promise<number> {
+  await tx.run(
     `with others as (select id, row_number() over (order by position, id) as n from ${table} where id <> $1::uuid)
      update ${table} r set position = p.place
        from (select id, n + (n >= $2::int)::int as place from others
              union all select $1::uuid, least($2::int, (select count(*) + 1 from others))) p
       where r.id = p.id and r.position <> p.place`,
-    id,
-    position,
+    [id, position],
   );
-  const [moved] = await client.$queryRawUnsafe<{ position: number }[]>(
-    `select position from ${table} where id = $1::uuid`,
-    id,
-  );
+  const [moved] = await tx.query<{ position: number }>(`select position from ${table} where id = $1`, [id]);
   return moved!.position;
 }
 
-/** Deletes a rule; those behind it move up. */
-export async function deleteRule(client: Client, table: RuleTable, id: string): Promise<void> {
-  await moveRule(client, table, id, 2_147_483_647);
-  await client.$executeRawUnsafe(`delete from ${table} where id = $1::uuid`, id);
-}
-
-/** Columns of a new rule behind the others, of which there are `count`. */
-export function newRuleColumns(count: number, { actor, atMs }: { actor: string; atMs: number }) {
-  const at = new Date(atMs);
-  return { version: 1, position: count + 1, createdBy: actor, createdAt: at, updatedBy: actor, updatedAt: at };
-}
-
-/** Without undefined members. */
-export function storedBody(body: object): Prisma.InputJsonValue {
-  return JSON.parse(JSON.stringify(body));
+/** Throws DomainError `unknown-source`: over a misspelt source a rule never matches. */
+export async function assertSources(tx: Tx, names: readonly string[], field?: string): Promise<void> {
+  const known = await tx.query<{ name: string }>("select name from sources where name = any($1)", [names]);
+  const missing = names.find((name) => !known.some((source) => source.name === name));
+  if (missing !== undefined) throw unknownSource(missing, field);
 }

@@ -47,9 +47,9 @@ import { requestMend, requestUndoMend } from "@/lib/repair/mends/request-mend";
 import { editEvent, restoreRevision } from "@/lib/repair/revisions/revise-event";
 import { createPayloadChecker } from "@/lib/repair/schemas/check-payload";
 import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
+import { changeRedriveRule, createRedriveRule, deleteRedriveRule } from "@/lib/rules/redrive-rules";
 import { redriveRuleRequestSchema } from "@/lib/rules/redrive-rules.shapes";
 import { runRedriveRules } from "@/lib/rules/run-redrive-rules";
-import { changeRedriveRule, createRedriveRule, deleteRedriveRule } from "@/lib/rules/store-redrive-rule";
 import { tryRedriveRule } from "@/lib/rules/try-redrive-rule";
 import { addSource, deadLetter, deliveredEarlier } from "@/lib/testing/letters";
 import { mendAllLines } from "@/lib/testing/lines";
@@ -1284,7 +1284,7 @@ export async function openModel(store: ModelStore) {
       filter: { source: [source], errorCode: [RULE.errorCode] },
       limits: { eventsPerHour: null, eventsPerDay: null },
     });
-    const id = await createRedriveRule(deps, { ...body, name, reason }, ada);
+    const { id } = await createRedriveRule(deps, { ...body, name, reason }, ada);
     const { id: trial } = await tryRedriveRule(deps, { rule: body, days: 1 }, ada);
     await changeRedriveRule(deps, { id, change: { ...change, trial } }, ada);
     rule = { id, trial, enabled };

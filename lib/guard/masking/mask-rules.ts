@@ -17,10 +17,7 @@ export const MASK_RULES = new Noun<MaskRuleOut>({
   needs: "change-masks",
   sourcesOf: ({ source }) => (source === null ? null : [source]),
   audited: ({ kind, pattern, source, enabled }) => ({ kind, pattern, source, enabled }),
-  unknown: (id) =>
-    new DomainError("unknown-mask-rule", `There is no mask rule ${id}`, {
-      fields: [{ field: "id", detail: "list rules with GET /api/v1/mask-rules" }],
-    }),
+  unknown: (id) => ["unknown-mask-rule", `There is no mask rule ${id}`, "list rules with GET /api/v1/mask-rules"],
   taken: ({ pattern }) =>
     new DomainError("name-taken", `There is a rule for ${JSON.stringify(pattern)} already: change that one`, {
       fields: [{ field: "pattern", detail: "has a rule of this kind and source" }],

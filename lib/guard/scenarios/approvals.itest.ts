@@ -11,13 +11,13 @@ import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
 import { type PreviewRequest, previewRequestSchema } from "@/lib/redrive/preview/redrive-preview.shapes";
 import type { RedriveRequest } from "@/lib/redrive/request/redrive-request.shapes";
 import { requestMend } from "@/lib/repair/mends/request-mend";
+import { changeRedriveRule, createRedriveRule, deleteRedriveRule } from "@/lib/rules/redrive-rules";
 import {
   type RedriveRuleChange,
   redriveRuleRequestSchema,
   redriveRuleTrySchema,
 } from "@/lib/rules/redrive-rules.shapes";
 import { runRedriveRules } from "@/lib/rules/run-redrive-rules";
-import { changeRedriveRule, createRedriveRule, deleteRedriveRule } from "@/lib/rules/store-redrive-rule";
 import { tryRedriveRule } from "@/lib/rules/try-redrive-rule";
 import { redisInstalled, testRedis } from "@/lib/testing/redis";
 import { openWorld, worldOfEachTest } from "@/lib/testing/redrive-world";
@@ -358,7 +358,7 @@ test("a redrive that a rule asked for is approved by none of those who wrote the
   const { name, reason, ...terms } = redriveRuleRequestSchema.parse({
     ...{ name: "nightly", reason: "they pass", filter, delayMs: 1_000 },
   });
-  const rule = await createRedriveRule(world.deps, { name, reason, ...terms }, ada);
+  const { id: rule } = await createRedriveRule(world.deps, { name, reason, ...terms }, ada);
   const change = (by: Viewer, what: Partial<RedriveRuleChange>) =>
     changeRedriveRule(world.deps, { id: rule, change: { reason, ...what } }, by);
   await change(carol, { everyMs: 1_000 });

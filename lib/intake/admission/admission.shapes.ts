@@ -256,6 +256,16 @@ const ruleSchema = named("AdmissionRule", z.object(ruleOutShape), {
 });
 export type RuleOut = z.infer<typeof ruleSchema>;
 
+const countedOut = z.nullable(z.partial(countsSchema));
+export const ruleRowSchema = z.object({
+  ...storedRuleShape,
+  source: nullableText,
+  body: z.unknown(),
+  lastHour: countedOut,
+  lastDay: countedOut,
+});
+export type RuleRow = z.infer<typeof ruleRowSchema>;
+
 export const ruleListSchema = z.object({
   items: z.array(ruleSchema),
   /** Events that were marked because a newer version of their aggregate was processed before: no rule does that. */

@@ -8,7 +8,7 @@ import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { ruleRequestSchema } from "@/lib/intake/admission/admission.shapes";
-import { createAdmissionRule } from "@/lib/intake/admission/store-admission-rule";
+import { createAdmissionRule } from "@/lib/intake/admission/admission-rules";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import { listArchivedEvents } from "@/lib/keep/archive/archived-events.read";

@@ -57,10 +57,11 @@ export const CHANNELS = new Noun<ChannelRow, "waiting" | "failed" | "lastSentAt"
     ...{ enabled, severities, sources },
     config: redactChannelConfig(config),
   }),
-  unknown: (name) =>
-    new DomainError("unknown-channel", `There is no channel ${JSON.stringify(name)}`, {
-      fields: [{ field: "name", detail: "list channels with GET /api/v1/channels" }],
-    }),
+  unknown: (name) => [
+    "unknown-channel",
+    `There is no channel ${JSON.stringify(name)}`,
+    "list channels with GET /api/v1/channels",
+  ],
   taken: ({ name }) => nameTaken("channel", name),
   out: (rows) =>
     rows.map(({ kind: _kind, ...row }) => ({

@@ -16,20 +16,23 @@ import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { unknownSourceFaults } from "@/lib/sources/sources.read";
 
-export const MAINTENANCES = new Noun<MaintenanceOut>({
+const MAINTENANCES = new Noun<MaintenanceOut>({
   table: "alert_maintenances",
   schema: maintenanceSchema,
   columns: { from: "from_at", until: "until_at" },
   // One over every source is seen by everybody: it says why nobody is told.
   seen: "($1::text[] is null or t.sources is null or t.sources && $1::text[])",
-  order: "t.id desc",
   key: "id",
   subject: "maintenance",
   verbs: { create: "begun", remove: "ended" },
   needs: "change-alert",
   sourcesOf: ({ sources }) => sources,
   audited: ({ sources }) => ({ sources }),
-  unknown: unknownMaintenance,
+  unknown: (id) => [
+    "unknown-maintenance",
+    `There is no maintenance window ${id} that lasts`,
+    "list them with GET /api/v1/maintenances",
+  ],
   out: (rows, db, viewer) =>
     withShownReasons(
       db,
@@ -85,16 +88,10 @@ export async function endMaintenance({ db, clock }: NounDeps, id: string, viewer
         where id = $1 and ended_at is null and until_at > now()`,
       [id, viewer.name],
     );
-    if (ended === 0) throw unknownMaintenance(id);
+    if (ended === 0) throw MAINTENANCES.unknown(id);
     await appendAudit(tx, {
       ...{ actor: viewer.name, action: "maintenance.ended", subjectKind: "maintenance", subjectId: id, reason: null },
       ...{ before: { sources }, after: null, count: 1, atMs },
     });
-  });
-}
-
-function unknownMaintenance(id: string): DomainError {
-  return new DomainError("unknown-maintenance", `There is no maintenance window ${id} that lasts`, {
-    fields: [{ field: "id", detail: "list them with GET /api/v1/maintenances" }],
   });
 }

@@ -55,5 +55,4 @@ export const markerSchema = named(
 );
 export type MarkerOut = z.infer<typeof markerSchema>;
 export const markerListSchema = pageOut(markerSchema);
-export type MarkerList = z.infer<typeof markerListSchema>;
 export const markersQuery = idPageQuery({});

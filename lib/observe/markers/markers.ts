@@ -2,7 +2,6 @@ import { Noun, type NounDeps } from "@/lib/guard/noun";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type MarkerOut, type MarkerRequest, markerSchema } from "@/lib/observe/markers/markers.shapes";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
-import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { readSourceId } from "@/lib/sources/sources.read";
 
 /** Moments that people marked on the charts, the newest stored first. */
@@ -11,17 +10,13 @@ export const MARKERS = new Noun<MarkerOut>({
   schema: markerSchema,
   // One without a source is seen by everybody.
   seen: "($1::text[] is null or t.source is null or t.source = any($1))",
-  order: "t.id desc",
   key: "id",
   subject: "marker",
   verbs: { create: "added", remove: "removed" },
   needs: "mark",
   sourcesOf: ({ source }) => (source === null ? null : [source]),
   audited: ({ kind, label, source }) => ({ kind, label, source }),
-  unknown: (id) =>
-    new DomainError("unknown-marker", `There is no marker ${id}`, {
-      fields: [{ field: "id", detail: "list markers with GET /api/v1/markers" }],
-    }),
+  unknown: (id) => ["unknown-marker", `There is no marker ${id}`, "list markers with GET /api/v1/markers"],
 });
 
 /** Marks a moment on the charts, now unless `at` says otherwise. Throws DomainError `forbidden`, `unknown-source`. */

@@ -6,10 +6,9 @@ import { imposeStop, resumeSends } from "@/lib/guard/stops/change-stop";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { readStatus } from "@/lib/observe/health/status.read";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
-import { readRedriveRule } from "@/lib/rules/redrive-rules.read";
+import { changeRedriveRule, createRedriveRule, REDRIVE_RULES } from "@/lib/rules/redrive-rules";
 import { redriveRuleRequestSchema, redriveRuleTrySchema } from "@/lib/rules/redrive-rules.shapes";
 import { runRedriveRules } from "@/lib/rules/run-redrive-rules";
-import { changeRedriveRule, createRedriveRule } from "@/lib/rules/store-redrive-rule";
 import { tryRedriveRule } from "@/lib/rules/try-redrive-rule";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
@@ -45,7 +44,7 @@ describe("a redrive", () => {
     } = redriveRuleRequestSchema.parse({
       ...{ name: "nightly", reason, filter: { source: ["orders"] }, delayMs: 1_000, everyMs: 1_000, canary: false },
     });
-    const rule = await createRedriveRule(world.deps, { name, reason: why, ...terms }, ada);
+    const { id: rule } = await createRedriveRule(world.deps, { name, reason: why, ...terms }, ada);
     const { id: trial } = await tryRedriveRule(world.deps, redriveRuleTrySchema.parse({ rule: terms }), ada);
     const manual = await world.request({ select: { ids: await world.idsOf(["event-0000"]) }, startAt: later() });
     await imposeStop(world.deps, everything, ada);
@@ -53,7 +52,7 @@ describe("a redrive", () => {
     await expect.poll(() => runRedriveRules(world.deps)).toBe(1);
     await world.db.run("update redrive_rule_runs set at = at - interval '1 h'");
     expect(await runRedriveRules(world.deps)).toBe(0);
-    const { lastRun } = await readRedriveRule(world.db, ada, rule);
+    const { lastRun } = await REDRIVE_RULES.read(world.db, ada, rule);
     expect(lastRun).toMatchObject({ events: 3, live: true });
     expect((await world.redrive(lastRun!.redriveId)).stalled?.code).toBe("stopped");
     await world.worker();

@@ -14,7 +14,7 @@ import {
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { nameTaken } from "@/lib/platform/database/name-taken";
 import { formatDuration } from "@/lib/platform/plain/format.pure";
-import { DomainError, type FieldError, invalidFields } from "@/lib/platform/plain/problem.pure";
+import { type FieldError, invalidFields } from "@/lib/platform/plain/problem.pure";
 import { unknownSourceFaults } from "@/lib/sources/sources.read";
 
 const DAY_MS = 86_400_000;
@@ -34,17 +34,17 @@ export const ALERT_RULES = new Noun<AlertRuleOut, "fault" | "firing">({
   },
   // A rule over some sources is seen by whoever sees all of them; one over every source by everybody: it holds no data.
   seen: "($1::text[] is null or t.body -> 'sources' is null or t.body -> 'sources' <@ to_jsonb($1::text[]))",
-  order: "t.id desc",
   key: "id",
   subject: "alert-rule",
   verbs: { create: "created", remove: "deleted" },
   needs: "change-alert",
   sourcesOf: ({ watch }) => sourcesOf(watch),
   audited: ({ name, severity, enabled, version, watch }) => ({ name, severity, enabled, version, watch }),
-  unknown: (id) =>
-    new DomainError("unknown-alert-rule", `There is no rule of alerts ${id}`, {
-      fields: [{ field: "id", detail: "list rules with GET /api/v1/alert-rules" }],
-    }),
+  unknown: (id) => [
+    "unknown-alert-rule",
+    `There is no rule of alerts ${id}`,
+    "list rules with GET /api/v1/alert-rules",
+  ],
   taken: ({ name }) => nameTaken("rule of alerts", name),
   // An evaluation commits before the change or finds the rule changed: it holds the same lock.
   enter: (tx) => tx.run("select generation from alert_evaluation where id = 1 for update"),

@@ -1,8 +1,7 @@
 import { handle } from "@/app/_server/handle";
 import { BODY_ID } from "@/app/_server/operation";
 import { changedRuleSchema, ruleListSchema, ruleRequestSchema } from "@/lib/intake/admission/admission.shapes";
-import { listAdmissionRules, readAdmissionRule } from "@/lib/intake/admission/admission-rules.read";
-import { createAdmissionRule } from "@/lib/intake/admission/store-admission-rule";
+import { createAdmissionRule, listAdmissionRules } from "@/lib/intake/admission/admission-rules";
 
 export const GET = handle({
   id: "listAdmissionRules",
@@ -21,9 +20,5 @@ export const POST = handle({
   answer: changedRuleSchema,
   problems: ["name-taken", "unknown-source"],
   links: { getAdmissionRule: BODY_ID, changeAdmissionRule: BODY_ID, deleteAdmissionRule: BODY_ID },
-  run: async (call) => {
-    const { id, trial } = await createAdmissionRule(call.deps, call.body, call.viewer);
-    const { samples: _samples, ...rule } = await readAdmissionRule(call.deps.db, call.viewer, id);
-    return { ...rule, trial };
-  },
+  run: (call) => createAdmissionRule(call.deps, call.body, call.viewer),
 });

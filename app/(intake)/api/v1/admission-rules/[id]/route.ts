@@ -5,8 +5,7 @@ import {
   ruleDeletionSchema,
   ruleDetailSchema,
 } from "@/lib/intake/admission/admission.shapes";
-import { readAdmissionRule } from "@/lib/intake/admission/admission-rules.read";
-import { changeAdmissionRule, deleteAdmissionRule } from "@/lib/intake/admission/store-admission-rule";
+import { changeAdmissionRule, deleteAdmissionRule, readAdmissionRule } from "@/lib/intake/admission/admission-rules";
 import { byId } from "@/lib/platform/api/query.shapes";
 
 const params = byId("unknown-rule");
@@ -26,11 +25,7 @@ export const PATCH = handle({
   body: ruleChangeSchema,
   answer: changedRuleSchema,
   problems: ["name-taken", "unknown-source", "illegal-transition"],
-  run: async ({ deps, viewer, params: { id }, body }) => {
-    const { trial } = await changeAdmissionRule(deps, { id, change: body }, viewer);
-    const { samples: _samples, ...rule } = await readAdmissionRule(deps.db, viewer, id);
-    return { ...rule, trial };
-  },
+  run: ({ deps, viewer, params: { id }, body }) => changeAdmissionRule(deps, { id, change: body }, viewer),
 });
 
 export const DELETE = handle({

@@ -1,12 +1,11 @@
 import { handle } from "@/app/_server/handle";
 import { byId } from "@/lib/platform/api/query.shapes";
-import { readRedriveRule } from "@/lib/rules/redrive-rules.read";
+import { changeRedriveRule, deleteRedriveRule, REDRIVE_RULES } from "@/lib/rules/redrive-rules";
 import {
   redriveRuleChangeSchema,
   redriveRuleDeletionSchema,
   redriveRuleSchema,
 } from "@/lib/rules/redrive-rules.shapes";
-import { changeRedriveRule, deleteRedriveRule } from "@/lib/rules/store-redrive-rule";
 
 const params = byId("unknown-redrive-rule");
 
@@ -15,7 +14,7 @@ export const GET = handle({
   summary: "One redrive rule, and what it did",
   params,
   answer: redriveRuleSchema,
-  run: ({ deps, viewer, params: { id } }) => readRedriveRule(deps.db, viewer, id),
+  run: ({ deps, viewer, params: { id } }) => REDRIVE_RULES.read(deps.db, viewer, id),
 });
 
 export const PATCH = handle({
@@ -25,10 +24,7 @@ export const PATCH = handle({
   body: redriveRuleChangeSchema,
   answer: redriveRuleSchema,
   problems: ["name-taken", "unknown-source", "masked-value", "illegal-transition", "not-tried"],
-  run: async ({ deps, viewer, params: { id }, body }) => {
-    await changeRedriveRule(deps, { id, change: body }, viewer);
-    return readRedriveRule(deps.db, viewer, id);
-  },
+  run: ({ deps, viewer, params: { id }, body }) => changeRedriveRule(deps, { id, change: body }, viewer),
 });
 
 export const DELETE = handle({

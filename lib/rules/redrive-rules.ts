@@ -1,56 +1,67 @@
 import { resolveInstant } from "@/lib/events/filter/event-filter.shapes";
 import { countMasks } from "@/lib/guard/masking/mask-json.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
+import { Noun, type NounDeps } from "@/lib/guard/noun";
 import { scopeFilter } from "@/lib/guard/viewer/scope.shapes";
-import { assertMay, may, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import type { Db, Queryable } from "@/lib/platform/database/db";
-import type { Prisma, RedriveRule } from "@/lib/platform/database/generated/client";
-import { uuidv7 } from "@/lib/platform/ids";
-import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
+import { assertMay, may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Queryable } from "@/lib/platform/database/db";
+import { nameTaken } from "@/lib/platform/database/name-taken";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError, invalidFields } from "@/lib/platform/plain/problem.pure";
-import { changeRule, deletionOf, type RuleKind, storeRule } from "@/lib/rules/change-rules";
 import { REDRIVE_RULE_NEEDS, RULE_FIELDS } from "@/lib/rules/redrive-rule.pure";
-import { digestOf, readTrial, unknownRedriveRule } from "@/lib/rules/redrive-rules.read";
+import { digestOf, readTrial, rulesOut, WORK } from "@/lib/rules/redrive-rules.read";
 import {
   REDRIVE_RULES_MAX,
   type RedriveRuleBody,
   type RedriveRuleChange,
+  type RedriveRuleOut,
   type RedriveRuleRequest,
+  type RedriveRuleRow,
   readRedriveRuleBody,
+  redriveRuleRowSchema,
 } from "@/lib/rules/redrive-rules.shapes";
-import { insertRedriveRule, updateRedriveRule } from "@/lib/rules/redrive-rules.write";
-import { unknownSource } from "@/lib/sources/sources.read";
+import { advanceRevision, assertSources, LAST, moveRule, newRule } from "@/lib/rules/rules.write";
 
-type RuleDeps = LowRateDeps & { db: Db };
-
-const REDRIVE_RULES: RuleKind<RedriveRule> = {
+export const REDRIVE_RULES = new Noun<RedriveRuleRow, keyof typeof WORK, RedriveRuleOut>({
   table: "redrive_rules",
-  revision: "redrive_rule_revision",
+  schema: redriveRuleRowSchema,
+  computed: WORK,
+  // A rule takes events of all the sources of its filter, so a viewer sees all of the rule or nothing.
+  seen: "($1::text[] is null or t.body -> 'filter' -> 'source' <@ to_jsonb($1::text[]))",
+  order: "t.position, t.id",
+  key: "id",
   subject: "redrive-rule",
-  action: "change-redrive-rule",
-  find: (client, id) => client.redriveRule.findUnique({ where: { id } }),
-  unknown: unknownRedriveRule,
-  isSeenBy: (viewer, rule) => seesAll(viewer, sourcesOf(rule)),
-  sourcesOf: (rule) => sourcesOf(rule) ?? "all",
-};
+  verbs: { create: "created", remove: "deleted" },
+  needs: "change-redrive-rule",
+  sourcesOf,
+  audited: ({ name, position, enabled, version, body }) => ({ name, position, enabled, version, ...(body as object) }),
+  unknown: (id) => [
+    "unknown-redrive-rule",
+    `There is no redrive rule ${id}: it may have been deleted`,
+    "list the rules with GET /api/v1/redrive-rules",
+  ],
+  taken: ({ name }) => nameTaken("rule", name),
+  enter: advanceRevision("redrive_rule_revision"),
+  out: rulesOut,
+});
 
 /** Stores a rule behind the others, switched off. Throws DomainError `name-taken`, `unknown-source`, `invalid-request`. */
-export async function createRedriveRule(deps: RuleDeps, request: RedriveRuleRequest, viewer: Viewer): Promise<string> {
-  const { name, reason, ...body } = request;
+export async function createRedriveRule(
+  deps: NounDeps,
+  { name, reason, ...body }: RedriveRuleRequest,
+  viewer: Viewer,
+): Promise<RedriveRuleOut> {
   assertMayRun(viewer, body);
   await assertMayFind(deps.db, viewer, body);
-  const atMs = deps.clock.wallMs();
-  assertNotPast(body, atMs);
+  assertNotPast(body, deps.clock.wallMs());
   assertNoMask(body);
-  const id = uuidv7(atMs);
-  await storeRule(deps, REDRIVE_RULES, { id, change: { name, reason }, viewer }, async (client, edit) => {
-    await assertSources(client, body);
-    if ((await client.redriveRule.count()) >= REDRIVE_RULES_MAX) {
-      throw invalidFields([{ field: "name", detail: `there are ${REDRIVE_RULES_MAX} rules: delete one first` }]);
-    }
-    return { rule: await insertRedriveRule(client, { id, name, body }, edit), tried: {} };
+  const set = { name, body, enabled: false, authors: [viewer.name] };
+  return REDRIVE_RULES.create(deps, { set, reason }, viewer, async (tx) => {
+    await assertSources(tx, body.filter.source ?? [], "filter.source");
+    const columns = await newRule(tx, "redrive_rules");
+    if (columns.position <= REDRIVE_RULES_MAX) return columns;
+    throw invalidFields([{ field: "name", detail: `there are ${REDRIVE_RULES_MAX} rules: delete one first` }]);
   });
-  return id;
 }
 
 /**
@@ -60,44 +71,58 @@ export async function createRedriveRule(deps: RuleDeps, request: RedriveRuleRequ
  * another version than the request names, `unknown-source`, `name-taken`, `invalid-request`.
  */
 export async function changeRedriveRule(
-  deps: RuleDeps,
+  deps: NounDeps,
   { id, change }: { id: string; change: RedriveRuleChange },
   viewer: Viewer,
-): Promise<void> {
+): Promise<RedriveRuleOut> {
   assertMay(viewer, "change-redrive-rule");
-  const { name, trial } = change;
+  const { name, trial, version, position, reason } = change;
   if (change.filter !== undefined) await assertMayFind(deps.db, viewer, { filter: change.filter });
   const tried = trial === undefined ? null : await readTrial(deps.db, trial);
-  await changeRule(deps, REDRIVE_RULES, { id, change, viewer }, async (client, stored, edit) => {
+  return REDRIVE_RULES.change(deps, { key: id, version, reason }, viewer, async (tx, stored, { actor, atMs }) => {
     const body = mergedBody(stored, change);
     assertMayRun(viewer, body);
     const changes = RULE_FIELDS.some((field) => change[field] !== undefined);
     const enabled = change.enabled ?? stored.enabled;
     if (changes) {
-      assertNotPast(body, edit.atMs);
+      assertNotPast(body, atMs);
       assertNoMask(body);
-      await assertSources(client, body);
+      await assertSources(tx, body.filter.source ?? [], "filter.source");
     }
     if (enabled && (changes || !stored.enabled)) assertTried(body, tried?.digest ?? null);
-    const next = { name: name ?? stored.name, body, edited: changes || name !== undefined, enabled };
+    const edited = changes || name !== undefined;
     const switched = enabled !== stored.enabled;
+    // A new version, and a rule that is switched on, begin at the newest event.
     return {
-      action: switched && !changes ? (enabled ? "enabled" : "disabled") : "changed",
-      rule: await updateRedriveRule(client, stored, next, edit),
-      tried: enabled && tried ? { tried: triedCounts(tried.result) } : {},
+      set: {
+        ...{ name, body, enabled, version: stored.version + (edited ? 1 : 0) },
+        position: position === undefined ? undefined : await moveRule(tx, "redrive_rules", id, position),
+        ...(edited && { lookedTo: null, fault: null, authors: [...new Set([...stored.authors, actor])] }),
+        ...(switched &&
+          enabled && { enabledBy: actor, enabledAt: iso(atMs), stoppedAt: null, stopReason: null, lookedTo: null }),
+      },
+      verb: switched && !changes ? (enabled ? "enabled" : "disabled") : "changed",
+      beside: enabled && tried ? { tried: triedCounts(tried.result) } : {},
     };
   });
 }
 
 /** Deletes a rule. Redrives that it asked for go on. Throws DomainError `unknown-redrive-rule`. */
-export const deleteRedriveRule = deletionOf(REDRIVE_RULES);
+export async function deleteRedriveRule(
+  deps: NounDeps,
+  { id, reason }: { id: string; reason: string },
+  viewer: Viewer,
+): Promise<void> {
+  assertMay(viewer, "change-redrive-rule");
+  await REDRIVE_RULES.remove(deps, { key: id, reason }, viewer, (tx) => moveRule(tx, "redrive_rules", id, LAST));
+}
 
 /** null = of every source. */
-function sourcesOf({ body }: RedriveRule): string[] | null {
+function sourcesOf({ body }: { body: unknown }): string[] | null {
   return (body as Partial<RedriveRuleBody> | null)?.filter?.source ?? null;
 }
 
-function mergedBody(stored: RedriveRule, change: RedriveRuleChange): RedriveRuleBody {
+function mergedBody(stored: { body: unknown }, change: RedriveRuleChange): RedriveRuleBody {
   const asked = Object.fromEntries(
     RULE_FIELDS.flatMap((field) => (change[field] === undefined ? [] : [[field, change[field]]])),
   );
@@ -138,17 +163,6 @@ function assertNotPast({ filter }: Pick<RedriveRuleBody, "filter">, nowMs: numbe
   // A relative time moves along with the clock.
   if (to === undefined || !/^\d/.test(to) || /[smhdw]$/.test(to) || resolveInstant(to, nowMs)! > nowMs) return;
   throw invalidFields([{ field: "filter.to", detail: "is in the past: leave it out, or redrive these events once" }]);
-}
-
-/** A misspelt source would have a rule that never matches. */
-async function assertSources(
-  prisma: Prisma.TransactionClient,
-  { filter }: Pick<RedriveRuleBody, "filter">,
-): Promise<void> {
-  const names = filter.source ?? [];
-  const known = await prisma.source.findMany({ where: { name: { in: names } }, select: { name: true } });
-  const missing = names.find((name) => !known.some((source) => source.name === name));
-  if (missing !== undefined) throw unknownSource(missing, "filter.source");
 }
 
 function triedCounts({ taken, stayed, cameBack, never }: Record<string, unknown>): object {
