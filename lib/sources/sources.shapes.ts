@@ -347,6 +347,29 @@ const targetEngineSchema = z.object({
 });
 export type TargetEngine = z.infer<typeof targetEngineSchema>;
 
+/** What people set of a target. */
+const targetSettings = {
+  ratePerSecond: nullableNumber,
+  burst: nullableNumber,
+  bulkhead: z.int(),
+  policyName: z.string(),
+  retryable: z.boolean(),
+  breakerForce: z.nullable(z.enum(["open", "closed"])),
+  warmUpMs: z.number(),
+  noBursts: z.boolean(),
+  fallback: z.nullable(fallbackSchema),
+  /** Each redrive to it needs the approval of a second person. */
+  needsApproval: z.boolean(),
+  /** What is promised of it; null = nothing. */
+  contract: z.nullable(contractOutSchema),
+};
+export type TargetSettings = z.infer<z.ZodMiniObject<typeof targetSettings>>;
+
+export function settingsOf(target: TargetSettings): TargetSettings {
+  const names = Object.keys(targetSettings) as (keyof TargetSettings)[];
+  return Object.fromEntries(names.map((name) => [name, target[name]])) as TargetSettings;
+}
+
 /** GET /api/v1/targets, PATCH /api/v1/targets/{name} */
 export const targetSchema = named(
   "Target",
@@ -362,19 +385,7 @@ export const targetSchema = named(
     /** As in Source, such as `destination.signing.secret`. */
     plainSecrets: z.array(z.string()),
     address: nullableText,
-    ratePerSecond: nullableNumber,
-    burst: nullableNumber,
-    bulkhead: z.int(),
-    policyName: z.string(),
-    retryable: z.boolean(),
-    breakerForce: z.nullable(z.enum(["open", "closed"])),
-    warmUpMs: z.number(),
-    noBursts: z.boolean(),
-    fallback: z.nullable(fallbackSchema),
-    /** Each redrive to it needs the approval of a second person. */
-    needsApproval: z.boolean(),
-    /** What is promised of it; null = nothing. */
-    contract: z.nullable(contractOutSchema),
+    ...targetSettings,
     /** One of each worker; empty = no worker has used it yet. */
     engine: z.array(targetEngineSchema),
     sentPerSecondNow: nullableNumber,

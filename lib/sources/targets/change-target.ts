@@ -6,15 +6,11 @@ import type { Prisma, Source, Target } from "@/lib/platform/database/generated/c
 import { takingName } from "@/lib/platform/database/name-taken";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
+import { settingsOf, type TargetSettings } from "@/lib/sources/sources.shapes";
 import type { TargetDeps } from "@/lib/sources/targets/add-target";
 import { unknownTarget } from "@/lib/sources/targets/redrive-target";
 import type { TargetChange } from "@/lib/sources/targets/targets.shapes";
-import {
-  holdTargetNamed,
-  renameFallbacks,
-  type TargetSettings,
-  updateTarget,
-} from "@/lib/sources/targets/targets.write";
+import { holdTargetNamed, renameFallbacks, updateTarget } from "@/lib/sources/targets/targets.write";
 
 /** Running redrives use the new values. Throws DomainError `unknown-target`, `unknown-policy`, `invalid-config`, `name-taken`. */
 export async function changeTarget(
@@ -36,7 +32,7 @@ export async function changeTarget(
     assertContract(columns.contract);
     const named = namedAfter(target, { name, destination }, deps.env);
     if (named !== null) assertMay(viewer, "change-source", [target.source]);
-    const before = shown(target);
+    const before = settingsOf(target);
     const after = { ...before, ...columns, breakerForce: breakerAfter(target, breaker) };
     const resetAtMs = breaker === "reset" ? atMs : null;
     await updateTarget(prisma, target.id, { target: after, named, resetAtMs, atMs });
@@ -65,6 +61,7 @@ type EditedTarget = TargetSettings &
 function targetOf({ source, fallback, contract, destination, ...target }: StoredTarget): EditedTarget {
   return {
     ...target,
+    breakerForce: target.breakerForce as TargetSettings["breakerForce"],
     fallback: fallback as TargetSettings["fallback"],
     contract: contract as TargetSettings["contract"],
     destination: destination as Json | null,
@@ -97,14 +94,7 @@ function shownNamed({ name, kind, source, destination }: EditedTarget) {
   return { name, source, destination: redactConfig(kind, destination!) };
 }
 
-function shown(target: TargetSettings): TargetSettings {
-  const { ratePerSecond, burst, bulkhead, policyName, retryable, breakerForce } = target;
-  const { warmUpMs, noBursts, fallback, needsApproval, contract } = target;
-  const pace = { ratePerSecond, burst, bulkhead, warmUpMs, noBursts };
-  return { ...pace, policyName, retryable, breakerForce, fallback, needsApproval, contract };
-}
-
-function breakerAfter(target: TargetSettings, order: TargetChange["breaker"]): string | null {
+function breakerAfter(target: TargetSettings, order: TargetChange["breaker"]) {
   if (order === undefined) return target.breakerForce;
   return order === "open" || order === "closed" ? order : null;
 }

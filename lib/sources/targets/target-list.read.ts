@@ -4,7 +4,13 @@ import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { isWithin } from "@/lib/platform/database/moments.sql";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
-import type { BucketState, TargetEngine, TargetList, TargetOut } from "@/lib/sources/sources.shapes";
+import {
+  type BucketState,
+  settingsOf,
+  type TargetEngine,
+  type TargetList,
+  type TargetOut,
+} from "@/lib/sources/sources.shapes";
 import { readTargets, type TargetRow } from "@/lib/sources/targets/targets.read";
 
 /** Sends of a worker to a target in the last ten seconds, and in the last minute. */
@@ -66,17 +72,7 @@ function targetOut(
     destination: target.destination && redactConfig(target.kind, target.destination),
     plainSecrets: plainSecretPlaces(target.kind, target.destination ?? {}, "destination"),
     address,
-    ratePerSecond: target.ratePerSecond,
-    burst: target.burst,
-    bulkhead: target.bulkhead,
-    policyName: target.policyName,
-    retryable: target.retryable,
-    breakerForce: target.breakerForce,
-    warmUpMs: target.warmUpMs,
-    noBursts: target.noBursts,
-    fallback: target.fallback,
-    needsApproval: target.needsApproval,
-    contract: target.contract ?? null,
+    ...settingsOf({ ...target, contract: target.contract ?? null }),
     engine,
     sentPerSecondNow,
   };

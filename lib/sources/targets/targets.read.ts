@@ -2,41 +2,25 @@ import { configAt } from "@/lib/brokers/kinds/destination.shapes";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import type { LanePaces, TargetPace } from "@/lib/redrive/pace/redrive-rate.pure";
-import type { Fallback } from "@/lib/redrive/run/fallback.pure";
 import type { Contract } from "@/lib/sources/contracts/contract.pure";
+import type { TargetOut, TargetSettings } from "@/lib/sources/sources.shapes";
 
 /** One target with its source, as the worker sends to it. */
-export type TargetRow = {
-  id: string;
-  name: string;
-  sourceId: string;
-  source: string;
-  kind: string;
-  config: Record<string, unknown>;
-  /** null = a named target. */
-  lane: "main" | "slow" | null;
-  /** Of a named target: its settings in place of the source's. `config` holds them already. */
-  destination: Record<string, unknown> | null;
-  ratePerSecond: number | null;
-  burst: number | null;
-  bulkhead: number;
-  policyName: string;
-  retryable: boolean;
-  breakerForce: "open" | "closed" | null;
-  resetAtMs: number | null;
-  warmUpMs: number;
-  noBursts: boolean;
-  fallback: Fallback | null;
-  /** A person has stopped the sends to it, or all sends. */
-  stopped: boolean;
-  /** When such a stop was lifted last; null = never. */
-  resumedAtMs: number | null;
-  needsApproval: boolean;
-  /** What is promised of it; null or absent = nothing. */
-  contract?: Contract | null;
-  /** Changes whenever the source or the target changes: a publisher made before is out of date. */
-  revision: string;
-};
+export type TargetRow = Omit<TargetSettings, "contract"> &
+  Pick<TargetOut, "id" | "name" | "source" | "kind" | "lane" | "destination"> & {
+    sourceId: string;
+    /** Of the source; of a named target with its destination. */
+    config: Record<string, unknown>;
+    resetAtMs: number | null;
+    /** A person has stopped the sends to it, or all sends. */
+    stopped: boolean;
+    /** When such a stop was lifted last; null = never. */
+    resumedAtMs: number | null;
+    /** What is promised of it; null or absent = nothing. */
+    contract?: Contract | null;
+    /** Changes whenever the source or the target changes: a publisher made before is out of date. */
+    revision: string;
+  };
 
 const COLUMNS = `t.id, t.name, t.source_id as "sourceId", s.name as source, s.kind, s.config,
   t.lane, t.destination, t.rate_per_second as "ratePerSecond", t.burst, t.bulkhead,

@@ -1,7 +1,6 @@
 import type { Prisma } from "@/lib/platform/database/generated/client";
-import type { Fallback } from "@/lib/redrive/run/fallback.pure";
 import { LIVE_REDRIVE_STATES } from "@/lib/redrive/states/redrive-state.pure";
-import type { Contract } from "@/lib/sources/contracts/contract.pure";
+import type { TargetSettings } from "@/lib/sources/sources.shapes";
 import { SLOW_RATE } from "@/lib/sources/sources.write";
 
 /** A target that a source names beside its lanes, at the pace of a slow lane. */
@@ -58,20 +57,6 @@ export async function renameFallbacks(client: Prisma.TransactionClient, from: st
     update targets set fallback = jsonb_set(fallback, '{target}', to_jsonb(${to}::text)), updated_at = now()
      where fallback ->> 'target' = ${from}`;
 }
-
-export type TargetSettings = {
-  ratePerSecond: number | null;
-  burst: number | null;
-  bulkhead: number;
-  policyName: string;
-  retryable: boolean;
-  breakerForce: string | null;
-  warmUpMs: number;
-  noBursts: boolean;
-  fallback: Fallback | null;
-  needsApproval: boolean;
-  contract: Contract | null;
-};
 
 /** `resetAtMs`: the workers forget the history of breaker and latency before this time; null = no change. */
 export async function updateTarget(
