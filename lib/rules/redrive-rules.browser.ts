@@ -15,10 +15,11 @@ const RULES = "/api/v1/redrive-rules";
 export type RuleFields = Pick<RedriveRuleRequest, "name" | "reason" | "filter" | "delayMs"> &
   Partial<Omit<RedriveRuleRequest, "name" | "reason" | "filter" | "delayMs">>;
 
-export const redriveRules = ruleHooks<RedriveRuleList, RuleFields, RedriveRuleChange, RedriveRuleOut>(RULES, {
-  list: ["redrive-rules", "list"],
-  changed: "redriveRules",
-});
+export const redriveRules = ruleHooks<RedriveRuleList, RuleFields, RedriveRuleChange, RedriveRuleOut>(
+  RULES,
+  "redrive-rules",
+  "redriveRules",
+);
 
 /** What a rule would have done in the past. It is asked once: each answer is stored, for the rule to be switched on with. */
 export const useRedriveRuleTrial = (request: RedriveRuleTry) =>

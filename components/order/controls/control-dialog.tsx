@@ -1,12 +1,11 @@
 "use client";
 
-import { useQueryClient } from "@tanstack/react-query";
 import { DraftDialog, type Form } from "@/components/ui/draft-dialog";
 import { Choice, TextField } from "@/components/ui/input";
 import { SelectField } from "@/components/ui/select";
 import { failureToast, showToast } from "@/components/ui/toast";
 import { underWayWords } from "@/components/ui/under-way-words";
-import { liftControl, useImposeControl } from "@/lib/order/controls/controls.browser";
+import { useImposeControl, useLiftControl } from "@/lib/order/controls/controls.browser";
 import type { ControlOut, ControlRequest } from "@/lib/order/controls/controls.shapes";
 import { formatDuration } from "@/lib/platform/plain/format.pure";
 import { type ControlDraft, controlRequest, draftScope, startingDraft, UNTIL_MINUTES } from "./control-draft";
@@ -30,9 +29,10 @@ const UNTIL = UNTIL_MINUTES.map((minutes) => ({ value: String(minutes), label: f
 
 export function ControlDialog({ kind, scope, selected, onClose, onDone }: ControlDialogProps) {
   const impose = useImposeControl();
-  const client = useQueryClient();
+  const lift = useLiftControl();
   const liftAgain = ({ id, kind }: ControlOut) =>
-    void liftControl(client, { id, reason: "undone" })
+    void lift
+      .mutateAsync({ id, reason: "undone" })
       .then(() => showToast({ title: `The ${kind} is lifted again`, tone: "success" }))
       .catch((error: unknown) => failureToast("It could not be undone", error));
   return (

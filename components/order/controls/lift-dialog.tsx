@@ -1,9 +1,8 @@
 "use client";
 
-import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { failureToast, showToast } from "@/components/ui/toast";
-import { imposeControl, useLiftControl } from "@/lib/order/controls/controls.browser";
+import { useImposeControl, useLiftControl } from "@/lib/order/controls/controls.browser";
 import type { ControlOut, ControlRequest } from "@/lib/order/controls/controls.shapes";
 import { plural } from "@/lib/platform/plain/format.pure";
 import { isOfEverySource, SCOPE_LABEL, scopeLimits, scopeOf } from "./scope-words";
@@ -14,26 +13,23 @@ const LIFTED: Record<ControlOut["kind"], string> = {
   whitelist: "What it let through waits for its cooldown again.",
 };
 
-/** Undoes a lift: imposes a new control of the same kind, scope, reason and end, by the person who undoes. */
-async function imposeAgain(client: QueryClient, { kind, scope, reason, expiresAt }: ControlOut): Promise<void> {
-  try {
-    await imposeControl(client, { kind, scope: scope as ControlRequest["scope"], reason, expiresAt });
-    void showToast({ title: `The ${kind} is in force again`, tone: "success" });
-  } catch (error) {
-    failureToast("The lift could not be undone", error);
-  }
-}
-
 export function LiftDialog({ control, onClose }: { control: ControlOut; onClose: () => void }) {
-  const client = useQueryClient();
   const lift = useLiftControl();
+  const impose = useImposeControl();
+  const { kind, reason: why, expiresAt } = control;
+  /** Undoes the lift: a new control of the same kind, scope, reason and end, by the person who undoes. */
+  const imposeAgain = () =>
+    void impose
+      .mutateAsync({ kind, scope: control.scope as ControlRequest["scope"], reason: why, expiresAt })
+      .then(() => showToast({ title: `The ${kind} is in force again`, tone: "success" }))
+      .catch((error: unknown) => failureToast("The lift could not be undone", error));
   const scope = scopeOf(control.scope);
   return (
     <ReasonDialog
       needs="control"
       everySource={isOfEverySource(control.scope)}
-      title={`Lift this ${control.kind}?`}
-      description={LIFTED[control.kind]}
+      title={`Lift this ${kind}?`}
+      description={LIFTED[kind]}
       size="sm"
       verb="Lift"
       keep="Keep it"
@@ -41,9 +37,9 @@ export function LiftDialog({ control, onClose }: { control: ControlOut; onClose:
       onSubmit={async (reason) => {
         await lift.mutateAsync({ id: control.id, reason });
         return {
-          title: `Lifted the ${control.kind}`,
+          title: `Lifted the ${kind}`,
           tone: "success",
-          action: { label: "Undo", onSelect: () => void imposeAgain(client, control) },
+          action: { label: "Undo", onSelect: imposeAgain },
         };
       }}
     >

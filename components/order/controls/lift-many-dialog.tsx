@@ -1,27 +1,16 @@
 "use client";
 
-import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { SelectField } from "@/components/ui/select";
 import { failureToast, showToast } from "@/components/ui/toast";
-import { liftControls, undoLift, useLiftable } from "@/lib/order/controls/controls.browser";
+import { useLiftable, useLiftControls } from "@/lib/order/controls/controls.browser";
 import type { LiftFilter } from "@/lib/order/controls/controls.shapes";
 import { plural } from "@/lib/platform/plain/format.pure";
 import { useSources } from "@/lib/sources/sources.browser";
 
-async function undo(client: QueryClient, id: string): Promise<void> {
-  try {
-    const { controls } = await undoLift(client, id);
-    void showToast({ title: `${plural(controls, "control")} in force again`, tone: "success" });
-  } catch (error) {
-    failureToast("The lift could not be undone", error);
-  }
-}
-
 /** Lifts all controls that match: of a source, or the blacklists caused by one redrive. */
 export function LiftManyDialog({ redriveId, onClose }: { redriveId: string | null; onClose: () => void }) {
-  const client = useQueryClient();
   const sources = useSources();
   const [source, setSource] = useState("");
   const [origin, setOrigin] = useState<"automatic" | "person">("automatic");
@@ -30,6 +19,12 @@ export function LiftManyDialog({ redriveId, onClose }: { redriveId: string | nul
     ...(source === "" ? {} : { source }),
   };
   const found = useLiftable(filter);
+  const lift = useLiftControls();
+  const undo = (id: string) =>
+    void lift
+      .mutateAsync({ undo: id, reason: "the lift was undone" })
+      .then(({ controls }) => showToast({ title: `${plural(controls, "control")} in force again`, tone: "success" }))
+      .catch((error: unknown) => failureToast("The lift could not be undone", error));
   const count = found.data?.controls ?? null;
   return (
     <ReasonDialog
@@ -42,12 +37,12 @@ export function LiftManyDialog({ redriveId, onClose }: { redriveId: string | nul
       ready={() => count !== null && count > 0}
       onClose={onClose}
       onSubmit={async (reason) => {
-        const { id, controls, more } = await liftControls(client, { filter, reason });
+        const { id, controls, more } = await lift.mutateAsync({ filter, reason });
         if (id === null) return { title: "None of them was in force any more" };
         return {
           title: `Lifted ${plural(controls, "control")}${more ? ", others match: lift again" : ""}`,
           tone: "success",
-          action: { label: "Undo", onSelect: () => void undo(client, id) },
+          action: { label: "Undo", onSelect: () => undo(id) },
         };
       }}
     >

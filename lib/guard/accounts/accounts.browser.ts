@@ -1,4 +1,4 @@
-import { keepPreviousData, useMutation, useQueryClient } from "@tanstack/react-query";
+import { keepPreviousData } from "@tanstack/react-query";
 import type {
   AccountChange,
   AccountList,
@@ -10,22 +10,14 @@ import type {
   SignIn,
 } from "@/lib/guard/accounts/accounts.shapes";
 import type { TokenOut, TokenRequest } from "@/lib/guard/tokens/tokens.shapes";
-import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { useRead } from "@/lib/platform/browser/resource.browser";
+import { useChange, useRead } from "@/lib/platform/browser/resource.browser";
 
 const BASE = "/api/v1";
 const at = (id: string) => `${BASE}/accounts/${encodeURIComponent(id)}`;
 
-/** A change of accounts, after which whatever shows accounts is read again. */
-function useAccountChange<Answer, Input>(send: (input: Input) => Promise<Answer>) {
-  const client = useQueryClient();
-  return useMutation<Answer, ApiError, Input>({
-    mutationFn: send,
-    onSettled: () =>
-      Promise.all(["accounts", "own-account"].map((noun) => client.invalidateQueries({ queryKey: [noun] }))),
-  });
-}
+const useAccountChange = <Answer, Input>(send: (input: Input) => Promise<Answer>) =>
+  useChange("accounts", send, { refused: true });
 
 const post = <Answer>(path: string, body?: unknown) => fetchJson<Answer>(`${BASE}/${path}`, { method: "POST", body });
 const remove = (path: string, body?: unknown) => fetchJson<void>(`${BASE}/${path}`, { method: "DELETE", body });

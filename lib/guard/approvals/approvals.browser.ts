@@ -1,8 +1,7 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ApprovalDecision, ApprovalList, ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { invalidateAfter } from "@/lib/platform/browser/keys.browser";
 import { usePages } from "@/lib/platform/browser/pages.browser";
+import { useChange } from "@/lib/platform/browser/resource.browser";
 
 const POLL_MS = 5_000;
 const PAGE = 50;
@@ -13,12 +12,10 @@ export function useApprovals(state: ApprovalOut["state"] | "all") {
   return usePages<ApprovalList>("approvals", path, () => POLL_MS);
 }
 
-export function useDecideApproval(id: string) {
-  const client = useQueryClient();
-  return useMutation({
-    mutationFn: (decision: ApprovalDecision) =>
-      fetchJson<ApprovalOut>(`/api/v1/approvals/${encodeURIComponent(id)}`, { method: "PATCH", body: decision }),
-    // Also after a refusal: what is shown may be what has changed.
-    onSettled: () => invalidateAfter(client, "redrives"),
-  });
-}
+export const useDecideApproval = (id: string) =>
+  useChange(
+    "redrives",
+    (body: ApprovalDecision) =>
+      fetchJson<ApprovalOut>(`/api/v1/approvals/${encodeURIComponent(id)}`, { method: "PATCH", body }),
+    { refused: true },
+  );

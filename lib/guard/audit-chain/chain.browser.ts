@@ -1,9 +1,7 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { AuditChainOut, AuditVerificationOut } from "@/lib/guard/audit-chain/verifications.shapes";
 import { useMe, useRefusal } from "@/lib/guard/viewer/me.browser";
-import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { useRead } from "@/lib/platform/browser/resource.browser";
+import { useChange, useRead } from "@/lib/platform/browser/resource.browser";
 
 const POLL_MS = 15_000;
 const RUNNING_POLL_MS = 1_000;
@@ -19,10 +17,5 @@ export function useAuditChain(): { chain: AuditChainOut | undefined; refused: bo
   return { chain: data, refused };
 }
 
-export function useVerifyAudit() {
-  const client = useQueryClient();
-  return useMutation<AuditVerificationOut, ApiError, void>({
-    mutationFn: () => fetchJson<AuditVerificationOut>("/api/v1/audit-verifications", { method: "POST" }),
-    onSuccess: () => client.invalidateQueries({ queryKey: ["audit-chain"] }),
-  });
-}
+export const useVerifyAudit = () =>
+  useChange("auditChain", () => fetchJson<AuditVerificationOut>("/api/v1/audit-verifications", { method: "POST" }));

@@ -49,7 +49,6 @@ export const keys = {
     list: (filter: EventFilter, sort: string | null = null) => ["events", "list", filter, sort] as const,
     newer: (filter: EventFilter, sort: string | null = null) => ["events", "newer", filter, sort] as const,
     count: (filter: EventFilter) => ["events", "count", filter] as const,
-    tail: (id: string) => ["events", "tail", id] as const,
     meanings: (text: string) => ["events", "meanings", text] as const,
   },
   redrives: {
@@ -57,22 +56,19 @@ export const keys = {
     items: (id: string, params: object = {}) => ["redrives", "items", id, params] as const,
     preview: (params: object) => ["redrives", "preview", params] as const,
   },
-  controls: (params: object) => ["controls", params] as const,
-  admission: {
-    list: ["admission", "list"] as const,
-    detail: (id: string) => ["admission", "detail", id] as const,
-    trial: (request: object | null) => ["admission", "trial", request] as const,
-  },
   operations: { detail: (id: string) => readKey("operations", `/api/v1/operations/${encodeURIComponent(id)}`) },
   mend: { preview: (params: object) => ["mend", params] as const },
 };
 
 export type Change =
+  | "accounts"
+  | "auditChain"
   | "events"
   | "redrives"
   | "dryRuns"
   | "controls"
   | "forgets"
+  | "masks"
   | "admission"
   | "redriveRules"
   | "alerts"
@@ -83,6 +79,8 @@ export type Change =
   | "views";
 
 const STALE_AFTER: Record<Change, Noun[]> = {
+  accounts: ["accounts", "own-account"],
+  auditChain: ["audit-chain"],
   events: ["events", "groups", "stats", "audit", "operations", "status", "mend", "archive", "removal"],
   redrives: ["redrives", "approvals", "events", "groups", "stats", "audit", "status", "targets"],
   // During a dry run its events are QUEUED; a read at that time would remove them from a list of PENDING events.
@@ -90,6 +88,8 @@ const STALE_AFTER: Record<Change, Noun[]> = {
   // A control changes the shown state of events and the refusals of a redrive.
   controls: ["controls", "events", "redrives", "audit"],
   forgets: ["forgets", "audit"],
+  // What is on the screen was masked by the previous rules.
+  masks: ["mask-rules", "events", "revision", "groups", "audit"],
   admission: ["admission", "audit"],
   redriveRules: ["redrive-rules", "audit"],
   alerts: ["alerts", "alert-rules", "groups", "status", "audit"],

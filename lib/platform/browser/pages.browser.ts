@@ -1,4 +1,6 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { type InfiniteData, useInfiniteQuery } from "@tanstack/react-query";
+import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import type { unlessUnchanged } from "./changes.browser";
 import { fetchJson } from "./fetch-json.browser";
 import type { Noun } from "./keys.browser";
 
@@ -8,12 +10,18 @@ type Page = { nextCursor: string | null };
  * A list behind cursors: its first page, and each further page when it is asked for. `path` has the query of the list, with
  * its limit. `poll`: milliseconds between two reads of all pages that were read, by what they hold.
  */
-export function usePages<P extends Page>(noun: Noun, path: string, poll: (pages: readonly P[]) => number | false) {
-  return useInfiniteQuery({
+export function usePages<P extends Page>(
+  noun: Noun,
+  path: string,
+  poll: (pages: readonly P[]) => number | false,
+  options: { persister?: typeof unlessUnchanged } = {},
+) {
+  return useInfiniteQuery<P, ApiError, InfiniteData<P>, readonly unknown[], string | null>({
+    ...options,
     queryKey: [noun, "pages", path],
     queryFn: ({ signal, pageParam }) =>
       fetchJson<P>(pageParam === null ? path : `${path}&cursor=${encodeURIComponent(pageParam)}`, { signal }),
-    initialPageParam: null as string | null,
+    initialPageParam: null,
     getNextPageParam: (page) => page.nextCursor,
     refetchInterval: ({ state }) => poll(state.data?.pages ?? []),
   });

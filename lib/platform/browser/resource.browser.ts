@@ -25,12 +25,20 @@ export function useRead<Answer, Shown = Answer>(
   });
 }
 
-/** A change. After it succeeded the visible data that it made stale is read again; the caller does not wait for it. */
-export function useChange<Input = void, Answer = unknown>(stale: Change, send: (input: Input) => Promise<Answer>) {
+/**
+ * A change. After it succeeded the visible data that it made stale is read again; the caller does not wait for it.
+ * `refused`: also after a refusal, whose cause may be that another person changed what is shown.
+ */
+export function useChange<Input = void, Answer = unknown>(
+  stale: Change,
+  send: (input: Input) => Promise<Answer>,
+  { refused = false } = {},
+) {
   const client = useQueryClient();
+  const readAgain = () => void invalidateAfter(client, stale);
   return useMutation<Answer, ApiError, Input>({
     mutationFn: send,
-    onSuccess: () => void invalidateAfter(client, stale),
+    ...(refused ? { onSettled: readAgain } : { onSuccess: readAgain }),
   });
 }
 
