@@ -2,17 +2,15 @@
 
 import { ArrowDown, ArrowUp } from "lucide-react";
 import Link from "next/link";
-import { type ReactNode, useState } from "react";
+import type { ReactNode } from "react";
 import { Button, IconButton } from "@/components/ui/button";
-import { lazily } from "@/components/ui/lazily";
+import { ConfirmButton, DialogButton } from "@/components/ui/dialog-button";
 import { Shape } from "@/components/ui/shape";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { failureToast } from "@/components/ui/toast";
 import type { Action, Needs } from "@/lib/guard/viewer/viewer.pure";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import type { StoredRuleOut } from "@/lib/rules/rule.shapes";
-
-const ReasonDialog = lazily(() => import("@/components/ui/reason-dialog"), "ReasonDialog");
 
 const LOOKS = {
   ON: { shape: "disc", colour: "text-ok" },
@@ -53,8 +51,6 @@ export function RuleCard(
 ) {
   const { rule, above, below, onEdit, needs, needsToDelete, everySource, state, aside, locked, hooks, children } =
     props;
-  const [open, setOpen] = useState<"switch" | "delete" | null>(null);
-  const close = () => setOpen(null);
   const may = { needs, everySource, size: "sm" } as const;
   const { id, name } = rule;
   const moving = hooks.usePatch(id);
@@ -89,36 +85,33 @@ export function RuleCard(
           >
             <ArrowDown size={14} aria-hidden />
           </IconButton>
-          <Button {...may} onClick={() => setOpen("switch")}>
+          <DialogButton {...may} dialog={props.switchDialog}>
             {rule.enabled ? "Switch off…" : "Switch on…"}
-          </Button>
+          </DialogButton>
           <Button {...may} onClick={onEdit} disabled={locked !== undefined} data-tip={locked}>
             Edit…
           </Button>
-          <Button {...may} needs={needsToDelete} onClick={() => setOpen("delete")}>
+          <ConfirmButton
+            {...may}
+            needs={needsToDelete}
+            confirm={{
+              title: `Delete ${name}?`,
+              description: props.afterDeletion,
+              size: "sm",
+              verb: "Delete",
+              variant: "danger",
+              keep: "Keep it",
+              onSubmit: async (reason) => {
+                await remove.mutateAsync({ id, reason });
+                return { title: `Deleted ${name}`, tone: "success" };
+              },
+            }}
+          >
             Delete…
-          </Button>
+          </ConfirmButton>
         </div>
       </div>
       {children}
-      {open === "switch" ? props.switchDialog(close) : null}
-      {open === "delete" ? (
-        <ReasonDialog
-          needs={needsToDelete}
-          everySource={everySource}
-          title={`Delete ${name}?`}
-          description={props.afterDeletion}
-          size="sm"
-          verb="Delete"
-          variant="danger"
-          keep="Keep it"
-          onClose={close}
-          onSubmit={async (reason) => {
-            await remove.mutateAsync({ id, reason });
-            return { title: `Deleted ${name}`, tone: "success" };
-          }}
-        />
-      ) : null}
     </li>
   );
 }

@@ -1,14 +1,9 @@
 "use client";
 
-import type { UseQueryResult } from "@tanstack/react-query";
-import { type ComponentType, type ReactNode, useState } from "react";
-import { Button } from "@/components/ui/button";
-import { EmptyState } from "@/components/ui/empty-state";
-import { ReadError } from "@/components/ui/error-panel";
-import { PageHeader } from "@/components/ui/page-header";
-import { SkeletonRows } from "@/components/ui/skeleton";
+import type { ComponentType, ReactNode } from "react";
+import { ResourcePage } from "@/components/resource/resource-page";
+import { itemsOf, type ListRead } from "@/components/ui/loaded";
 import type { Needs } from "@/lib/guard/viewer/viewer.pure";
-import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { plural } from "@/lib/platform/plain/format.pure";
 import type { StoredRuleOut } from "@/lib/rules/rule.shapes";
 import type { RuleCardProps } from "./rule-card";
@@ -21,7 +16,7 @@ export function RulesPage<Rule extends StoredRuleOut>(
   props: Record<"title" | "noun" | "intro" | "order", string> & {
     /** What whoever changes one must be allowed. */
     needs: Needs;
-    rules: UseQueryResult<{ items: Rule[] }, ApiError>;
+    rules: ListRead<Rule>;
     /** Which rules are shown, and a note above them that says so; null = all. */
     shows: { rule: (rule: Rule) => boolean; note: ReactNode } | null;
     Card: ComponentType<RuleCardProps<Rule>>;
@@ -30,47 +25,43 @@ export function RulesPage<Rule extends StoredRuleOut>(
   },
 ) {
   const { title, noun, intro, order, needs, rules, shows, Card, Dialog, children } = props;
-  const [editing, setEditing] = useState<Rule | "new" | null>(null);
-  const items = rules.data?.items ?? [];
-  const shown = shows === null ? items : items.filter(shows.rule);
-  const on = items.filter(({ enabled }) => enabled).length;
-  const add = (variant?: "primary") => (
-    <Button needs={needs} variant={variant} onClick={() => setEditing("new")}>
-      New {noun}…
-    </Button>
-  );
+  const shown = itemsOf(rules).filter(shows?.rule ?? (() => true));
   return (
     <>
-      <PageHeader
+      <ResourcePage
         title={title}
-        meta={rules.data ? `${plural(items.length, "rule")}, ${on} on` : undefined}
-        actions={add("primary")}
-      />
-      <ReadError read={rules} stale={items.length > 0} />
-      {rules.isPending ? <SkeletonRows rows={4} columns={["w-16", "flex-1", "w-24"]} /> : null}
-      {shows === null && rules.isSuccess && items.length === 0 ? (
-        <EmptyState title={`No ${noun} yet`} action={add()}>
-          {intro}
-        </EmptyState>
-      ) : null}
-      {rules.data ? shows?.note : null}
-      {shown.length > 0 && order ? <p className="px-4 pb-2 text-muted">{order}</p> : null}
-      <ol
-        className="grid grid-cols-[minmax(0,1fr)] gap-2 px-3"
-        aria-label={`${noun[0]!.toUpperCase()}${noun.slice(1)}s`}
+        meta={(items) => `${plural(items.length, "rule")}, ${items.filter(({ enabled }) => enabled).length} on`}
+        needs={needs}
+        add={`New ${noun}…`}
+        read={rules}
+        loading={{ rows: 4, columns: ["w-16", "flex-1", "w-24"] }}
+        empty={shows === null ? { title: `No ${noun} yet`, text: intro } : null}
+        above={
+          <>
+            {rules.data ? shows?.note : null}
+            {shown.length > 0 && order ? <p className="px-4 pb-2 text-muted">{order}</p> : null}
+          </>
+        }
+        dialog={(rule, onClose) => <Dialog rule={rule} onClose={onClose} />}
       >
-        {shown.map((rule) => (
-          <Card
-            key={rule.id}
-            rule={rule}
-            above={items[items.indexOf(rule) - 1] ?? null}
-            below={items[items.indexOf(rule) + 1] ?? null}
-            onEdit={() => setEditing(rule)}
-          />
-        ))}
-      </ol>
+        {(items, edit) => (
+          <ol
+            className="grid grid-cols-[minmax(0,1fr)] gap-2 px-3"
+            aria-label={`${noun[0]!.toUpperCase()}${noun.slice(1)}s`}
+          >
+            {shown.map((rule) => (
+              <Card
+                key={rule.id}
+                rule={rule}
+                above={items[items.indexOf(rule) - 1] ?? null}
+                below={items[items.indexOf(rule) + 1] ?? null}
+                onEdit={() => edit(rule)}
+              />
+            ))}
+          </ol>
+        )}
+      </ResourcePage>
       {children}
-      {editing ? <Dialog rule={editing === "new" ? null : editing} onClose={() => setEditing(null)} /> : null}
     </>
   );
 }

@@ -1,7 +1,7 @@
 "use client";
 
-import { useState } from "react";
-import { Button, LinkButton } from "@/components/ui/button";
+import { type ButtonProps, LinkButton } from "@/components/ui/button";
+import { ConfirmButton, DialogButton } from "@/components/ui/dialog-button";
 import { ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { Panel } from "@/components/ui/panel";
@@ -9,19 +9,21 @@ import { PlainSecrets } from "@/components/ui/plain-secrets";
 import { formatRate } from "@/lib/platform/plain/format.pure";
 import type { KindOut } from "@/lib/sources/kinds.shapes";
 import type { SourceOut, TargetOut } from "@/lib/sources/sources.shapes";
-import { useTargets } from "@/lib/sources/targets/targets.browser";
+import { useRemoveTarget, useTargets } from "@/lib/sources/targets/targets.browser";
 
 const NamedTargetDialog = lazily(() => import("./named-target-dialog"), "NamedTargetDialog");
-const RemoveTargetDialog = lazily(() => import("./remove-target-dialog"), "RemoveTargetDialog");
+
+const MAY = { needs: ["change-source", "change-target"], size: "sm" } satisfies ButtonProps;
 
 /** Where a redrive of the source's events may go: its two lanes, and the targets it names. */
 export function SendsPanel({ source, kind }: { source: SourceOut; kind: KindOut | null }) {
   const targets = useTargets();
-  const [open, setOpen] = useState<{ dialog: "edit" | "remove"; target: TargetOut } | { dialog: "add" } | null>(null);
-  const close = () => setOpen(null);
+  const remove = useRemoveTarget();
   const own = targets.data?.items.filter((target) => target.source === source.name) ?? [];
   const named = own.filter(({ lane }) => lane === null);
   const order = kind?.capabilities.order;
+  const dialogOf = (target?: TargetOut) => (onClose: () => void) =>
+    kind && <NamedTargetDialog source={source} kind={kind} target={target} onClose={onClose} />;
   return (
     <Panel
       title="Where it sends"
@@ -52,36 +54,38 @@ export function SendsPanel({ source, kind }: { source: SourceOut; kind: KindOut 
             <PlainSecrets places={target.plainSecrets} />
             {target.lane === null ? (
               <div className="flex gap-1 py-1">
-                <Button
-                  needs={["change-source", "change-target"]}
-                  size="sm"
-                  disabled={kind === null}
-                  onClick={() => setOpen({ dialog: "edit", target })}
-                >
+                <DialogButton {...MAY} disabled={kind === null} dialog={dialogOf(target)}>
                   <span className="sr-only">{target.name}: </span>Edit…
-                </Button>
-                <Button
-                  needs={["change-source", "change-target"]}
-                  size="sm"
+                </DialogButton>
+                <ConfirmButton
+                  {...MAY}
                   variant="ghost"
-                  onClick={() => setOpen({ dialog: "remove", target })}
+                  // The server refuses it while a redrive or a fallback uses the target, and names which.
+                  confirm={{
+                    title: <span className="wrap-anywhere">Remove {target.name}?</span>,
+                    description:
+                      "Its rate and breaker go with it; the history of events keeps its name. What it was sent stays there.",
+                    size: "sm",
+                    verb: "Remove the target",
+                    variant: "danger",
+                    keep: "Keep it",
+                    onSubmit: async (reason) => {
+                      await remove.mutateAsync({ id: target.name, reason });
+                      return { title: `Removed ${target.name}` };
+                    },
+                  }}
                 >
                   <span className="sr-only">{target.name}: </span>Remove…
-                </Button>
+                </ConfirmButton>
               </div>
             ) : null}
           </li>
         ))}
       </ul>
       {kind && kind.destination.length > 0 ? (
-        <Button
-          needs={["change-source", "change-target"]}
-          size="sm"
-          className="justify-self-start"
-          onClick={() => setOpen({ dialog: "add" })}
-        >
+        <DialogButton {...MAY} className="justify-self-start" dialog={dialogOf()}>
           Add a target…
-        </Button>
+        </DialogButton>
       ) : null}
       {kind ? (
         <p className="text-sm text-faint">
@@ -92,11 +96,6 @@ export function SendsPanel({ source, kind }: { source: SourceOut; kind: KindOut 
               : "Events of an aggregate are sent one after the other."}
         </p>
       ) : null}
-      {open?.dialog === "add" && kind ? <NamedTargetDialog source={source} kind={kind} onClose={close} /> : null}
-      {open?.dialog === "edit" && kind ? (
-        <NamedTargetDialog source={source} kind={kind} target={open.target} onClose={close} />
-      ) : null}
-      {open?.dialog === "remove" ? <RemoveTargetDialog target={open.target} onClose={close} /> : null}
     </Panel>
   );
 }

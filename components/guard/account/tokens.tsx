@@ -1,11 +1,8 @@
 "use client";
 
-import { useState } from "react";
-import { ActionButton } from "@/components/ui/action-button";
-import { Button } from "@/components/ui/button";
+import { ConfirmButton, DialogButton } from "@/components/ui/dialog-button";
 import { ReadError } from "@/components/ui/error-panel";
 import { Panel } from "@/components/ui/panel";
-import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { Head, Table, Td, Tr } from "@/components/ui/table";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { useRevokeToken, useTokens } from "@/lib/guard/accounts/accounts.browser";
@@ -23,15 +20,24 @@ export function Tokens({ account }: { account: AccountOut | null }) {
   const { data: me } = useMe();
   const may = account === null ? me : { actions: actionsOf(account), sources: account.sources ?? ("all" as const) };
   const tokens = useTokens(id);
-  const [making, setMaking] = useState(false);
   const items = tokens.data?.items ?? [];
   return (
     <Panel
       title="Tokens"
       actions={
-        <Button size="sm" disabled={may === undefined} onClick={() => setMaking(true)}>
+        <DialogButton
+          size="sm"
+          disabled={may === undefined}
+          dialog={(onClose) => (
+            <TokenDialog
+              account={id}
+              givable={{ ...may!, actions: may!.actions === "all" ? ACTIONS : may!.actions }}
+              onClose={onClose}
+            />
+          )}
+        >
           Make a token…
-        </Button>
+        </DialogButton>
       }
     >
       <ReadError read={tokens} stale={items.length > 0} />
@@ -43,23 +49,14 @@ export function Tokens({ account }: { account: AccountOut | null }) {
         </p>
       ) : null}
       {items.length > 0 ? (
-        <div className="overflow-x-auto">
-          <Table aria-label="Tokens">
-            <Head columns={["Name", "Begins with", "May", "Last used", "Good until", { unseen: "Actions" }]} />
-            <tbody>
-              {items.map((token) => (
-                <Row key={token.id} token={token} />
-              ))}
-            </tbody>
-          </Table>
-        </div>
-      ) : null}
-      {making && may ? (
-        <TokenDialog
-          account={id}
-          givable={{ ...may, actions: may.actions === "all" ? ACTIONS : may.actions }}
-          onClose={() => setMaking(false)}
-        />
+        <Table aria-label="Tokens">
+          <Head columns={["Name", "Begins with", "May", "Last used", "Good until", { unseen: "Actions" }]} />
+          <tbody>
+            {items.map((token) => (
+              <Row key={token.id} token={token} />
+            ))}
+          </tbody>
+        </Table>
       ) : null}
     </Panel>
   );
@@ -84,7 +81,6 @@ function SignInBy({ at }: { at: string }) {
 
 function Row({ token }: { token: TokenOut }) {
   const revoke = useRevokeToken();
-  const [sure, setSure] = useState(false);
   const now = useNow();
   const ended = token.revokedAt !== null || (now > 0 && Date.parse(token.expiresAt) <= now);
   const needsSignIn = !ended && token.signInBy !== null && token.signInBy < token.expiresAt;
@@ -107,23 +103,23 @@ function Row({ token }: { token: TokenOut }) {
       </Td>
       <Td>
         {ended ? null : (
-          <ActionButton needs={null} size="sm" aria-label={`Revoke ${token.name}`} onClick={() => setSure(true)}>
+          <ConfirmButton
+            size="sm"
+            aria-label={`Revoke ${token.name}`}
+            confirm={{
+              stops: true,
+              title: `Revoke ${token.name}?`,
+              description:
+                "Whatever uses this token is refused at once. A revoked token cannot be restored: make another one.",
+              verb: "Revoke",
+              variant: "danger",
+              reason: "none",
+              onSubmit: () => revoke.mutateAsync(token.id),
+            }}
+          >
             Revoke…
-          </ActionButton>
+          </ConfirmButton>
         )}
-        {sure ? (
-          <ReasonDialog
-            needs={null}
-            stops
-            title={`Revoke ${token.name}?`}
-            description="Whatever uses this token is refused at once. A revoked token cannot be restored: make another one."
-            verb="Revoke"
-            variant="danger"
-            reason="none"
-            onClose={() => setSure(false)}
-            onSubmit={() => revoke.mutateAsync(token.id)}
-          />
-        ) : null}
       </Td>
     </Tr>
   );

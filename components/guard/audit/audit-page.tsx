@@ -4,9 +4,8 @@ import { X } from "lucide-react";
 import { useSearchParams } from "next/navigation";
 import { Button, NextPageButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
-import { ReadError } from "@/components/ui/error-panel";
+import { itemsOf, ListState } from "@/components/ui/loaded";
 import { PageHeader } from "@/components/ui/page-header";
-import { SkeletonRows } from "@/components/ui/skeleton";
 import { pushAddress } from "@/lib/events/filter/filter-url.browser";
 import { AUDIT_FILTER_NAMES, type AuditFilter, auditParams, useAudit } from "@/lib/guard/audit/audit.browser";
 import { useAuditChain } from "@/lib/guard/audit-chain/chain.browser";
@@ -35,7 +34,7 @@ export function AuditPage() {
   const params = useSearchParams();
   const filter = filterOf(new URLSearchParams(params));
   const audit = useAudit(filter);
-  const items = audit.data?.pages.flatMap((page) => page.items) ?? [];
+  const items = itemsOf(audit);
   const { chain, refused } = useAuditChain();
   const check = chain && shownCheck(chain);
   const bad = check ? findingsByEntry(check) : null;
@@ -46,22 +45,24 @@ export function AuditPage() {
       <ChainStrip chain={chain} refused={refused} />
       <AuditFilterBar key={params.toString()} filter={filter} onFilter={setAddress} />
       <FixedTerms filter={filter} />
-      <ReadError read={audit} stale={items.length > 0} />
-      {audit.isPending ? <SkeletonRows rows={12} columns={["w-24", "w-28", "w-36", "flex-1"]} /> : null}
-      {audit.isSuccess && items.length === 0 ? (
-        filtered ? (
-          <EmptyState
-            title="No entry matches"
-            action={<Button onClick={() => setAddress({})}>Show the whole log</Button>}
-          >
-            The filter hides all there is.
-          </EmptyState>
-        ) : (
-          <EmptyState title="Nothing was changed yet">
-            Every event that is parked, redriven or ignored, every control and every setting leaves a line here.
-          </EmptyState>
-        )
-      ) : null}
+      <ListState
+        read={audit}
+        loading={{ rows: 12, columns: ["w-24", "w-28", "w-36", "flex-1"] }}
+        none={
+          filtered ? (
+            <EmptyState
+              title="No entry matches"
+              action={<Button onClick={() => setAddress({})}>Show the whole log</Button>}
+            >
+              The filter hides all there is.
+            </EmptyState>
+          ) : (
+            <EmptyState title="Nothing was changed yet">
+              Every event that is parked, redriven or ignored, every control and every setting leaves a line here.
+            </EmptyState>
+          )
+        }
+      />
       {items.length > 0 ? (
         <ul className="border-t border-line">
           {items.map((entry) => (

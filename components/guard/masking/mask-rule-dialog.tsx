@@ -5,7 +5,7 @@ import { TextField } from "@/components/ui/input";
 import { SelectField } from "@/components/ui/select";
 import { DETECTORS, type MaskKind, patternFault } from "@/lib/guard/masking/mask-rule.pure";
 import type { MaskRuleOut } from "@/lib/guard/masking/mask-rules.shapes";
-import { useEditMaskRule } from "@/lib/guard/masking/masking.browser";
+import { maskRules } from "@/lib/guard/masking/masking.browser";
 
 const KINDS: { value: MaskKind; label: string }[] = [
   { value: "key", label: "a name of a field" },
@@ -25,7 +25,8 @@ const STATES = [
 
 /** `rule` null: a new one. */
 export function MaskRuleDialog({ rule, onClose }: { rule: MaskRuleOut | null; onClose: () => void }) {
-  const edit = useEditMaskRule();
+  const create = maskRules.useCreate();
+  const patch = maskRules.usePatch(rule?.id ?? "");
   return (
     <DraftDialog
       needs="change-masks"
@@ -47,9 +48,7 @@ export function MaskRuleDialog({ rule, onClose }: { rule: MaskRuleOut | null; on
         return { ok: true, request: { kind, pattern, enabled: state === "on", source: source.trim() || undefined } };
       }}
       save={async ({ kind, source, ...change }) => {
-        await edit.mutateAsync(
-          rule === null ? { add: { kind, ...change, source } } : { change: { id: rule.id, ...change } },
-        );
+        await (rule === null ? create.mutateAsync({ kind, ...change, source }) : patch.mutateAsync(change));
         return { title: rule === null ? "The rule is in force" : "The rule was changed" };
       }}
       onClose={onClose}

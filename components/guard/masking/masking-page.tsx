@@ -2,6 +2,7 @@
 
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
+import { ConfirmButton, DialogButton } from "@/components/ui/dialog-button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ReadError } from "@/components/ui/error-panel";
 import { PageHeader } from "@/components/ui/page-header";
@@ -13,7 +14,7 @@ import { TimeAgo } from "@/components/ui/time-ago";
 import { failureToast } from "@/components/ui/toast";
 import { DETECTORS, type Detector, type MaskRule, masksOf } from "@/lib/guard/masking/mask-rule.pure";
 import type { MaskRuleOut } from "@/lib/guard/masking/mask-rules.shapes";
-import { type MaskRuleEdit, useEditMaskRule, useMaskRules } from "@/lib/guard/masking/masking.browser";
+import { maskRules, useMaskRules } from "@/lib/guard/masking/masking.browser";
 import { MaskRuleDialog } from "./mask-rule-dialog";
 import { MaskTester } from "./mask-tester";
 
@@ -30,7 +31,6 @@ const KIND_WORDS = { pointer: "pointer", key: "name", detector: "detector" } as 
 /** What is masked for everybody: built-in detectors, and rules. */
 export function MaskingPage() {
   const rules = useMaskRules();
-  const [open, setOpen] = useState<{ rule: MaskRuleOut | null } | null>(null);
   const items = rules.data?.items ?? [];
   return (
     <>
@@ -38,9 +38,13 @@ export function MaskingPage() {
         title="Masking"
         meta="for everybody, until somebody reveals with a reason"
         actions={
-          <Button variant="primary" needs="change-masks" onClick={() => setOpen({ rule: null })}>
+          <DialogButton
+            variant="primary"
+            needs="change-masks"
+            dialog={(onClose) => <MaskRuleDialog rule={null} onClose={onClose} />}
+          >
             Add a rule…
-          </Button>
+          </DialogButton>
         }
       />
       <ReadError read={rules} stale={rules.data !== undefined} />
@@ -55,13 +59,12 @@ export function MaskingPage() {
                 a pointer such as /customer/name.
               </EmptyState>
             ) : (
-              <Rules items={items} onChange={(rule) => setOpen({ rule })} />
+              <Rules items={items} />
             )}
           </Panel>
         ) : null}
         <MaskTester />
       </div>
-      {open === null ? null : <MaskRuleDialog rule={open.rule} onClose={() => setOpen(null)} />}
     </>
   );
 }
@@ -94,69 +97,69 @@ function Detectors({ rules }: { rules: readonly MaskRule[] }) {
   );
 }
 
-const mayChange = ({ source }: MaskRuleOut) =>
-  ({ size: "sm", variant: "ghost", needs: "change-masks", everySource: source === null }) as const;
-
-function Rules({ items, onChange }: { items: readonly MaskRuleOut[]; onChange: (rule: MaskRuleOut) => void }) {
-  const edit = useEditMaskRule();
-  const run = (change: MaskRuleEdit) =>
-    void edit.mutateAsync(change).catch((error: unknown) => failureToast("The rule was not changed", error));
-  const [asked, setAsked] = useState<{ verb: "Switch off" | "Delete"; rule: MaskRuleOut; change: MaskRuleEdit } | null>(
-    null,
-  );
+function Rules({ items }: { items: readonly MaskRuleOut[] }) {
   return (
-    <div className="overflow-x-auto">
-      <Table aria-label="Rules">
-        <Head columns={["by", "pattern", "source", "state", "changed", { unseen: "Actions" }]} />
-        <tbody>
-          {items.map((rule) => (
-            <Tr key={rule.id}>
-              <Td>{KIND_WORDS[rule.kind]}</Td>
-              <Td className="w-full font-mono text-sm wrap-anywhere">{rule.pattern}</Td>
-              <Td className="whitespace-nowrap">{rule.source ?? "every source"}</Td>
-              <Td>{rule.enabled ? "on" : <span className="text-warning">off</span>}</Td>
-              <Td className="whitespace-nowrap text-muted">
-                {rule.updatedBy}, <TimeAgo at={rule.updatedAt} />
-              </Td>
-              <Td className="whitespace-nowrap">
-                <Button
-                  {...mayChange(rule)}
-                  onClick={() => {
-                    const change: MaskRuleEdit = { change: { id: rule.id, enabled: !rule.enabled } };
-                    if (rule.enabled) setAsked({ verb: "Switch off", rule, change });
-                    else run(change);
-                  }}
-                >
-                  {rule.enabled ? "Switch off…" : "Switch on"}
-                </Button>
-                <Button {...mayChange(rule)} onClick={() => onChange(rule)}>
-                  Change…
-                </Button>
-                <Button
-                  {...mayChange(rule)}
-                  aria-label={`Delete the rule for ${rule.pattern}`}
-                  onClick={() => setAsked({ verb: "Delete", rule, change: { remove: { id: rule.id } } })}
-                >
-                  Delete…
-                </Button>
-              </Td>
-            </Tr>
-          ))}
-        </tbody>
-      </Table>
-      {asked === null ? null : (
+    <Table aria-label="Rules">
+      <Head columns={["by", "pattern", "source", "state", "changed", { unseen: "Actions" }]} />
+      <tbody>
+        {items.map((rule) => (
+          <Tr key={rule.id}>
+            <Td>{KIND_WORDS[rule.kind]}</Td>
+            <Td className="w-full font-mono text-sm wrap-anywhere">{rule.pattern}</Td>
+            <Td className="whitespace-nowrap">{rule.source ?? "every source"}</Td>
+            <Td>{rule.enabled ? "on" : <span className="text-warning">off</span>}</Td>
+            <Td className="whitespace-nowrap text-muted">
+              {rule.updatedBy}, <TimeAgo at={rule.updatedAt} />
+            </Td>
+            <Td className="whitespace-nowrap">
+              <Actions rule={rule} />
+            </Td>
+          </Tr>
+        ))}
+      </tbody>
+    </Table>
+  );
+}
+
+function Actions({ rule }: { rule: MaskRuleOut }) {
+  const { id, source, pattern, enabled } = rule;
+  const [switching, setSwitching] = useState(false);
+  const change = maskRules.usePatch(id);
+  const remove = maskRules.useRemove();
+  const may = { size: "sm", variant: "ghost", needs: "change-masks", everySource: source === null } as const;
+  const confirm = (verb: string, run: () => Promise<unknown>) => ({
+    title: `${verb} the rule for ${pattern}?`,
+    description: `What it masks in ${source ?? "every source"} becomes visible to everybody at once.`,
+    verb,
+    variant: "danger" as const,
+    reason: "none" as const,
+    onSubmit: async () => void (await run()),
+  });
+  const switchOn = () =>
+    change.mutate({ enabled: true }, { onError: (error) => failureToast("The rule was not changed", error) });
+  return (
+    <>
+      <Button {...may} onClick={enabled ? () => setSwitching(true) : switchOn}>
+        {enabled ? "Switch off…" : "Switch on"}
+      </Button>
+      {switching ? (
         <ReasonDialog
+          {...confirm("Switch off", () => change.mutateAsync({ enabled: false }))}
           needs="change-masks"
-          everySource={asked.rule.source === null}
-          title={`${asked.verb} the rule for ${asked.rule.pattern}?`}
-          description={`What it masks in ${asked.rule.source ?? "every source"} becomes visible to everybody at once.`}
-          verb={asked.verb}
-          variant="danger"
-          reason="none"
-          onClose={() => setAsked(null)}
-          onSubmit={async () => void (await edit.mutateAsync(asked.change))}
+          everySource={source === null}
+          onClose={() => setSwitching(false)}
         />
-      )}
-    </div>
+      ) : null}
+      <DialogButton {...may} dialog={(onClose) => <MaskRuleDialog rule={rule} onClose={onClose} />}>
+        Change…
+      </DialogButton>
+      <ConfirmButton
+        {...may}
+        aria-label={`Delete the rule for ${pattern}`}
+        confirm={confirm("Delete", () => remove.mutateAsync({ id }))}
+      >
+        Delete…
+      </ConfirmButton>
+    </>
   );
 }

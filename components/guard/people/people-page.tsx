@@ -5,13 +5,12 @@ import { Tokens } from "@/components/guard/account/tokens";
 import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
-import { ReadError } from "@/components/ui/error-panel";
 import { Input } from "@/components/ui/input";
+import { ListState } from "@/components/ui/loaded";
 import type { MenuEntry } from "@/components/ui/menu";
 import { PageHeader } from "@/components/ui/page-header";
 import { MenuButton } from "@/components/ui/popup-button";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
-import { SkeletonRows } from "@/components/ui/skeleton";
 import { Head, Table, Td, Tr } from "@/components/ui/table";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { failureToast, showToast } from "@/components/ui/toast";
@@ -78,8 +77,7 @@ function Accounts({ signIn }: { signIn: MeOut["signIn"] }) {
         meta={total > 0 ? total.toLocaleString("en") : undefined}
         actions={isEmpty && searched === "" ? null : make}
       />
-      <ReadError read={accounts} stale={items.length > 0} />
-      {accounts.isPending ? <SkeletonRows rows={4} columns={["w-28", "w-20", "flex-1"]} /> : null}
+      <ListState read={accounts} loading={{ rows: 4, columns: ["w-28", "w-20", "flex-1"] }} none={null} />
       {total > 0 || searched !== "" ? (
         <div className="flex flex-wrap items-center gap-3 px-3 pb-2">
           <div className="w-56 max-sm:w-full">

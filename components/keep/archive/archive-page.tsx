@@ -7,10 +7,9 @@ import { useListSelection } from "@/components/events/list/use-list-selection";
 import { ActionButton } from "@/components/ui/action-button";
 import { Button, LinkButton, NextPageButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
-import { ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
+import { itemsOf, ListState } from "@/components/ui/loaded";
 import { PageHeader } from "@/components/ui/page-header";
-import { SkeletonRows } from "@/components/ui/skeleton";
 import { TextLink } from "@/components/ui/text-link";
 import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { pushAddress } from "@/lib/events/filter/filter-url.browser";
@@ -38,7 +37,7 @@ export function ArchivePage() {
 function Archive({ filter }: { filter: ArchiveFilter }) {
   const archive = useArchive(filter);
   const pages = archive.data?.pages;
-  const items = pages?.flatMap((page) => page.items) ?? [];
+  const items = itemsOf(archive);
   const place = pages?.[0]?.place ?? null;
   const order = items.map(({ id }) => id);
   const selection = useListSelection(order, null, () => undefined);
@@ -90,9 +89,11 @@ function Archive({ filter }: { filter: ArchiveFilter }) {
         </div>
       ) : null}
       <RefusedRestores refused={refused} onClose={forgetRefused} />
-      <ReadError read={archive} stale={items.length > 0} />
-      {archive.isPending ? <SkeletonRows rows={12} columns={["w-24", "w-36", "w-36", "flex-1", "w-24"]} /> : null}
-      {archive.isSuccess && items.length === 0 ? <Nothing filter={filter} configured={place !== null} /> : null}
+      <ListState
+        read={archive}
+        loading={{ rows: 12, columns: ["w-24", "w-36", "w-36", "flex-1", "w-24"] }}
+        none={<Nothing filter={filter} configured={place !== null} />}
+      />
       {items.length === 0 ? null : (
         <ArchivedEvents
           events={items}

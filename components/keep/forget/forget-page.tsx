@@ -5,10 +5,9 @@ import { useState } from "react";
 import { LongText } from "@/components/redrive/long-text";
 import { Button, LinkButton, NextPageButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
-import { ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
+import { itemsOf, ListState } from "@/components/ui/loaded";
 import { PageHeader } from "@/components/ui/page-header";
-import { SkeletonRows } from "@/components/ui/skeleton";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { useForgets } from "@/lib/keep/forget/forget.browser";
 import type { ForgetOut } from "@/lib/keep/forget/forget.shapes";
@@ -20,7 +19,7 @@ const ForgetDialog = lazily(() => import("./forget-dialog"), "ForgetDialog");
 export function ForgetPage() {
   const forgets = useForgets();
   const [open, setOpen] = useState(false);
-  const items = forgets.data?.pages.flatMap((page) => page.items) ?? [];
+  const items = itemsOf(forgets);
   return (
     <>
       <PageHeader
@@ -34,21 +33,23 @@ export function ForgetPage() {
           </>
         }
       />
-      <ReadError read={forgets} stale={items.length > 0} />
-      {forgets.isPending ? <SkeletonRows rows={3} columns={["w-28", "flex-1", "w-24"]} /> : null}
-      {forgets.isSuccess && items.length === 0 ? (
-        <EmptyState
-          title="Nothing was forgotten yet"
-          action={
-            <Button needs="forget" everySource onClick={() => setOpen(true)}>
-              Forget a person…
-            </Button>
-          }
-        >
-          The data of a person is found by a tag, an aggregate or a value in the payload, and deleted in the store and
-          in the archive. The report stays here and names nobody.
-        </EmptyState>
-      ) : null}
+      <ListState
+        read={forgets}
+        loading={{ rows: 3, columns: ["w-28", "flex-1", "w-24"] }}
+        none={
+          <EmptyState
+            title="Nothing was forgotten yet"
+            action={
+              <Button needs="forget" everySource onClick={() => setOpen(true)}>
+                Forget a person…
+              </Button>
+            }
+          >
+            The data of a person is found by a tag, an aggregate or a value in the payload, and deleted in the store and
+            in the archive. The report stays here and names nobody.
+          </EmptyState>
+        }
+      />
       <ul aria-label="What was forgotten" className="grid grid-cols-[minmax(0,1fr)] gap-2 px-3 pb-3">
         {items.map((forget) => (
           <Report key={forget.id} forget={forget} />

@@ -5,11 +5,10 @@ import { useState } from "react";
 import { ActionButton } from "@/components/ui/action-button";
 import { Button, LinkButton, NextPageButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
-import { ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
+import { itemsOf, ListState } from "@/components/ui/loaded";
 import { PageHeader } from "@/components/ui/page-header";
 import { Panel } from "@/components/ui/panel";
-import { SkeletonRows } from "@/components/ui/skeleton";
 import { useAlertRules, useAlerts } from "@/lib/observe/alerts/alerts.browser";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import { AlertRow } from "./alert-row";
@@ -24,7 +23,7 @@ export function AlertsPage() {
   const firing = useAlerts("firing", scope);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [asking, setAsking] = useState<readonly string[] | null>(null);
-  const items = firing.data?.pages.flatMap((page) => page.items) ?? [];
+  const items = itemsOf(firing);
   const shown = items.filter(({ id }) => selected.has(id)).map(({ id }) => id);
   const open = items.filter(({ acknowledgedBy }) => acknowledgedBy === null);
   const toggle = (id: string, on: boolean) => {
@@ -45,9 +44,7 @@ export function AlertsPage() {
           </>
         }
       />
-      <ReadError read={firing} stale={items.length > 0} />
-      {firing.isPending ? <SkeletonRows rows={4} columns={["w-28", "flex-1", "w-24"]} /> : null}
-      {firing.isSuccess && items.length === 0 ? <NothingFires /> : null}
+      <ListState read={firing} loading={{ rows: 4, columns: ["w-28", "flex-1", "w-24"] }} none={<NothingFires />} />
       {items.length === 0 ? null : (
         <Panel
           className="mx-3"
@@ -107,7 +104,7 @@ export function AlertsPage() {
 /** "Nothing fires" says only what is watched. */
 function NothingFires() {
   const rules = useAlertRules();
-  const all = rules.data?.pages.flatMap((page) => page.items) ?? [];
+  const all = itemsOf(rules);
   const on = all.filter(({ enabled }) => enabled);
   const blind = on.filter(({ fault }) => fault !== null);
   return (
@@ -121,12 +118,11 @@ function NothingFires() {
 
 function Resolved({ scope }: { scope: { rule?: string } }) {
   const resolved = useAlerts("resolved", scope);
-  const items = resolved.data?.pages.flatMap((page) => page.items) ?? [];
+  const items = itemsOf(resolved);
   if (resolved.isSuccess && items.length === 0) return null;
   return (
     <Panel className="m-3" title="Resolved" meta="kept for 90 days">
-      <ReadError read={resolved} stale={items.length > 0} />
-      {resolved.isPending ? <SkeletonRows rows={3} columns={["w-28", "flex-1", "w-24"]} /> : null}
+      <ListState read={resolved} loading={{ rows: 3, columns: ["w-28", "flex-1", "w-24"] }} none={null} />
       <ul aria-label="Resolved alerts">
         {items.map((alert) => (
           <AlertRow key={alert.id} alert={alert} />

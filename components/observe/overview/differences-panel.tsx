@@ -2,10 +2,9 @@
 
 import Link from "next/link";
 import { useState } from "react";
-import { ReadError } from "@/components/ui/error-panel";
+import { ReadState } from "@/components/ui/loaded";
 import { Panel } from "@/components/ui/panel";
 import { Shape, type ShapeName } from "@/components/ui/shape";
-import { SkeletonRows } from "@/components/ui/skeleton";
 import { Toggles } from "@/components/ui/toggles";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { groupPath } from "@/lib/events/groups/group-path.pure";
@@ -46,8 +45,7 @@ export function DifferencesPanel({ filter, className }: { filter: EventFilter; c
       meta={`from ${WORDS[against]} ago${source === null ? "" : `, in ${source}`}${narrower ? ", of all sources and codes" : ""}`}
       actions={<Toggles label="Different from" options={AGAINST} value={against} onChange={setAgainst} />}
     >
-      <ReadError read={read} stale={read.data !== undefined} />
-      {read.isPending ? <SkeletonRows rows={4} columns={["w-24", "flex-1", "w-20"]} /> : null}
+      <ReadState read={read} loading={{ rows: 4, columns: ["w-24", "flex-1", "w-20"] }} />
       {read.data && items.length === 0 ? (
         <p className="px-3 py-6 text-center text-muted">
           Nothing is different: each group arrived as it did {WORDS[against]} ago, or as usual.

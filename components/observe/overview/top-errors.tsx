@@ -3,9 +3,8 @@
 import Link from "next/link";
 import { useState } from "react";
 import { classNames } from "@/components/ui/class-names";
-import { ReadError } from "@/components/ui/error-panel";
+import { ReadState } from "@/components/ui/loaded";
 import { Panel } from "@/components/ui/panel";
-import { SkeletonRows } from "@/components/ui/skeleton";
 import { Toggles } from "@/components/ui/toggles";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { eventsHref, filterHref, withPart } from "@/lib/events/filter/filter-read.browser";
@@ -44,8 +43,7 @@ export function TopErrors({ filter }: { filter: EventFilter }) {
       }
       actions={<Toggles label="What arrived, by" options={BY} value={by} onChange={setBy} />}
     >
-      <ReadError read={top} stale={stats !== undefined} />
-      {top.isPending ? <SkeletonRows rows={6} columns={["flex-1", "w-12"]} /> : null}
+      <ReadState read={top} loading={{ rows: 6, columns: ["flex-1", "w-12"] }} />
       {stats ? <Rows stats={stats} by={by} filter={filter} /> : null}
     </Panel>
   );

@@ -4,18 +4,17 @@ import Link from "next/link";
 import { useSearchParams } from "next/navigation";
 import { useState } from "react";
 import { LongText } from "@/components/redrive/long-text";
+import { ResourcePage } from "@/components/resource/resource-page";
 import { Button, NextPageButton } from "@/components/ui/button";
-import { EmptyState } from "@/components/ui/empty-state";
-import { ReadError } from "@/components/ui/error-panel";
+import { DialogButton } from "@/components/ui/dialog-button";
 import { lazily } from "@/components/ui/lazily";
-import { PageHeader } from "@/components/ui/page-header";
+import { itemsOf, ListState } from "@/components/ui/loaded";
 import { Panel } from "@/components/ui/panel";
 import { ShortId } from "@/components/ui/short-id";
-import { SkeletonRows } from "@/components/ui/skeleton";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { useControls } from "@/lib/order/controls/controls.browser";
-import type { ControlOut, ControlRequest } from "@/lib/order/controls/controls.shapes";
+import type { ControlOut } from "@/lib/order/controls/controls.shapes";
 import { useNow } from "@/lib/platform/browser/clock-zone.browser";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import { ControlBadge, ControlUntil } from "./control-badge";
@@ -29,49 +28,39 @@ const LiftDialog = lazily(() => import("./lift-dialog"), "LiftDialog");
 /** The controls in force, each with its number of events; below them the limits and the ended controls. */
 export function ControlsPage() {
   const live = useControls("live");
-  const [imposing, setImposing] = useState<ControlRequest["kind"] | null>(null);
   // The page of a redrive links here with its id, to lift the blacklists it caused.
   const ofRedrive = useSearchParams().get("redrive");
   const [liftsMany, setLiftsMany] = useState(ofRedrive !== null);
-  const items = live.data?.pages.flatMap((page) => page.items) ?? [];
   return (
     <>
-      <PageHeader
+      <ResourcePage
         title="Controls"
-        meta={live.data ? `${formatNumber(items.length)}${live.hasNextPage ? "+" : ""} in force` : undefined}
+        meta={({ length }) => `${formatNumber(length)}${live.hasNextPage ? "+" : ""} in force`}
         actions={
-          <>
-            {items.length > 1 ? (
-              <Button needs="control" onClick={() => setLiftsMany(true)}>
-                Lift many…
-              </Button>
-            ) : null}
-            <Button needs="control" variant="primary" onClick={() => setImposing("blacklist")}>
-              Add a control…
+          itemsOf(live).length > 1 ? (
+            <Button needs="control" onClick={() => setLiftsMany(true)}>
+              Lift many…
             </Button>
-          </>
+          ) : null
         }
-      />
-      <ReadError read={live} stale={items.length > 0} />
-      {live.isPending ? <SkeletonRows rows={4} columns={["w-28", "flex-1", "w-24", "w-24"]} /> : null}
-      {live.isSuccess && items.length === 0 ? (
-        <EmptyState
-          title="No control is in force"
-          action={
-            <Button needs="control" onClick={() => setImposing("blacklist")}>
-              Add a control…
-            </Button>
-          }
-        >
-          A blacklist keeps events from being redriven, a cooldown makes them wait, a whitelist lets them through while
-          they cool down. Parkade itself blacklists an aggregate that keeps failing, by the limits below.
-        </EmptyState>
-      ) : null}
-      <ul className="grid grid-cols-[minmax(0,1fr)] gap-2 px-3">
-        {items.map((control) => (
-          <Control key={control.id} control={control} />
-        ))}
-      </ul>
+        needs="control"
+        add="Add a control…"
+        read={live}
+        loading={{ rows: 4, columns: ["w-28", "flex-1", "w-24", "w-24"] }}
+        empty={{
+          title: "No control is in force",
+          text: "A blacklist keeps events from being redriven, a cooldown makes them wait, a whitelist lets them through while they cool down. Parkade itself blacklists an aggregate that keeps failing, by the limits below.",
+        }}
+        dialog={(_, onClose) => <ControlDialog kind="blacklist" onClose={onClose} />}
+      >
+        {(items) => (
+          <ul className="grid grid-cols-[minmax(0,1fr)] gap-2 px-3">
+            {items.map((control) => (
+              <Control key={control.id} control={control} />
+            ))}
+          </ul>
+        )}
+      </ResourcePage>
       <NextPageButton read={live}>More controls</NextPageButton>
       {/* Nobody knows the height of the list before it is read: what follows waits for it, and does not move. */}
       {live.isPending ? null : (
@@ -83,7 +72,6 @@ export function ControlsPage() {
         </>
       )}
       {liftsMany ? <LiftManyDialog redriveId={ofRedrive} onClose={() => setLiftsMany(false)} /> : null}
-      {imposing ? <ControlDialog kind={imposing} onClose={() => setImposing(null)} /> : null}
     </>
   );
 }
@@ -112,7 +100,6 @@ function Catches({ control }: { control: ControlOut }) {
 }
 
 function Control({ control }: { control: ControlOut }) {
-  const [lifting, setLifting] = useState(false);
   return (
     <li className="grid grid-cols-[minmax(0,1fr)] gap-1 rounded-lg border border-line bg-surface px-3 py-2">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-1">
@@ -122,12 +109,16 @@ function Control({ control }: { control: ControlOut }) {
         <span className="ml-auto text-muted">
           <ControlUntil expiresAt={control.expiresAt} />
         </span>
-        <Button needs="control" everySource={isOfEverySource(control.scope)} size="sm" onClick={() => setLifting(true)}>
+        <DialogButton
+          needs="control"
+          everySource={isOfEverySource(control.scope)}
+          size="sm"
+          dialog={(onClose) => <LiftDialog control={control} onClose={onClose} />}
+        >
           Lift…
-        </Button>
+        </DialogButton>
       </div>
       <Why control={control} />
-      {lifting ? <LiftDialog control={control} onClose={() => setLifting(false)} /> : null}
     </li>
   );
 }
@@ -166,14 +157,14 @@ function Ended() {
 function EndedList() {
   const ended = useControls("ended");
   const now = useNow();
-  const items = ended.data?.pages.flatMap((page) => page.items) ?? [];
+  const items = itemsOf(ended);
   return (
     <Panel className="mt-2">
-      <ReadError read={ended} />
-      {ended.isPending ? <SkeletonRows rows={3} columns={["w-28", "flex-1", "w-40"]} /> : null}
-      {ended.isSuccess && items.length === 0 ? (
-        <p className="px-3 py-4 text-muted">None has ended in the last 90 days.</p>
-      ) : null}
+      <ListState
+        read={ended}
+        loading={{ rows: 3, columns: ["w-28", "flex-1", "w-40"] }}
+        none={<p className="px-3 py-4 text-muted">None has ended in the last 90 days.</p>}
+      />
       <ul>
         {items.map((control) => (
           <li

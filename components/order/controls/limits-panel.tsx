@@ -1,11 +1,9 @@
 "use client";
 
-import { useState } from "react";
-import { Button } from "@/components/ui/button";
-import { ReadError } from "@/components/ui/error-panel";
+import { DialogButton } from "@/components/ui/dialog-button";
 import { lazily } from "@/components/ui/lazily";
+import { ReadState } from "@/components/ui/loaded";
 import { Panel } from "@/components/ui/panel";
-import { SkeletonRows } from "@/components/ui/skeleton";
 import { useSettings } from "@/lib/guard/settings/settings.browser";
 import { limitWords } from "./limit-values";
 
@@ -14,25 +12,23 @@ const LimitsDialog = lazily(() => import("./limits-dialog"), "LimitsDialog");
 /** The limits by which Parkade imposes a control or refuses a send by itself. */
 export function LimitsPanel() {
   const settings = useSettings();
-  const [editing, setEditing] = useState(false);
   return (
     <Panel
       title="Automatic limits"
       meta="hold for every redrive"
       actions={
-        <Button
+        <DialogButton
           needs="change-settings"
           everySource
           size="sm"
           disabled={!settings.data}
-          onClick={() => setEditing(true)}
+          dialog={(onClose) => <LimitsDialog settings={settings.data!.items} onClose={onClose} />}
         >
           Edit…
-        </Button>
+        </DialogButton>
       }
     >
-      <ReadError read={settings} stale={settings.data !== undefined} />
-      {settings.isPending ? <SkeletonRows rows={3} columns={["w-20", "flex-1"]} /> : null}
+      <ReadState read={settings} loading={{ rows: 3, columns: ["w-20", "flex-1"] }} />
       {settings.data ? (
         <dl className="grid gap-x-8 gap-y-1.5 px-3 pt-1 pb-3 sm:grid-cols-2 lg:grid-cols-3">
           {settings.data.items.map((setting) => (
@@ -42,9 +38,6 @@ export function LimitsPanel() {
             </div>
           ))}
         </dl>
-      ) : null}
-      {editing && settings.data ? (
-        <LimitsDialog settings={settings.data.items} onClose={() => setEditing(false)} />
       ) : null}
     </Panel>
   );

@@ -1,7 +1,6 @@
 "use client";
 
-import { useState } from "react";
-import { Button } from "@/components/ui/button";
+import { DialogButton } from "@/components/ui/dialog-button";
 import { ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { Panel } from "@/components/ui/panel";
@@ -15,13 +14,13 @@ const SchemaDialog = lazily(() => import("./schema-dialog"), "SchemaDialog");
 const SchemaVersionsDialog = lazily(() => import("./schema-versions-dialog"), "SchemaVersionsDialog");
 
 type Item = SchemaList["items"][number];
-type Open = { dialog: "store"; of: Item | null } | { dialog: "versions"; of: Item };
 
 /** What the payloads of a source must look like, by event type. */
 export function SchemasPanel({ source }: { source: string }) {
   const schemas = useSchemas(source);
-  const [open, setOpen] = useState<Open | null>(null);
-  const close = () => setOpen(null);
+  const storeOf = (stored: Item | null) => (onClose: () => void) => (
+    <SchemaDialog source={source} stored={stored} onClose={onClose} />
+  );
   const items = schemas.data?.items ?? [];
   return (
     <Panel title="Schemas" bodyClassName="grid grid-cols-[minmax(0,1fr)] gap-3 p-3">
@@ -46,27 +45,24 @@ export function SchemasPanel({ source }: { source: string }) {
                 {item.createdBy}, <TimeAgo at={item.createdAt} />
               </p>
               <div className="flex gap-1 py-1">
-                <Button needs="change-source" size="sm" onClick={() => setOpen({ dialog: "store", of: item })}>
+                <DialogButton needs="change-source" size="sm" dialog={storeOf(item)}>
                   <span className="sr-only">{typeWords(item.eventType)}: </span>Edit…
-                </Button>
-                <Button size="sm" variant="ghost" onClick={() => setOpen({ dialog: "versions", of: item })}>
+                </DialogButton>
+                <DialogButton
+                  size="sm"
+                  variant="ghost"
+                  dialog={(onClose) => <SchemaVersionsDialog of={item} onClose={onClose} />}
+                >
                   <span className="sr-only">{typeWords(item.eventType)}: </span>Versions…
-                </Button>
+                </DialogButton>
               </div>
             </li>
           ))}
         </ul>
       ) : null}
-      <Button
-        needs="change-source"
-        size="sm"
-        className="justify-self-start"
-        onClick={() => setOpen({ dialog: "store", of: null })}
-      >
+      <DialogButton needs="change-source" size="sm" className="justify-self-start" dialog={storeOf(null)}>
         Add a schema…
-      </Button>
-      {open?.dialog === "store" ? <SchemaDialog source={source} stored={open.of} onClose={close} /> : null}
-      {open?.dialog === "versions" ? <SchemaVersionsDialog of={open.of} onClose={close} /> : null}
+      </DialogButton>
     </Panel>
   );
 }

@@ -2,6 +2,7 @@
 
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
+import { DialogButton } from "@/components/ui/dialog-button";
 import { lazily } from "@/components/ui/lazily";
 import type { TargetOut } from "@/lib/sources/sources.shapes";
 import { useContractReports } from "@/lib/sources/targets/targets.browser";
@@ -12,7 +13,6 @@ const ContractDialog = lazily(() => import("./contract-dialog"), "ContractDialog
 export function ContractPanel({ target }: { target: TargetOut }) {
   const reports = useContractReports();
   const [open, setOpen] = useState(false);
-  const [editing, setEditing] = useState(false);
   const edit = target.contract === null ? "Promise…" : "Contract…";
   const report = target.contract && reports.data?.items.find((each) => each.target === target.name);
   return (
@@ -35,18 +35,17 @@ export function ContractPanel({ target }: { target: TargetOut }) {
               {open ? "Hide assertions" : "Assertions"}
             </Button>
           ) : null}
-          <Button
+          <DialogButton
             needs="change-target"
             size="sm"
             aria-label={`${edit} of ${target.name}`}
-            onClick={() => setEditing(true)}
+            dialog={(onClose) => <ContractDialog target={target} onClose={onClose} />}
           >
             {edit}
-          </Button>
+          </DialogButton>
         </span>
       </div>
       {open && report ? <AssertionList wide assertions={report.assertions} /> : null}
-      {editing ? <ContractDialog target={target} onClose={() => setEditing(false)} /> : null}
     </div>
   );
 }

@@ -1,11 +1,9 @@
 "use client";
 
-import { useState } from "react";
-import { Button } from "@/components/ui/button";
-import { ReadError } from "@/components/ui/error-panel";
+import { DialogButton } from "@/components/ui/dialog-button";
 import { lazily } from "@/components/ui/lazily";
+import { ReadState } from "@/components/ui/loaded";
 import { Panel } from "@/components/ui/panel";
-import { SkeletonRows } from "@/components/ui/skeleton";
 import { useSourceContractReport } from "@/lib/sources/sources.browser";
 import type { SourceOut } from "@/lib/sources/sources.shapes";
 import { AssertionList, countText, ResultWord } from "./assertion-list";
@@ -13,16 +11,19 @@ import { AssertionList, countText, ResultWord } from "./assertion-list";
 const SourceContractDialog = lazily(() => import("./contract-dialog"), "SourceContractDialog");
 
 export function SourceContractPanel({ source }: { source: SourceOut }) {
-  const [editing, setEditing] = useState(false);
   const report = useSourceContractReport(source.name, source.contract !== null);
   return (
     <Panel
       title="Contract"
       actions={
-        <Button needs="change-source" size="sm" onClick={() => setEditing(true)}>
+        <DialogButton
+          needs="change-source"
+          size="sm"
+          dialog={(onClose) => <SourceContractDialog source={source} onClose={onClose} />}
+        >
           {source.contract === null ? "Promise…" : "Edit…"}
           <span className="sr-only"> the contract of {source.name}</span>
-        </Button>
+        </DialogButton>
       }
       bodyClassName="grid grid-cols-[minmax(0,1fr)] gap-3 p-3"
     >
@@ -33,8 +34,7 @@ export function SourceContractPanel({ source }: { source: SourceOut }) {
         </p>
       ) : (
         <>
-          <ReadError read={report} stale={report.data !== undefined} />
-          {report.isPending ? <SkeletonRows rows={3} columns={["w-24", "flex-1"]} /> : null}
+          <ReadState read={report} loading={{ rows: 3, columns: ["w-24", "flex-1"] }} />
           {report.data ? (
             <>
               <p className="flex flex-wrap items-baseline gap-x-2 text-sm">
@@ -46,7 +46,6 @@ export function SourceContractPanel({ source }: { source: SourceOut }) {
           ) : null}
         </>
       )}
-      {editing ? <SourceContractDialog source={source} onClose={() => setEditing(false)} /> : null}
     </Panel>
   );
 }

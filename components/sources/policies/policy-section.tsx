@@ -1,14 +1,12 @@
 "use client";
 
-import type { UseQueryResult } from "@tanstack/react-query";
-import { useState } from "react";
+import { type ComponentProps, useState } from "react";
 import { Button } from "@/components/ui/button";
-import { ReadError } from "@/components/ui/error-panel";
+import { DialogButton } from "@/components/ui/dialog-button";
 import { lazily } from "@/components/ui/lazily";
+import { itemsOf, type ListRead, ListState } from "@/components/ui/loaded";
 import { Panel } from "@/components/ui/panel";
-import { SkeletonRows } from "@/components/ui/skeleton";
 import { TimeAgo } from "@/components/ui/time-ago";
-import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { plural } from "@/lib/platform/plain/format.pure";
 import type { PolicyOut } from "@/lib/sources/targets/targets.shapes";
 import { PolicySummary } from "./policy-summary";
@@ -16,48 +14,39 @@ import { backoffWords, policyView, preciseDuration } from "./policy-view";
 
 const PolicyDialog = lazily(() => import("./policy-dialog"), "PolicyDialog");
 
-type Policies = UseQueryResult<{ items: PolicyOut[] }, ApiError>;
-
 /** The versioned policies: attempts, timeouts, backoff. A redrive keeps the version that it began with. */
-export function PolicySection({ policies }: { policies: Policies }) {
-  const [editing, setEditing] = useState<PolicyOut | "new" | null>(null);
-  const items = policies.data?.items ?? [];
+export function PolicySection({ policies }: { policies: ListRead<PolicyOut> }) {
+  const items = itemsOf(policies);
+  const dialogOf = (from: PolicyOut, isNew: boolean) => (onClose: () => void) => (
+    <PolicyDialog from={from} isNew={isNew} taken={items.map(({ name }) => name)} onClose={onClose} />
+  );
   return (
     <Panel
       title={<span id="policies">Policies</span>}
       meta="a running redrive keeps its attempts and delays; breaker, budget and healing follow at once"
       actions={
-        <Button
+        <DialogButton
           needs="change-policy"
           everySource
           size="sm"
           disabled={items.length === 0}
-          onClick={() => setEditing("new")}
+          dialog={dialogOf(items[0]!, true)}
         >
           New policy…
-        </Button>
+        </DialogButton>
       }
     >
-      <ReadError read={policies} stale={items.length > 0} />
-      {policies.isPending ? <SkeletonRows rows={3} columns={["w-28", "flex-1", "w-24"]} /> : null}
+      <ListState read={policies} loading={{ rows: 3, columns: ["w-28", "flex-1", "w-24"] }} none={null} />
       <ul>
         {items.map((policy) => (
-          <Policy key={policy.name} policy={policy} onEdit={() => setEditing(policy)} />
+          <Policy key={policy.name} policy={policy} dialog={dialogOf(policy, false)} />
         ))}
       </ul>
-      {editing ? (
-        <PolicyDialog
-          from={editing === "new" ? items[0]! : editing}
-          isNew={editing === "new"}
-          taken={items.map((policy) => policy.name)}
-          onClose={() => setEditing(null)}
-        />
-      ) : null}
     </Panel>
   );
 }
 
-function Policy({ policy, onEdit }: { policy: PolicyOut; onEdit: () => void }) {
+function Policy({ policy, dialog }: { policy: PolicyOut } & Pick<ComponentProps<typeof DialogButton>, "dialog">) {
   const [open, setOpen] = useState(false);
   const view = policyView(policy.body);
   return (
@@ -78,9 +67,9 @@ function Policy({ policy, onEdit }: { policy: PolicyOut; onEdit: () => void }) {
           <Button size="sm" variant="ghost" aria-expanded={open} onClick={() => setOpen(!open)}>
             {open ? "Hide" : "Schedule"}
           </Button>
-          <Button needs="change-policy" everySource size="sm" onClick={onEdit}>
+          <DialogButton needs="change-policy" everySource size="sm" dialog={dialog}>
             Edit…
-          </Button>
+          </DialogButton>
         </div>
       </div>
       <p className="text-sm text-muted">

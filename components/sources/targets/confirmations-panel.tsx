@@ -1,11 +1,9 @@
 "use client";
 
-import { useState } from "react";
-import { Button } from "@/components/ui/button";
-import { ReadError } from "@/components/ui/error-panel";
+import { DialogButton } from "@/components/ui/dialog-button";
 import { lazily } from "@/components/ui/lazily";
+import { ReadState } from "@/components/ui/loaded";
 import { Panel } from "@/components/ui/panel";
-import { SkeletonRows } from "@/components/ui/skeleton";
 import { useSettings } from "@/lib/guard/settings/settings.browser";
 
 const ConfirmationsDialog = lazily(() => import("./confirmations-dialog"), "ConfirmationsDialog");
@@ -13,27 +11,25 @@ const ConfirmationsDialog = lazily(() => import("./confirmations-dialog"), "Conf
 /** Where Parkade announces confirmed events, beside the targets that redrives go to. */
 export function ConfirmationsPanel() {
   const settings = useSettings();
-  const [editing, setEditing] = useState(false);
   const url = settings.data?.confirmedUrl ?? null;
   return (
     <Panel
       title="Confirmations"
       meta="for every source"
       actions={
-        <Button
+        <DialogButton
           needs="change-settings"
           everySource
           size="sm"
           disabled={!settings.data}
-          onClick={() => setEditing(true)}
+          dialog={(onClose) => <ConfirmationsDialog url={url} onClose={onClose} />}
         >
           {url === null ? "Set an address…" : "Edit…"}
-        </Button>
+        </DialogButton>
       }
       bodyClassName="px-3 pt-1 pb-3"
     >
-      <ReadError read={settings} stale={settings.data !== undefined} />
-      {settings.isPending ? <SkeletonRows rows={1} columns={["flex-1"]} /> : null}
+      <ReadState read={settings} loading={{ rows: 1, columns: ["flex-1"] }} />
       {settings.data ? (
         <p className="text-muted">
           {url === null ? (
@@ -46,7 +42,6 @@ export function ConfirmationsPanel() {
           )}
         </p>
       ) : null}
-      {editing ? <ConfirmationsDialog url={url} onClose={() => setEditing(false)} /> : null}
     </Panel>
   );
 }

@@ -3,7 +3,7 @@
 import dynamic from "next/dynamic";
 import { LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
-import { ReadError } from "@/components/ui/error-panel";
+import { ListState } from "@/components/ui/loaded";
 import { PageHeader } from "@/components/ui/page-header";
 import { CardSkeletons, SkeletonRows } from "@/components/ui/skeleton";
 import { plural } from "@/lib/platform/plain/format.pure";
@@ -28,13 +28,15 @@ export function TargetsPage() {
   return (
     <>
       <PageHeader title="Targets" meta={targets.data ? plural(items.length, "target") : undefined} />
-      <ReadError read={targets} stale={items.length > 0} />
-      {targets.isPending ? <CardSkeletons body="h-16!" /> : null}
-      {targets.isSuccess && items.length === 0 ? (
-        <EmptyState title="No target yet" action={<LinkButton href="/sources">Connect a source</LinkButton>}>
-          Each source brings two targets, its main lane and its slow lane, and may name further ones.
-        </EmptyState>
-      ) : null}
+      <ListState
+        read={targets}
+        loading={<CardSkeletons body="h-16!" />}
+        none={
+          <EmptyState title="No target yet" action={<LinkButton href="/sources">Connect a source</LinkButton>}>
+            Each source brings two targets, its main lane and its slow lane, and may name further ones.
+          </EmptyState>
+        }
+      />
       <ul className="grid gap-3 px-3 lg:grid-cols-2">
         {items.map((target) => (
           <TargetCard

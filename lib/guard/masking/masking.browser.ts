@@ -1,8 +1,6 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { keepInTab, keptInTab } from "@/lib/guard/sign-in/kept-in-tab.browser";
-import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { useRead } from "@/lib/platform/browser/resource.browser";
+import { resourceOf, useRead } from "@/lib/platform/browser/resource.browser";
 import type {
   MaskRuleChange,
   MaskRuleList,
@@ -18,29 +16,7 @@ const PATH = "/api/v1/mask-rules";
 
 export const useMaskRules = () => useRead<MaskRuleList>("mask-rules", PATH);
 
-export type MaskRuleEdit =
-  | { add: MaskRuleRequest }
-  | { change: MaskRuleChange & { id: string } }
-  | { remove: { id: string } };
-
-/** Adds, changes or removes one rule. What is on the screen was masked by the rules before. */
-export function useEditMaskRule() {
-  const client = useQueryClient();
-  return useMutation<MaskRuleOut | null, ApiError, MaskRuleEdit>({
-    mutationFn: (edit) => {
-      if ("add" in edit) return fetchJson<MaskRuleOut>(PATH, { method: "POST", body: edit.add, once: true });
-      if ("remove" in edit) return fetchJson<null>(`${PATH}/${edit.remove.id}`, { method: "DELETE" });
-      const { id, ...body } = edit.change;
-      return fetchJson<MaskRuleOut>(`${PATH}/${id}`, { method: "PATCH", body });
-    },
-    onSuccess: () =>
-      Promise.all(
-        ["mask-rules", "events", "revision", "groups", "audit"].map((noun) =>
-          client.invalidateQueries({ queryKey: [noun] }),
-        ),
-      ),
-  });
-}
+export const maskRules = resourceOf<MaskRuleOut, MaskRuleRequest, MaskRuleChange>(PATH, "masks");
 
 export function tryMasking(body: MaskTrialRequest): Promise<MaskTrial> {
   return fetchJson<MaskTrial>(`${PATH}/trial`, { method: "POST", body, reads: true });

@@ -1,16 +1,14 @@
 "use client";
 
 import { useState } from "react";
+import { ResourcePage } from "@/components/resource/resource-page";
 import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
-import { EmptyState } from "@/components/ui/empty-state";
-import { ReadError } from "@/components/ui/error-panel";
+import { ConfirmButton, DialogButton } from "@/components/ui/dialog-button";
 import { lazily } from "@/components/ui/lazily";
-import { PageHeader } from "@/components/ui/page-header";
+import { itemsOf } from "@/components/ui/loaded";
 import { Panel } from "@/components/ui/panel";
 import { PlainSecrets } from "@/components/ui/plain-secrets";
-import { ReasonDialog } from "@/components/ui/reason-dialog";
-import { SkeletonRows } from "@/components/ui/skeleton";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { failureToast, showToast } from "@/components/ui/toast";
 import {
@@ -30,58 +28,44 @@ const MaintenanceDialog = lazily(() => import("./maintenance-dialog"), "Maintena
 const Deliveries = lazily(() => import("./deliveries"), "Deliveries");
 
 export function ChannelsPage() {
-  const channels = useChannels();
-  const [editing, setEditing] = useState<{ channel: ChannelOut | null } | null>(null);
-  const [begins, setBegins] = useState(false);
-  const items = channels.data?.items ?? [];
   return (
-    <>
-      <PageHeader
-        title="Channels"
-        meta={channels.data ? `${formatNumber(items.filter(({ enabled }) => enabled).length)} on` : undefined}
-        actions={
-          <>
-            <AlertsNav current="/alerts/channels" />
-            <Button needs="change-alert" onClick={() => setBegins(true)}>
-              Maintenance…
-            </Button>
-            <ActionButton needs="change-alert" variant="primary" onClick={() => setEditing({ channel: null })}>
-              Add a channel…
-            </ActionButton>
-          </>
-        }
-      />
-      <Maintenances />
-      <ReadError read={channels} stale={items.length > 0} />
-      {channels.isPending ? <SkeletonRows rows={3} columns={["w-28", "flex-1", "w-24"]} /> : null}
-      {channels.isSuccess && items.length === 0 ? (
-        <EmptyState
-          title="No channel is told of alerts"
-          action={
-            <Button needs="change-alert" onClick={() => setEditing({ channel: null })}>
-              Add a channel…
-            </Button>
-          }
-        >
-          The console shows them: the bell at the top of every page counts those that nobody has acknowledged. A channel
-          takes them to a webhook, Slack, Microsoft Teams, PagerDuty, Alertmanager or by e-mail.
-        </EmptyState>
-      ) : null}
-      <ul aria-label="Channels" className="grid grid-cols-[minmax(0,1fr)] gap-2 px-3 pb-3">
-        {items.map((channel) => (
-          <Channel key={channel.id} channel={channel} onEdit={() => setEditing({ channel })} />
-        ))}
-      </ul>
-      {editing === null ? null : <ChannelDialog channel={editing.channel} onClose={() => setEditing(null)} />}
-      {begins ? <MaintenanceDialog onClose={() => setBegins(false)} /> : null}
-    </>
+    <ResourcePage
+      title="Channels"
+      meta={(items) => `${formatNumber(items.filter(({ enabled }) => enabled).length)} on`}
+      actions={
+        <>
+          <AlertsNav current="/alerts/channels" />
+          <DialogButton needs="change-alert" dialog={(onClose) => <MaintenanceDialog onClose={onClose} />}>
+            Maintenance…
+          </DialogButton>
+        </>
+      }
+      needs="change-alert"
+      add="Add a channel…"
+      above={<Maintenances />}
+      read={useChannels()}
+      loading={{ rows: 3, columns: ["w-28", "flex-1", "w-24"] }}
+      empty={{
+        title: "No channel is told of alerts",
+        text: "The console shows them: the bell at the top of every page counts those that nobody has acknowledged. A channel takes them to a webhook, Slack, Microsoft Teams, PagerDuty, Alertmanager or by e-mail.",
+      }}
+      dialog={(channel, onClose) => <ChannelDialog channel={channel} onClose={onClose} />}
+    >
+      {(items, edit) => (
+        <ul aria-label="Channels" className="grid grid-cols-[minmax(0,1fr)] gap-2 px-3 pb-3">
+          {items.map((channel) => (
+            <Channel key={channel.id} channel={channel} onEdit={() => edit(channel)} />
+          ))}
+        </ul>
+      )}
+    </ResourcePage>
   );
 }
 
 function Channel({ channel, onEdit }: { channel: ChannelOut; onEdit: () => void }) {
   const { name, enabled, config, severities, sources, waiting, failed, lastSentAt, lastError } = channel;
   const [open, setOpen] = useState(false);
-  const [deleting, setDeleting] = useState(false);
+  const remove = useDeleteChannel();
   const may = { needs: "change-alert", everySource: sources === null, size: "sm" } as const;
   const test = useTestChannel(name);
   const sendTest = () =>
@@ -109,9 +93,26 @@ function Channel({ channel, onEdit }: { channel: ChannelOut; onEdit: () => void 
             <Button size="sm" variant="ghost" aria-expanded={open} onClick={() => setOpen(!open)}>
               {open ? "Hide log" : "Log"}
             </Button>
-            <Button {...may} variant="ghost" onClick={() => setDeleting(true)}>
+            <ConfirmButton
+              {...may}
+              variant="ghost"
+              confirm={{
+                title: `Delete ${name}?`,
+                description:
+                  waiting > 0
+                    ? `${formatNumber(waiting)} messages that wait are not sent.`
+                    : "It is not told of anything more.",
+                size: "sm",
+                variant: "danger",
+                verb: "Delete",
+                onSubmit: async (reason) => {
+                  await remove.mutateAsync({ id: name, reason });
+                  return { title: `Deleted ${name}`, tone: "success" };
+                },
+              }}
+            >
               Delete…
-            </Button>
+            </ConfirmButton>
           </div>
         </div>
         <p className="wrap-anywhere">
@@ -132,36 +133,13 @@ function Channel({ channel, onEdit }: { channel: ChannelOut; onEdit: () => void 
         <PlainSecrets places={channel.plainSecrets} />
       </div>
       {open ? <Deliveries name={name} /> : null}
-      {deleting ? <DeleteDialog name={name} waiting={waiting} onClose={() => setDeleting(false)} /> : null}
     </li>
   );
 }
 
-function DeleteDialog({ name, waiting, onClose }: { name: string; waiting: number; onClose: () => void }) {
-  const remove = useDeleteChannel();
-  return (
-    <ReasonDialog
-      needs="change-alert"
-      title={`Delete ${name}?`}
-      description={
-        waiting > 0 ? `${formatNumber(waiting)} messages that wait are not sent.` : "It is not told of anything more."
-      }
-      size="sm"
-      variant="danger"
-      verb="Delete"
-      onClose={onClose}
-      onSubmit={async (reason) => {
-        await remove.mutateAsync({ id: name, reason });
-        return { title: `Deleted ${name}`, tone: "success" };
-      }}
-    />
-  );
-}
-
 function Maintenances() {
-  const read = useMaintenances();
   const end = useEndMaintenance();
-  const items = read.data?.pages.flatMap((page) => page.items) ?? [];
+  const items = itemsOf(useMaintenances());
   if (items.length === 0) return null;
   return (
     <Panel title="Maintenance" className="mx-3 mb-3">

@@ -1,9 +1,8 @@
 "use client";
 
 import { NextPageButton } from "@/components/ui/button";
-import { ReadError } from "@/components/ui/error-panel";
+import { itemsOf, ListState } from "@/components/ui/loaded";
 import { Shape, type ShapeName } from "@/components/ui/shape";
-import { SkeletonRows } from "@/components/ui/skeleton";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { useDeliveries } from "@/lib/observe/channels/channels.browser";
 import type { DeliveryOut } from "@/lib/observe/channels/channels.shapes";
@@ -16,14 +15,14 @@ const LOOKS: Record<DeliveryOut["state"], { shape: ShapeName; colour: string; wo
 
 export function Deliveries({ name }: { name: string }) {
   const read = useDeliveries(name);
-  const items = read.data?.pages.flatMap((page) => page.items) ?? [];
+  const items = itemsOf(read);
   return (
     <div className="border-t border-line">
-      <ReadError read={read} stale={items.length > 0} />
-      {read.isPending ? <SkeletonRows rows={3} columns={["w-20", "flex-1", "w-24"]} /> : null}
-      {read.isSuccess && items.length === 0 ? (
-        <p className="px-3 py-3 text-muted">Nothing was sent yet: send a test message.</p>
-      ) : null}
+      <ListState
+        read={read}
+        loading={{ rows: 3, columns: ["w-20", "flex-1", "w-24"] }}
+        none={<p className="px-3 py-3 text-muted">Nothing was sent yet: send a test message.</p>}
+      />
       <ul aria-label={`Messages to ${name}`}>
         {items.map((delivery) => (
           <Delivery key={delivery.id} delivery={delivery} />

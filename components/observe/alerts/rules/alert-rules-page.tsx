@@ -1,14 +1,9 @@
 "use client";
 
-import { useState } from "react";
-import { ActionButton } from "@/components/ui/action-button";
+import { ResourcePage } from "@/components/resource/resource-page";
 import { Button, NextPageButton } from "@/components/ui/button";
-import { EmptyState } from "@/components/ui/empty-state";
-import { ReadError } from "@/components/ui/error-panel";
+import { ConfirmButton } from "@/components/ui/dialog-button";
 import { lazily } from "@/components/ui/lazily";
-import { PageHeader } from "@/components/ui/page-header";
-import { ReasonDialog } from "@/components/ui/reason-dialog";
-import { SkeletonRows } from "@/components/ui/skeleton";
 import { TextLink } from "@/components/ui/text-link";
 import { alertRules, useAlertRules } from "@/lib/observe/alerts/alerts.browser";
 import { SEVERITIES, sourcesOf } from "@/lib/observe/alerts/rules/alert-rule.pure";
@@ -19,66 +14,45 @@ import { AlertsNav } from "../alerts-nav";
 
 const RuleDialog = lazily(() => import("./rule-dialog"), "RuleDialog");
 
-type Asked = { what: "edit"; rule: AlertRuleOut | null } | { what: "switch" | "delete"; rule: AlertRuleOut };
-
 export function AlertRulesPage() {
   const rules = useAlertRules();
-  const [asked, setAsked] = useState<Asked | null>(null);
-  const items = rules.data?.pages.flatMap((page) => page.items) ?? [];
-  const sorted = items.toSorted(
-    (left, right) =>
-      Number(right.enabled) - Number(left.enabled) ||
-      SEVERITIES.indexOf(left.severity) - SEVERITIES.indexOf(right.severity) ||
-      left.name.localeCompare(right.name),
-  );
-  const close = () => setAsked(null);
   return (
-    <>
-      <PageHeader
-        title="Alert rules"
-        meta={
-          rules.data
-            ? `${formatNumber(items.filter(({ enabled }) => enabled).length)} of ${formatNumber(items.length)} on`
-            : undefined
-        }
-        actions={
-          <>
-            <AlertsNav current="/alerts/rules" />
-            <ActionButton needs="change-alert" variant="primary" onClick={() => setAsked({ what: "edit", rule: null })}>
-              Add a rule…
-            </ActionButton>
-          </>
-        }
-      />
-      <ReadError read={rules} stale={items.length > 0} />
-      {rules.isPending ? <SkeletonRows rows={8} columns={["w-28", "flex-1", "w-24"]} /> : null}
-      {rules.isSuccess && items.length === 0 ? (
-        <EmptyState
-          title="There is no rule"
-          action={
-            <Button needs="change-alert" onClick={() => setAsked({ what: "edit", rule: null })}>
-              Add a rule…
-            </Button>
-          }
-        >
-          Without a rule nobody is told of anything.
-        </EmptyState>
-      ) : null}
-      <ul aria-label="Alert rules" className="mx-3 rounded-lg border border-line bg-surface empty:hidden">
-        {sorted.map((rule) => (
-          <Rule key={rule.id} rule={rule} ask={setAsked} />
-        ))}
-      </ul>
-      <NextPageButton read={rules}>More rules</NextPageButton>
-      {asked?.what === "edit" ? <RuleDialog rule={asked.rule} onClose={close} /> : null}
-      {asked?.what === "switch" ? <SwitchDialog rule={asked.rule} onClose={close} /> : null}
-      {asked?.what === "delete" ? <DeleteDialog rule={asked.rule} onClose={close} /> : null}
-    </>
+    <ResourcePage
+      title="Alert rules"
+      meta={(items) =>
+        `${formatNumber(items.filter(({ enabled }) => enabled).length)} of ${formatNumber(items.length)} on`
+      }
+      actions={<AlertsNav current="/alerts/rules" />}
+      needs="change-alert"
+      add="Add a rule…"
+      read={rules}
+      loading={{ rows: 8, columns: ["w-28", "flex-1", "w-24"] }}
+      empty={{ title: "There is no rule", text: "Without a rule nobody is told of anything." }}
+      dialog={(rule, onClose) => <RuleDialog rule={rule} onClose={onClose} />}
+    >
+      {(items, edit) => (
+        <>
+          <ul aria-label="Alert rules" className="mx-3 rounded-lg border border-line bg-surface">
+            {items.toSorted(enabledAndSevereFirst).map((rule) => (
+              <Rule key={rule.id} rule={rule} onEdit={() => edit(rule)} />
+            ))}
+          </ul>
+          <NextPageButton read={rules}>More rules</NextPageButton>
+        </>
+      )}
+    </ResourcePage>
   );
 }
 
-function Rule({ rule, ask }: { rule: AlertRuleOut; ask: (asked: Asked) => void }) {
-  const { id, name, severity, enabled, watch, fault, firing } = rule;
+const enabledAndSevereFirst = (left: AlertRuleOut, right: AlertRuleOut) =>
+  Number(right.enabled) - Number(left.enabled) ||
+  SEVERITIES.indexOf(left.severity) - SEVERITIES.indexOf(right.severity) ||
+  left.name.localeCompare(right.name);
+
+function Rule({ rule, onEdit }: { rule: AlertRuleOut; onEdit: () => void }) {
+  const { id, name, severity, enabled, watch, fault, firing, version } = rule;
+  const save = alertRules.usePatch(id);
+  const remove = alertRules.useRemove();
   const names = sourcesOf(watch);
   const sources = names === null ? "" : ` · ${names.join(", ")}`;
   const may = { needs: "change-alert", everySource: names === null, size: "sm" } as const;
@@ -106,61 +80,45 @@ function Rule({ rule, ask }: { rule: AlertRuleOut; ask: (asked: Asked) => void }
         {fault === null ? null : <p className="text-sm text-warning wrap-anywhere">Not judged: {fault}</p>}
       </div>
       <div className="flex flex-wrap justify-end gap-1">
-        <Button {...may} onClick={() => ask({ what: "edit", rule })}>
+        <Button {...may} onClick={onEdit}>
           Edit…
         </Button>
-        <Button {...may} variant="ghost" onClick={() => ask({ what: "switch", rule })}>
+        <ConfirmButton
+          {...may}
+          variant="ghost"
+          confirm={{
+            title: `Switch ${name} ${enabled ? "off" : "on"}?`,
+            description: enabled && firing > 0 ? "Its alerts end, and those who were told hear so." : undefined,
+            size: "sm",
+            verb: enabled ? "Switch off" : "Switch on",
+            reason: "optional",
+            onSubmit: async (reason) => {
+              await save.mutateAsync({ enabled: !enabled, version, ...(reason ? { reason } : {}) });
+              return { title: `${name} is ${enabled ? "off" : "on"}`, tone: "success" };
+            },
+          }}
+        >
           {enabled ? "Switch off…" : "Switch on…"}
-        </Button>
-        <Button {...may} variant="ghost" onClick={() => ask({ what: "delete", rule })}>
+        </ConfirmButton>
+        <ConfirmButton
+          {...may}
+          variant="ghost"
+          confirm={{
+            title: `Delete ${name}?`,
+            description: "Its alerts end and stay on record; those who were told hear so.",
+            size: "sm",
+            variant: "danger",
+            verb: "Delete",
+            onSubmit: async (reason) => {
+              await remove.mutateAsync({ id, reason });
+              return { title: `Deleted ${name}`, tone: "success" };
+            },
+          }}
+        >
           Delete…
-        </Button>
+        </ConfirmButton>
       </div>
     </li>
-  );
-}
-
-function SwitchDialog({
-  rule: { id, name, enabled, version, firing },
-  onClose,
-}: {
-  rule: AlertRuleOut;
-  onClose: () => void;
-}) {
-  const save = alertRules.usePatch(id);
-  return (
-    <ReasonDialog
-      needs="change-alert"
-      title={enabled ? `Switch ${name} off?` : `Switch ${name} on?`}
-      description={enabled && firing > 0 ? "Its alerts end, and those who were told hear so." : undefined}
-      size="sm"
-      verb={enabled ? "Switch off" : "Switch on"}
-      reason="optional"
-      onClose={onClose}
-      onSubmit={async (reason) => {
-        await save.mutateAsync({ enabled: !enabled, version, ...(reason ? { reason } : {}) });
-        return { title: `${name} is ${enabled ? "off" : "on"}`, tone: "success" };
-      }}
-    />
-  );
-}
-
-function DeleteDialog({ rule: { id, name }, onClose }: { rule: AlertRuleOut; onClose: () => void }) {
-  const remove = alertRules.useRemove();
-  return (
-    <ReasonDialog
-      needs="change-alert"
-      title={`Delete ${name}?`}
-      description="Its alerts end and stay on record; those who were told hear so."
-      size="sm"
-      variant="danger"
-      verb="Delete"
-      onClose={onClose}
-      onSubmit={async (reason) => {
-        await remove.mutateAsync({ id, reason });
-        return { title: `Deleted ${name}`, tone: "success" };
-      }}
-    />
   );
 }
 
