@@ -60,8 +60,8 @@ export function DraftDialog<Draft, Request>({
   early?: (errors: Errors) => Errors;
   /** What of the dialog depends on the draft. */
   by?: (draft: Draft) => Partial<ReasonProps & { title: ReactNode }>;
-  /** Its answer is the title of the toast, or the toast. */
-  save: (request: Request, reason: string) => Promise<string | Toast>;
+  /** Its answer is the title of the toast, or the toast; null = nothing was to be changed. */
+  save: (request: Request, reason: string) => Promise<string | Toast | null>;
   children: (form: Form<Draft>) => ReactNode;
 }) {
   const [draft, setDraft] = useState(initial);
@@ -76,7 +76,7 @@ export function DraftDialog<Draft, Request>({
         setRefused({});
         try {
           const done = await save(asked.request, reason);
-          return typeof done === "string" ? { title: done, tone: "success" } : done;
+          return typeof done === "string" ? { title: done, tone: "success" } : (done ?? undefined);
         } catch (error) {
           if (error instanceof ApiError) setRefused(errorsOf(error.fields));
           throw error;

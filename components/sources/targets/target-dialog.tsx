@@ -1,8 +1,7 @@
 "use client";
 
-import { type ComponentProps, useState } from "react";
+import { DraftDialog, type Form } from "@/components/ui/draft-dialog";
 import { TextField, Tick } from "@/components/ui/input";
-import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { SelectField } from "@/components/ui/select";
 import type { TargetOut } from "@/lib/sources/sources.shapes";
 import { useChangeTarget } from "@/lib/sources/targets/targets.browser";
@@ -18,147 +17,89 @@ export function TargetDialog(props: {
   onClose: () => void;
 }) {
   const { target, others, policies, onClose } = props;
-  const [draft, setDraft] = useState(() => targetDraft(target));
   const save = useChangeTarget(target.name);
-  const set = (part: Partial<TargetDraft>) => setDraft({ ...draft, ...part });
   const names = new Set([target.policyName, ...(policies ?? []).map((policy) => policy.name)]);
-
   return (
-    <ReasonDialog
+    <DraftDialog
       needs="change-target"
       title={`Edit ${target.name}`}
       description="Takes effect at once for everything that sends there, running redrives included."
       verb="Save"
       keep="Close"
+      initial={() => targetDraft(target)}
+      request={(draft, reason) => targetChange(target, draft, reason)}
+      save={async (change) => {
+        if (!changesSomething(change)) return null;
+        await save.mutateAsync(change);
+        return `Changed ${target.name}`;
+      }}
       onClose={onClose}
-      onSubmit={async (reason) => {
-        const result = targetChange(target, draft, reason);
-        if (!result.ok) return "stay";
-        if (!changesSomething(result.change)) return;
-        await save.mutateAsync(result.change);
-        return { title: `Changed ${target.name}`, tone: "success" };
-      }}
     >
-      {(pressed) => {
-        const result = targetChange(target, draft, "");
-        const part: Part = { draft, set, errors: pressed && !result.ok ? result.errors : {} };
-        return (
-          <>
-            <PaceFields {...part} />
-            <FallbackFields {...part} target={target} others={others} />
-            <SelectField
-              label="Policy"
-              options={[...names].map((name) => ({ value: name, label: name }))}
-              value={draft.policyName}
-              onValue={(policyName) => set({ policyName })}
-            />
-            <Tick
-              checked={draft.retryable}
-              onChecked={(retryable) => set({ retryable })}
-              label="May be repeated automatically"
-              hint="Only for a target that honours the Idempotency-Key or does no harm twice."
-            />
-            <Tick
-              checked={draft.needsApproval}
-              onChecked={(needsApproval) => set({ needsApproval })}
-              label="Needs approval"
-              hint="Each redrive to it waits until a second person approves it."
-            />
-          </>
-        );
-      }}
-    </ReasonDialog>
+      {(form) => (
+        <>
+          <PaceFields {...form} />
+          <div className="grid gap-4 sm:grid-cols-3">
+            <div className="sm:col-span-2">
+              <SelectField
+                {...form.text("fallback")}
+                label="When it cannot take events"
+                hint="breaker open, unreachable, or no retry budget"
+                options={fallbackOptions(target, others)}
+              />
+            </div>
+            {form.draft.fallback === "defer" ? (
+              <TextField {...form.text("deferMinutes")} label="Look again after, minutes" inputMode="decimal" />
+            ) : null}
+          </div>
+          <SelectField
+            {...form.text("policyName")}
+            label="Policy"
+            options={[...names].map((name) => ({ value: name, label: name }))}
+          />
+          <Tick
+            {...form.tick("retryable")}
+            label="May be repeated automatically"
+            hint="Only for a target that honours the Idempotency-Key or does no harm twice."
+          />
+          <Tick
+            {...form.tick("needsApproval")}
+            label="Needs approval"
+            hint="Each redrive to it waits until a second person approves it."
+          />
+        </>
+      )}
+    </DraftDialog>
   );
 }
 
-type Part = {
-  draft: TargetDraft;
-  errors: Partial<Record<string, string>>;
-  set: (part: Partial<TargetDraft>) => void;
-};
-
-type NumberName = "rate" | "burst" | "bulkhead" | "warmUp" | "deferMinutes";
-
-function NumberField(
-  props: Part &
-    Pick<ComponentProps<typeof TextField>, "label" | "hint" | "inputMode" | "disabled" | "placeholder"> & {
-      name: NumberName;
-    },
-) {
-  const { draft, errors, set, name, ...field } = props;
-  return (
-    <TextField
-      inputMode="decimal"
-      {...field}
-      error={errors[name]}
-      value={name === "rate" && draft.unlimited ? "" : draft[name]}
-      onValue={(value) => set({ [name]: value })}
-    />
-  );
-}
-
-function PaceFields(part: Part) {
-  const { draft, set } = part;
+function PaceFields({ draft: { unlimited }, text, tick }: Form<TargetDraft>) {
   return (
     <>
       <div className="grid grid-cols-2 gap-4 sm:grid-cols-4">
-        <NumberField
-          {...part}
-          name="rate"
+        <TextField
+          {...text("rate")}
+          {...(unlimited && { value: "", placeholder: "unlimited" })}
           label="Rate, events per second"
-          disabled={draft.unlimited}
-          placeholder={draft.unlimited ? "unlimited" : undefined}
+          inputMode="decimal"
+          disabled={unlimited}
         />
-        <NumberField
-          {...part}
-          name="warmUp"
+        <TextField
+          {...text("warmUp")}
           label="Warm-up, seconds"
           hint="from a third of the rate"
-          disabled={draft.unlimited}
+          inputMode="decimal"
+          disabled={unlimited}
         />
-        <NumberField {...part} name="burst" label="Burst, events" hint="empty: by the rate" />
-        <NumberField
-          {...part}
-          name="bulkhead"
-          label="Bulkhead, permits"
-          hint="calls at once, a worker"
-          inputMode="numeric"
-        />
+        <TextField {...text("burst")} label="Burst, events" hint="empty: by the rate" inputMode="decimal" />
+        <TextField {...text("bulkhead")} label="Bulkhead, permits" hint="calls at once, a worker" inputMode="numeric" />
       </div>
+      <Tick {...tick("unlimited")} label="No rate limit" hint="Only the bulkhead and the target itself slow it down." />
       <Tick
-        checked={draft.unlimited}
-        onChecked={(unlimited) => set({ unlimited })}
-        label="No rate limit"
-        hint="Only the bulkhead and the target itself slow it down."
-      />
-      <Tick
-        checked={draft.noBursts}
-        onChecked={(noBursts) => set({ noBursts })}
+        {...tick("noBursts")}
         label="No bursts"
         hint="One send after the other at an even rate, also after a rest."
       />
     </>
-  );
-}
-
-function FallbackFields(props: Part & { target: TargetOut; others: readonly string[] }) {
-  const { target, others, ...part } = props;
-  const { draft, set } = part;
-  return (
-    <div className="grid gap-4 sm:grid-cols-3">
-      <div className="sm:col-span-2">
-        <SelectField
-          label="When it cannot take events"
-          hint="breaker open, unreachable, or no retry budget"
-          options={fallbackOptions(target, others)}
-          value={draft.fallback}
-          onValue={(fallback) => set({ fallback })}
-        />
-      </div>
-      {draft.fallback === "defer" ? (
-        <NumberField {...part} name="deferMinutes" label="Look again after, minutes" />
-      ) : null}
-    </div>
   );
 }
 

@@ -36,33 +36,33 @@ const change = (over: Partial<TargetDraft>) => targetChange(target, { ...targetD
 describe("changing a target", () => {
   it("sends only what was changed", () => {
     const result = change({ rate: "20", policyName: "slow-lane" });
-    expect(result.ok && targetChangeSchema.parse(result.change)).toEqual({
+    expect(result.ok && targetChangeSchema.parse(result.request)).toEqual({
       ratePerSecond: 20,
       policyName: "slow-lane",
       reason: "month end",
     });
-    expect(change({ unlimited: true })).toMatchObject({ change: { ratePerSecond: null } });
-    expect(change({ burst: "" })).toMatchObject({ change: { burst: null } });
+    expect(change({ unlimited: true })).toMatchObject({ request: { ratePerSecond: null } });
+    expect(change({ burst: "" })).toMatchObject({ request: { burst: null } });
   });
 
   it("knows when nothing was changed", () => {
     const same = change({});
-    expect(same.ok && changesSomething(same.change)).toBe(false);
+    expect(same.ok && changesSomething(same.request)).toBe(false);
     const other = change({ retryable: true });
-    expect(other.ok && changesSomething(other.change)).toBe(true);
+    expect(other.ok && changesSomething(other.request)).toBe(true);
   });
 
   it("sends pace and fallback as they were typed", () => {
     expect(change({ warmUp: "", noBursts: false, fallback: "none" })).toMatchObject({
-      change: { warmUpMs: 0, noBursts: false, fallback: null },
+      request: { warmUpMs: 0, noBursts: false, fallback: null },
     });
     const other = change({ fallback: "target:billing.main", warmUp: "30" });
-    expect(other.ok && targetChangeSchema.parse(other.change)).toEqual({
+    expect(other.ok && targetChangeSchema.parse(other.request)).toEqual({
       warmUpMs: 30_000,
       fallback: { kind: "target", target: "billing.main" },
       reason: "month end",
     });
-    expect(change({ deferMinutes: "2" })).toMatchObject({ change: { fallback: { kind: "defer", deferMs: 120_000 } } });
+    expect(change({ deferMinutes: "2" })).toMatchObject({ request: { fallback: { kind: "defer", deferMs: 120_000 } } });
   });
 
   it("lets a slow target hold one event", () => {

@@ -1,4 +1,5 @@
 import { parseRate } from "@/components/redrive/rate-scale";
+import type { Asked } from "@/components/ui/draft-dialog";
 import { formatDuration } from "@/lib/platform/plain/format.pure";
 import type { Fallback } from "@/lib/redrive/run/fallback.pure";
 import type { TargetOut } from "@/lib/sources/sources.shapes";
@@ -38,12 +39,9 @@ export function targetDraft(target: TargetOut): TargetDraft {
   };
 }
 
-type Fields = Partial<Record<"rate" | "burst" | "bulkhead" | "warmUp" | "deferMinutes", string>>;
-type TargetResult = { ok: true; change: TargetChange } | { ok: false; errors: Fields };
-
 /** Only changed fields are sent, so that two operators who change two fields do not undo each other. */
-export function targetChange(target: TargetOut, draft: TargetDraft, reason: string): TargetResult {
-  const errors: Fields = {};
+export function targetChange(target: TargetOut, draft: TargetDraft, reason: string): Asked<TargetChange> {
+  const errors: Partial<Record<keyof TargetDraft, string>> = {};
   const rate = draft.unlimited ? null : parseRate(draft.rate);
   const burst = draft.burst.trim() === "" ? null : parseRate(draft.burst);
   const bulkhead = Number(draft.bulkhead);
@@ -66,7 +64,7 @@ export function targetChange(target: TargetOut, draft: TargetDraft, reason: stri
   const changed = Object.entries(wanted).filter(
     ([name, value]) => JSON.stringify(target[name as keyof typeof wanted]) !== JSON.stringify(value),
   );
-  return { ok: true, change: { ...Object.fromEntries(changed), reason } };
+  return { ok: true, request: { ...Object.fromEntries(changed), reason } };
 }
 
 function fallbackOf(choice: string, deferMs: number): Fallback | null {

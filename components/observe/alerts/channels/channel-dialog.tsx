@@ -1,17 +1,14 @@
 "use client";
 
-import { useState } from "react";
+import { DraftDialog, type Form } from "@/components/ui/draft-dialog";
 import { TextField, Tick } from "@/components/ui/input";
-import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { SelectField } from "@/components/ui/select";
 import { SEVERITIES } from "@/lib/observe/alerts/rules/alert-rule.pure";
 import { useAddChannel, useChangeChannel } from "@/lib/observe/channels/channels.browser";
 import type { ChannelOut } from "@/lib/observe/channels/channels.shapes";
 import { CHANNEL_KINDS, CHANNEL_NAMES, type ChannelKind } from "@/lib/observe/channels/notices.pure";
-import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import {
   type ChannelDraft,
-  type ChannelErrors,
   channelDraftOf,
   channelRequest,
   NEW_CHANNEL,
@@ -23,57 +20,38 @@ const KIND_OPTIONS = CHANNEL_KINDS.map((kind) => ({ value: kind, label: CHANNEL_
 
 /** Adds a channel, or changes one. Secrets are named, never typed. */
 export function ChannelDialog({ channel, onClose }: { channel: ChannelOut | null; onClose: () => void }) {
-  const [draft, setDraft] = useState<ChannelDraft>(() => (channel === null ? NEW_CHANNEL : channelDraftOf(channel)));
   const add = useAddChannel();
   const change = useChangeChannel(channel?.name ?? "");
-  const refused = refusalsOf((channel === null ? add : change).error);
   return (
-    <ReasonDialog
+    <DraftDialog
       needs="change-alert"
-      everySource={draft.sources.trim() === ""}
+      by={({ sources }) => ({ everySource: sources.trim() === "" })}
       title={channel === null ? "Add a channel" : `Change ${channel.name}`}
       description="It gets a message when an alert fires, continues or resolves. Secrets are never stored: name the variable that holds each."
       verb={channel === null ? "Add the channel" : "Save"}
       reason="optional"
-      onClose={onClose}
-      onSubmit={async (reason) => {
-        const made = channelRequest(draft);
-        if (!made.ok) return "stay";
+      initial={() => (channel === null ? NEW_CHANNEL : channelDraftOf(channel))}
+      request={channelRequest}
+      errorsOf={(fields) =>
+        Object.fromEntries(fields.map(({ field, detail }) => [field.replace(/^config\./, ""), detail]))
+      }
+      save={async ({ name, ...settings }, reason) => {
         const why = reason ? { reason } : {};
-        if (channel === null) await add.mutateAsync({ ...made.request, ...why });
-        else {
-          const { name: _, ...rest } = made.request;
-          await change.mutateAsync({ ...rest, changedAt: channel.updatedAt, ...why });
+        if (channel === null) {
+          await add.mutateAsync({ name, ...settings, ...why });
+          return `Added ${name}: send a test message`;
         }
-        return {
-          title: channel === null ? `Added ${made.request.name}: send a test message` : `Changed ${channel.name}`,
-          tone: "success",
-        };
+        await change.mutateAsync({ ...settings, changedAt: channel.updatedAt, ...why });
+        return `Changed ${channel.name}`;
       }}
+      onClose={onClose}
     >
-      {(pressed) => {
-        const made = channelRequest(draft);
-        const set = (part: Partial<ChannelDraft>) => setDraft({ ...draft, ...part });
-        const errors = pressed && !made.ok ? made.errors : refused;
-        return <Fields draft={draft} isNew={channel === null} errors={errors} set={set} />;
-      }}
-    </ReasonDialog>
+      {(form) => <Fields {...form} isNew={channel === null} />}
+    </DraftDialog>
   );
 }
 
-function refusalsOf(error: ApiError | null): ChannelErrors {
-  const fields = error?.fields ?? [];
-  return Object.fromEntries(fields.map(({ field, detail }) => [field.replace(/^config\./, ""), detail]));
-}
-
-type FieldsProps = {
-  draft: ChannelDraft;
-  isNew: boolean;
-  errors: ChannelErrors;
-  set: (part: Partial<ChannelDraft>) => void;
-};
-
-function Fields({ draft, isNew, errors, set }: FieldsProps) {
+function Fields({ draft, errors, set, text, tick, isNew }: Form<ChannelDraft> & { isNew: boolean }) {
   const { kind, severities, settings } = draft;
   const isOAuth = (setting: string) => setting.startsWith("oauth.");
   const fields = (shown: (setting: string) => boolean) =>
@@ -93,15 +71,7 @@ function Fields({ draft, isNew, errors, set }: FieldsProps) {
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
       <div className="flex flex-wrap items-start gap-2">
-        <TextField
-          label="name"
-          className="min-w-40 flex-1"
-          maxLength={100}
-          disabled={!isNew}
-          error={errors.name}
-          value={draft.name}
-          onValue={(name) => set({ name })}
-        />
+        <TextField {...text("name")} label="name" className="min-w-40 flex-1" maxLength={100} disabled={!isNew} />
         <SelectField
           label="kind"
           options={KIND_OPTIONS}
@@ -134,15 +104,13 @@ function Fields({ draft, isNew, errors, set }: FieldsProps) {
         {errors.severities ? <p className="text-sm text-danger">{errors.severities}</p> : null}
       </fieldset>
       <TextField
+        {...text("sources")}
         label="of the sources"
         optional
         placeholder="orders, billing"
         hint="none = every source, and what concerns all of them"
-        error={errors.sources}
-        value={draft.sources}
-        onValue={(sources) => set({ sources })}
       />
-      <Tick label="switched on" checked={draft.enabled} onChecked={(enabled) => set({ enabled })} />
+      <Tick {...tick("enabled")} label="switched on" />
     </div>
   );
 }

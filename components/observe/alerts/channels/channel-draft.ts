@@ -1,4 +1,5 @@
 import { withValue } from "@/components/sources/form/source-draft";
+import type { Asked } from "@/components/ui/draft-dialog";
 import { valueAt } from "@/lib/brokers/kinds/config-strings.pure";
 import type { OAuthSettings } from "@/lib/brokers/kinds/fields.shapes";
 import type { Severity } from "@/lib/observe/alerts/rules/alert-rule.pure";
@@ -25,7 +26,7 @@ export type Setting =
   | "from"
   | "to"
   | OAuthSetting;
-export type ChannelErrors = Partial<Record<"name" | "severities" | "sources" | Setting, string>>;
+type ChannelErrors = Partial<Record<"name" | "severities" | "sources" | Setting, string>>;
 
 type SettingLook = { label: string; placeholder: string; hint?: string; optional?: boolean };
 const ENV = (name: string) => `env:PARKADE_SECRET_${name}`;
@@ -101,10 +102,8 @@ const list = (text: string) =>
     .map((part) => part.trim())
     .filter((part) => part !== "");
 
-type ChannelResult = { ok: true; request: ChannelRequest } | { ok: false; errors: ChannelErrors };
-
 /** The request that a draft makes, or what it lacks, by field. */
-export function channelRequest(draft: ChannelDraft): ChannelResult {
+export function channelRequest(draft: ChannelDraft): Asked<ChannelRequest> {
   const { name, enabled, severities, sources, kind, settings } = draft;
   const config = Object.keys(SETTINGS_OF[kind]).reduce(
     (typed, setting) => {
