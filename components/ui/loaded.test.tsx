@@ -1,0 +1,36 @@
+import type { ComponentProps } from "react";
+import { renderToStaticMarkup } from "react-dom/server";
+import { expect, it, test } from "vitest";
+import { itemsOf, ListState } from "./loaded";
+
+type Read = ComponentProps<typeof ListState<string>>["read"];
+
+const shown = (read: Partial<Read>) => {
+  const none = { data: undefined, isPending: false, isSuccess: false, isError: false, error: null, refetch: () => {} };
+  return renderToStaticMarkup(
+    <ListState read={{ ...none, ...read }} loading={{ rows: 2, columns: ["w-24"] }} none="There are none" />,
+  );
+};
+
+test("the items of a list are those of all pages that were read", () => {
+  expect(itemsOf({ data: undefined })).toEqual([]);
+  expect(itemsOf({ data: { items: ["a"] } })).toEqual(["a"]);
+  expect(itemsOf({ data: { pages: [{ items: ["a", "b"] }, { items: ["c"] }] } })).toEqual(["a", "b", "c"]);
+});
+
+it("shows a skeleton during the first read", () => {
+  expect(shown({ isPending: true })).toContain('aria-label="Loading"');
+});
+
+it("says that there are none only after a read succeeded", () => {
+  const data = { items: [] };
+  expect(shown({ data, isSuccess: true })).toBe("There are none");
+  expect(shown({ data, isError: true, error: new Error("x") })).not.toContain("There are none");
+  expect(shown({ data: { pages: [{ items: ["a"] }] }, isSuccess: true })).toBe("");
+});
+
+it("shows an error above the items that an earlier read left, and in their place without any", () => {
+  const failed = { isError: true, error: new Error("x") };
+  expect(shown({ ...failed, data: { items: ["a"] } })).toContain("border-y");
+  expect(shown(failed)).not.toContain("border-y");
+});
