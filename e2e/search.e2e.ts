@@ -38,6 +38,16 @@ test.describe("finding the events one looks for", () => {
     const colleague = await context.newPage();
     await colleague.goto(page.url());
     await expect.poll(() => listed(colleague)).toEqual(["ship-1", "pay-3"]);
+
+    await search(page, "-eventType:OrderShipped");
+    await expect.poll(() => listed(page)).toEqual(["pay-3"]);
+    expect(new URL(page.url()).searchParams.getAll("not.eventType")).toEqual(["OrderShipped"]);
+    await filters.getByRole("button", { name: "eventType is not OrderShipped: include instead" }).click();
+    await expect.poll(() => listed(page)).toEqual(["ship-1"]);
+    await filters.getByRole("button", { name: "eventType OrderShipped: exclude instead" }).click();
+    await expect.poll(() => listed(page)).toEqual(["pay-3"]);
+    await filters.getByRole("button", { name: "Remove eventType is not OrderShipped" }).click();
+    await expect.poll(() => listed(page)).toEqual(["ship-1", "pay-3"]);
   });
 
   test("an id that is pasted finds what it names, with the other meanings beside it", async ({ page, parkade }) => {

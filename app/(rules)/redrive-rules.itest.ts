@@ -38,6 +38,20 @@ describe("a refusal names the field and the fix", () => {
     ["a filter that matches everything", { filter: {} }, "invalid-request", "filter", /name a source, an error code/],
     ["a filter of times alone", { filter: { from: "-24h" } }, "invalid-request", "filter", /matches every event/],
     [
+      "a filter that only excludes",
+      { filter: { "not.source": ["orders"] } },
+      "invalid-request",
+      "filter",
+      /matches every/,
+    ],
+    [
+      "a status that is excluded",
+      { filter: { source: ["orders"], "not.status": ["IGNORED"] } },
+      "invalid-request",
+      "filter.not.status",
+      /leave it out/,
+    ],
+    [
       "a status",
       { filter: { source: ["orders"], status: ["IGNORED"] } },
       "invalid-request",

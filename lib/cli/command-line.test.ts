@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
-import { FILTER_NAMES } from "@/lib/events/filter/filter-params.shapes";
-import { FILTER_OPTIONS } from "./command";
+import { FILTER_NAMES, NOT_NAMES } from "@/lib/events/filter/filter-params.shapes";
+import { FILTER_OPTIONS, NOT_OPTIONS } from "./command";
 import { readCommandLine, UsageError } from "./command-line";
 import { COMMANDS, optionsOf } from "./command-table";
 
@@ -13,7 +13,8 @@ describe("the table", () => {
   });
 
   test("has the names of the API's filter, and no others", () => {
-    expect(FILTER_OPTIONS.map(({ name }) => name)).toEqual([...FILTER_NAMES, "tag.<key>"]);
+    expect(FILTER_OPTIONS.map(({ name }) => name)).toEqual([...FILTER_NAMES, "tag.<key>", "not.<name>"]);
+    expect(NOT_OPTIONS.map(({ name }) => name)).toEqual(NOT_NAMES);
   });
 
   test.each(COMMANDS.map((command) => [command.name, command] as const))(
@@ -40,6 +41,10 @@ describe("the table", () => {
 it("reads the filter as the query string that the API takes", () => {
   const { filter } = read("search --source a --source b --tag.order.id=7 --tag.order.id 8 --from -24h --limit 7");
   expect(filter.toString()).toBe("source=a&source=b&from=-24h&tag.order.id=7&tag.order.id=8");
+  const excluding = read("search --not.errorCode A --not.errorCode=B --not.status IGNORED --not.tag.order.id=7").filter;
+  expect(excluding.toString()).toBe("not.errorCode=A&not.errorCode=B&not.status=IGNORED&not.tag.order.id=7");
+  expect(() => read("search --not.from -1h")).toThrow(UsageError);
+  expect(() => read("search --not.status GONE")).toThrow("--not.status must be one of");
 });
 
 it.each([

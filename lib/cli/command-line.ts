@@ -1,7 +1,6 @@
 import { parseArgs } from "node:util";
-import { type Command, FILTER_OPTIONS, type Option } from "@/lib/cli/command";
+import { type Command, FILTER_OPTIONS, NOT_OPTIONS, type Option } from "@/lib/cli/command";
 import { COMMANDS, optionsOf } from "@/lib/cli/command-table";
-import { TAG_PREFIX } from "@/lib/events/filter/filter-params.shapes";
 
 /** The command line is wrong: `message` says what, and `command` whose help has the answer. */
 export class UsageError extends Error {
@@ -70,8 +69,8 @@ export function takesNext(word: string | undefined): boolean {
 
 /** The options of the filter, with those tags that the words name. */
 function filterOptions(words: readonly string[]): Option[] {
-  const tags = new Set(words.flatMap((word) => /^--(tag\.[^=]+)/.exec(word)?.[1] ?? []));
-  const plain = FILTER_OPTIONS.filter(({ name }) => !name.startsWith(TAG_PREFIX));
+  const tags = new Set(words.flatMap((word) => /^--((?:not\.)?tag\.[^=]+)/.exec(word)?.[1] ?? []));
+  const plain = [...FILTER_OPTIONS.filter(({ name }) => !name.includes("<")), ...NOT_OPTIONS];
   return [...plain, ...[...tags].map((name) => ({ name, value: "value", many: true, text: "" }) satisfies Option)];
 }
 

@@ -1,4 +1,4 @@
-import { FILTER_STATUSES } from "@/lib/events/filter/filter-params.shapes";
+import { FILTER_STATUSES, NOT_PREFIX } from "@/lib/events/filter/filter-params.shapes";
 import { ADMISSION_MARKS } from "@/lib/intake/admission/admission.pure";
 
 export type Option = {
@@ -85,7 +85,7 @@ export const ENVIRONMENT: readonly { name: string; text: string }[] = [
   { name: "PORT", text: "serve: the port; default 3000. serve takes every other variable of `npm start`, too" },
 ];
 
-/** `tag.<key>` is read for any key. */
+/** `tag.<key>` is read for any key, `not.<name>` for each of `NOT_OPTIONS` and tags. */
 export const FILTER_OPTIONS: readonly Option[] = [
   { name: "source", value: "name", many: true, names: "sources", text: "Name of the source" },
   { name: "eventId", value: "id", many: true, text: "The producer's id of the event" },
@@ -103,10 +103,21 @@ export const FILTER_OPTIONS: readonly Option[] = [
   { name: "failedTo", value: "time", text: "Failed last before, in the same forms" },
   { name: "q", value: "words", text: "Words of the error; all must occur" },
   { name: "tag.<key>", value: "value", many: true, text: "A tag of the event, such as --tag.orderId=77" },
+  {
+    name: "not.<name>",
+    value: "value",
+    many: true,
+    text: "Excludes, such as --not.errorCode TIMEOUT, --not.tag.region=eu",
+  },
 ];
 
+/** The options that exclude the values of a name. */
+export const NOT_OPTIONS: readonly Option[] = FILTER_OPTIONS.filter(
+  ({ name, many }) => many && !name.includes("<"),
+).map((option) => ({ ...option, name: NOT_PREFIX + option.name }));
+
 export const FILTER_RULE =
-  "The names are those of the API. All names must match; a name that is given several times matches any of its values.";
+  "The names are those of the API. All names must match; a name that is given several times matches any of its values, and with not. none of them.";
 
 export const idArgument: Argument = { name: "id" };
 export const idsArgument: Argument = { name: "id", many: true, optional: true };

@@ -1,4 +1,4 @@
-import { type Command, FILTER_OPTIONS, type Names, type Option } from "@/lib/cli/command";
+import { type Command, FILTER_OPTIONS, type Names, NOT_OPTIONS, type Option } from "@/lib/cli/command";
 import { takeCommand, takesNext, UsageError } from "@/lib/cli/command-line";
 import { COMMANDS, optionsOf } from "@/lib/cli/command-table";
 
@@ -46,7 +46,7 @@ export async function candidates(
       .filter(startsWith(current))
       .filter((word, at, list) => word !== "" && list.indexOf(word) === at);
   }
-  const options = [...optionsOf(command), ...(command.filter ? FILTER_OPTIONS : [])];
+  const options = [...optionsOf(command), ...(command.filter ? [...FILTER_OPTIONS, ...NOT_OPTIONS] : [])];
   const named = (word: string | undefined) => options.find(({ name, value }) => value && word === `--${name}`);
   const [, assigned, value = ""] = /^(--[^=]+)=(.*)$/s.exec(current) ?? [];
   if (assigned !== undefined) {
@@ -91,7 +91,7 @@ function unused(options: readonly Option[], words: readonly string[]): string[] 
   const given = new Set(words.map((word) => word.split("=")[0]));
   return options
     .filter(({ name, many }) => many || !given.has(`--${name}`))
-    .map(({ name }) => `--${name.replace("<key>", "")}`);
+    .map(({ name }) => `--${name.replace(/<\w+>$/, "")}`);
 }
 
 async function valuesOf(

@@ -71,15 +71,30 @@ export function scopeStats(viewer: Viewer, query: StatsQuery): StatsQuery {
   return source === null ? query : { ...query, filter: { ...query.filter, source } };
 }
 
-/** `$1`..`$3` of every statement here: source, error code, fingerprint; null = any. */
-export function scopeValues({ source, errorCode, fingerprint }: StatsQuery["filter"]) {
-  return [source ?? null, errorCode ?? null, fingerprint ?? null];
+/** `$1`..`$3` of every statement here: source, error code, fingerprint, or what is excluded of them; null = any. */
+export function scopeValues(filter: StatsQuery["filter"]) {
+  const values = (name: "source" | "errorCode") => {
+    const [wanted, excluded] = [filter[name], filter[`not.${name}` as const]];
+    return wanted?.filter((one) => !excluded?.includes(one)) ?? excluded ?? null;
+  };
+  return [values("source"), values("errorCode"), filter.fingerprint ?? null];
 }
 
 /** The filter's source and error code. A name that is absent adds no condition, so that indexes can be used. */
-export function inScope({ source, errorCode }: StatsQuery["filter"]): string {
-  const ofSource = source ? "source_id = any(array(select id from sources where name = any($1::text[])))" : anyOf("$1");
-  return `${ofSource} and ${errorCode ? "error_code = any($2::text[])" : anyOf("$2")}`;
+export function inScope(filter: StatsQuery["filter"]): string {
+  return `${inSources(filter) ?? anyOf("$1")} and ${inErrorCodes(filter) ?? anyOf("$2")}`;
+}
+
+/** The condition on the source; null = any. */
+export function inSources({ source, "not.source": excluded }: StatsQuery["filter"]): string | null {
+  const named = "source_id = any(array(select id from sources where name = any($1::text[])))";
+  return source ? named : excluded ? `not ${named}` : null;
+}
+
+/** The condition on the error code; null = any. */
+export function inErrorCodes({ errorCode, "not.errorCode": excluded }: StatsQuery["filter"]): string | null {
+  const named = "error_code = any($2::text[])";
+  return errorCode ? named : excluded ? `not ${named}` : null;
 }
 
 function inGroup({ fingerprint }: StatsQuery["filter"]): string {
@@ -106,7 +121,7 @@ export function flowRows(
   { byGroup = filter.fingerprint !== undefined, bySource = false, byCode = true } = {},
 ): FlowSql {
   const values = scopeValues(filter) as unknown[];
-  const noCodes = !byCode && !byGroup && !filter.errorCode;
+  const noCodes = !byCode && !byGroup && inErrorCodes(filter) === null;
   const pieces = spans.flatMap((span) => flowPieces(noCodes ? SOURCE_TABLES : byGroup ? GROUP_FLOW : CODE_FLOW, span));
   const keys = [
     ...(noCodes ? [] : ["error_code"]),

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
-import { eventFilterSchema } from "@/lib/events/filter/event-filter.shapes";
+import { type EventFilter, eventFilterSchema } from "@/lib/events/filter/event-filter.shapes";
+import { NOT_PREFIX } from "@/lib/events/filter/filter-params.shapes";
 import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import {
   countOut,
@@ -31,22 +32,24 @@ const DAY_MS = 86_400_000;
 const whole = (min: number, max: number, least = `must be at least ${min.toLocaleString("en")}`) =>
   z.int("must be a whole number").check(z.gte(min, least), z.lte(max, `must be at most ${max.toLocaleString("en")}`));
 
-/** Names of the filter that say which events; the others only say when or in which state. */
+/** Names of the filter that say which events; the others only say when, in which state, or which not. */
 const NOT_NAMING = ["from", "to", "status"];
 
 const ruleFilter = eventFilterSchema.check(
   z.refine(
-    (filter) => Object.keys(filter).some((name) => !NOT_NAMING.includes(name)),
+    (filter) => Object.keys(filter).some((name) => !NOT_NAMING.includes(name) && !name.startsWith(NOT_PREFIX)),
     "matches every event: name a source, an error code, an event type, a group or a tag",
   ),
-  z.refine((filter) => filter.status === undefined, {
-    path: ["status"],
-    error: "leave it out: a rule takes parked events (PENDING) and no others",
-  }),
+  ...(["status", "not.status"] as const).map((name) =>
+    z.refine<EventFilter>((filter) => filter[name] === undefined, {
+      path: [name],
+      error: "leave it out: a rule takes parked events (PENDING) and no others",
+    }),
+  ),
 );
 
 z.globalRegistry.add(ruleFilter, {
-  description: `Names events by something other than ${NOT_NAMING.join(", ")}, and has no status`,
+  description: `Names events by something other than ${NOT_NAMING.join(", ")} or an exclusion, and has no status`,
 });
 
 const limits = z.strictObject({

@@ -130,7 +130,21 @@ async function findDue(db: Queryable, search: Search): Promise<Found> {
 }
 
 /** Names of the filter that no kind tells: a page of events with a rare tag would read a whole source. */
-const LEFT_OUT = ["tags", "eventType", "aggregateType", "failedFrom", "failedTo", "q"] as const;
+const LEFT_OUT = [
+  "tags",
+  "eventType",
+  "aggregateType",
+  "failedFrom",
+  "failedTo",
+  "q",
+  "not.tags",
+  "not.eventId",
+  "not.eventType",
+  "not.aggregateId",
+  "not.aggregateType",
+  "not.traceId",
+  "not.admission",
+] as const;
 
 /**
  * The part of a filter that the pages are read by, so that a page costs the same whatever the filter; `whole`: it is all of

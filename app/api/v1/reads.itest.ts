@@ -102,6 +102,8 @@ describe("the list", () => {
     ["?tag.tenant=acme&tag.orderId=77", 1],
     ["?q=stock+payment", 0],
     ["?from=-1h&to=now&errorCode=TIMEOUT", 40],
+    ["?not.errorCode=TIMEOUT", 80],
+    ["?not.source=billing&not.status=IGNORED&not.tag.tenant=acme", 29],
   ])("%s matches %i, and so do count, export and groups", async (query, n) => {
     const page = await list(`${query}&limit=500`);
     expect(page.items).toHaveLength(n);
@@ -127,6 +129,8 @@ describe("the list", () => {
     ["?limit=0x10", 400, "invalid-request", "limit"],
     ["?status=NEW", 400, "invalid-filter", "status"],
     ["?page=2", 400, "invalid-filter", "page"],
+    ["?not.status=NEW", 400, "invalid-filter", "not.status"],
+    ["?not.from=-1h", 400, "invalid-filter", "not.from"],
   ])("refuses %s", async (query, status, code, field) => {
     const answer = await console.call<{ code: string; errors: { field: string }[] }>(events.GET, { query });
     expect(answer).toMatchObject({ status, body: { code, errors: [{ field }] } });
@@ -255,6 +259,9 @@ describe("stats", () => {
     expect(sizes.now).toBeGreaterThanOrEqual(118);
     expect(sizes.buckets.at(-1)).toMatchObject({ total: sizes.now, byErrorCode: { TIMEOUT: 40 } });
     expect(sizes.buckets[0]).toMatchObject({ total: 0 });
+    const others = (await console.call<SizeStats>(size.GET, { query: "?not.source=billing&not.errorCode=TIMEOUT" }))
+      .body;
+    expect(others.buckets.at(-1)!.byErrorCode).toEqual({ UPSTREAM_5XX: 58 });
     const flows = (await console.call<FlowStats>(flow.GET, { query: "?from=-1h&bucket=1m" })).body;
     expect(flows.bucketMs).toBe(60_000);
     expect(flows.buckets.reduce((sum, bucket) => sum + bucket.ignored, 0)).toBe(2);
@@ -270,6 +277,7 @@ describe("stats", () => {
 
   test.each([
     ["?tag.a=b", "invalid-filter"],
+    ["?not.fingerprint=a", "invalid-filter"],
     ["?bucket=5x", "invalid-filter"],
     ["?from=-300d&bucket=1m", "invalid-window"],
   ])("refuse %s", async (query, code) => {

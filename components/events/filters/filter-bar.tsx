@@ -7,7 +7,15 @@ import { lazily } from "@/components/ui/lazily";
 import { PopoverButton } from "@/components/ui/popup-button";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { withPart } from "@/lib/events/filter/filter-read.browser";
-import { addTerm, removeTerm, type Term, termsOf, writeTerm } from "@/lib/events/filter/qualified-search.browser";
+import {
+  addTerm,
+  oppositeTerm,
+  removeTerm,
+  shownTerm,
+  type Term,
+  termsOf,
+  writeTerm,
+} from "@/lib/events/filter/qualified-search.browser";
 import { windowLabel } from "@/lib/events/filter/time-window.browser";
 import { useZone } from "@/lib/platform/browser/clock-zone.browser";
 import { shortenId } from "@/lib/platform/plain/format.pure";
@@ -16,32 +24,50 @@ import { ViewsMenu } from "./views-menu";
 
 const AddFilter = lazily(() => import("./add-filter"), "AddFilter");
 
-function Chip(props: { name: string; value: string; onEdit?: () => void; onRemove: () => void }) {
-  const { name, value, onEdit, onRemove } = props;
+/** `onTurn` turns "is" into "is not" and back. */
+function Chip(props: {
+  name: string;
+  value: string;
+  excludes?: boolean;
+  onTurn?: () => void;
+  onEdit?: () => void;
+  onRemove: () => void;
+}) {
+  const { name, value, excludes = false, onTurn, onEdit, onRemove } = props;
   const shown = shortenId(value, 28, 8);
-  const text = (
-    <>
-      <span className="text-faint">{name}</span>
-      <span className="truncate font-mono text-sm">{shown}</span>
-    </>
-  );
+  const label = excludes ? `${name} is not` : name;
+  const valueText = <span className="truncate font-mono text-sm">{shown}</span>;
   return (
     <li className="flex h-6 max-w-full min-w-0 items-center rounded-md border border-line-strong bg-raised">
+      {onTurn ? (
+        <button
+          type="button"
+          onClick={onTurn}
+          aria-label={`${label} ${value}: ${excludes ? "include" : "exclude"} instead`}
+          data-tip={excludes ? "Include instead" : "Exclude instead"}
+          className="h-full shrink-0 rounded-l-md pr-1 pl-2 text-faint hover:bg-hover"
+        >
+          {label}
+        </button>
+      ) : (
+        <span className="shrink-0 pr-1 pl-2 text-faint">{label}</span>
+      )}
       {onEdit ? (
         <button
           type="button"
           onClick={onEdit}
+          aria-label={`Edit ${label} ${value}`}
           data-tip={shown === value ? "Edit" : `${value}\nclick to edit`}
-          className="flex h-full min-w-0 items-center gap-1.5 rounded-l-md pl-2 hover:bg-hover"
+          className="flex h-full min-w-0 items-center hover:bg-hover"
         >
-          {text}
+          {valueText}
         </button>
       ) : (
-        <span className="flex min-w-0 items-center gap-1.5 pl-2">{text}</span>
+        <span className="flex min-w-0 items-center">{valueText}</span>
       )}
       <button
         type="button"
-        aria-label={`Remove ${name} ${value}`}
+        aria-label={`Remove ${label} ${value}`}
         onClick={onRemove}
         className="flex h-full w-6 shrink-0 items-center justify-center rounded-r-md text-faint hover:bg-hover hover:text-ink"
       >
@@ -70,15 +96,21 @@ export function FilterBar({ filter, onFilter }: { filter: EventFilter; onFilter:
             onRemove={() => onFilter(withPart(filter, { from: undefined, to: undefined }))}
           />
         ) : null}
-        {terms.map((term) => (
-          <Chip
-            key={`${term.name}:${term.value}`}
-            name={term.name === "q" ? "words" : term.name}
-            value={term.value}
-            onEdit={() => edit(term)}
-            onRemove={() => onFilter(removeTerm(filter, term))}
-          />
-        ))}
+        {terms.map((term) => {
+          const { name, excludes } = shownTerm(term);
+          const opposite = oppositeTerm(term);
+          return (
+            <Chip
+              key={`${term.name}:${term.value}`}
+              name={name === "q" ? "words" : name}
+              value={term.value}
+              excludes={excludes}
+              {...(opposite && { onTurn: () => onFilter(addTerm(filter, opposite)) })}
+              onEdit={() => edit(term)}
+              onRemove={() => onFilter(removeTerm(filter, term))}
+            />
+          );
+        })}
         <li className="flex">
           <PopoverButton label="+ filter" name="+ filter" variant="ghost" size="sm" panelClassName="p-0!">
             {(close) => (

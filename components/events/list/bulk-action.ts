@@ -51,7 +51,9 @@ export function commonScope(
 /** Whether the selection may hold ignored events. For "all matching" the filter decides, not the loaded rows. */
 export function mayHoldIgnored(picked: Picked, filter: EventFilter, loaded: readonly EventOut[]): boolean {
   if (picked.kind === "none") return false;
-  if (picked.kind === "all") return filter.status === undefined || filter.status.includes("IGNORED");
+  if (picked.kind === "all") {
+    return filter.status?.includes("IGNORED") ?? !filter["not.status"]?.includes("IGNORED");
+  }
   return loaded.some((event) => event.status === "IGNORED" && picked.ids.has(event.id));
 }
 

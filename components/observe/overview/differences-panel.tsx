@@ -35,14 +35,16 @@ export function DifferencesPanel({ filter, className }: { filter: EventFilter; c
   const [all, setAll] = useState(false);
   const source = filter.source?.length === 1 ? filter.source[0]! : null;
   // The list can be narrowed to one source alone.
-  const narrower = (filter.source?.length ?? 0) > 1 || (source === null && (filter.errorCode?.length ?? 0) > 0);
+  const excludes = filter["not.source"] !== undefined || filter["not.errorCode"] !== undefined;
+  const narrower =
+    excludes || (filter.source?.length ?? 0) > 1 || (source === null && (filter.errorCode?.length ?? 0) > 0);
   const read = useDifferences(against, source);
   const items = read.data?.items ?? [];
   return (
     <Panel
       title="What is different"
       className={className}
-      meta={`from ${WORDS[against]} ago${source === null ? "" : `, in ${source}`}${narrower ? ", of all sources and codes" : ""}`}
+      meta={`from ${WORDS[against]} ago${source === null ? "" : `, in ${source}`}${narrower ? `, of all ${source === null ? "sources and " : ""}codes` : ""}`}
       actions={<Toggles label="Different from" options={AGAINST} value={against} onChange={setAgainst} />}
     >
       <ReadState read={read} loading={{ rows: 4, columns: ["w-24", "flex-1", "w-20"] }} />

@@ -39,7 +39,7 @@ export function isRestricted(filter: EventFilter): boolean {
 }
 
 /** The names that charts can restrict by. The rollups hold no others; a chart by another name would scan the events. */
-const CHARTED = ["source", "errorCode", "from", "to"] as const;
+const CHARTED = ["source", "errorCode", "not.source", "not.errorCode", "from", "to"] as const;
 
 /** The part of a filter that the overview can show, and the names that it cannot show, so that the page can say so. */
 export function chartable(filter: EventFilter): { shown: EventFilter; unknown: string[] } {

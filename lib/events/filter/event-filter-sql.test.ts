@@ -12,6 +12,17 @@ const values = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 20 }), { minL
 const filters = fc.record(
   {
     source: values,
+    "not.source": values,
+    "not.eventId": values,
+    "not.aggregateId": values,
+    "not.aggregateType": values,
+    "not.eventType": values,
+    "not.errorCode": values,
+    "not.fingerprint": values,
+    "not.traceId": values,
+    "not.admission": fc.uniqueArray(fc.constantFrom(...ADMISSION_MARKS), { minLength: 1 }),
+    "not.status": fc.uniqueArray(fc.constantFrom(...FILTER_STATUSES), { minLength: 1 }),
+    "not.tags": fc.dictionary(fc.string({ minLength: 1, maxLength: 8 }), values, { minKeys: 1, maxKeys: 3 }),
     eventId: values,
     aggregateId: values,
     eventType: values,
@@ -40,8 +51,10 @@ test("each name of an accepted filter is a condition of the statement", () => {
       for (const name of Object.keys(parsed.data) as (keyof EventFilter)[]) {
         expect(fields).toContain(name === "from" || name === "to" ? "window" : name);
       }
-      const tags = fields.filter((field) => field === "tags");
-      expect(tags).toHaveLength(Object.keys(parsed.data.tags ?? {}).length);
+      for (const name of ["tags", "not.tags"] as const) {
+        const tags = fields.filter((field) => field === name);
+        expect(tags).toHaveLength(Object.keys(parsed.data[name] ?? {}).length);
+      }
       if (Object.keys(parsed.data).length > 0) expect(where).not.toBe("true");
     }),
     { numRuns: 200 },

@@ -1,12 +1,14 @@
 import * as z from "zod/mini";
 import {
-  FILTER_NAMES,
   FILTER_STATUSES,
   foldTags,
+  NOT_PREFIX,
   PROTOTYPE_NAME,
   readNames,
   resolveInstant,
   TAG_PREFIX,
+  tagOf,
+  unknownName,
 } from "@/lib/events/filter/filter-params.shapes";
 import { wordsOf } from "@/lib/events/filter/search-words.pure";
 import { ADMISSION_MARKS } from "@/lib/intake/admission/admission.pure";
@@ -26,7 +28,8 @@ export {
 /**
  * The one filter: the URL, the list, the count, the chart, the export and the bulk operation.
  *
- * All names must match; of the values of one name any may. An absent name does not restrict. Nothing widens silently:
+ * All names must match; of the values of one name any may. `not.` before a name: the event has none of its values, so one without
+ * any value matches. An absent name does not restrict. Nothing widens silently:
  * an unknown name, an empty value, an empty list or a search without a word is an error, since a filter also selects
  * what is redriven.
  */
@@ -91,7 +94,8 @@ export const instant = z
   )
   .register(z.globalRegistry, { pattern: INSTANT_PATTERN });
 
-const filterObject = z.strictObject({
+/** The names with values, each of which `not.` excludes. */
+const lists = {
   source: z.optional(values),
   eventId: z.optional(values),
   aggregateId: z.optional(values),
@@ -100,6 +104,31 @@ const filterObject = z.strictObject({
   errorCode: z.optional(values),
   fingerprint: z.optional(values),
   status: z.optional(valuesOf(z.enum(FILTER_STATUSES, `must be one of ${FILTER_STATUSES.join(", ")}`))),
+  traceId: z.optional(values),
+  /** The mark that the event got when it arrived. */
+  admission: z.optional(valuesOf(z.enum(ADMISSION_MARKS, `must be one of ${ADMISSION_MARKS.join(", ")}`))),
+  tags: z.optional(
+    z
+      .record(filterText(128), values)
+      .check(
+        z.refine((tags) => Object.keys(tags).length > 0, "must name at least one tag"),
+        z.refine((tags) => Object.keys(tags).length <= TAG_NAMES_MAX, `at most ${TAG_NAMES_MAX} tags`),
+      )
+      .register(z.globalRegistry, { minProperties: 1, maxProperties: TAG_NAMES_MAX }),
+  ),
+};
+type Lists = typeof lists;
+
+const excluded = Object.fromEntries(
+  Object.entries(lists).map(([name, schema]) => [
+    NOT_PREFIX + name,
+    described(z.optional(schema as Lists["source"]), `Events with one of these as \`${name}\` are left out`),
+  ]),
+) as unknown as { [Name in keyof Lists as `not.${Name}`]: Lists[Name] };
+
+const filterObject = z.strictObject({
+  ...lists,
+  ...excluded,
   from: described(
     z.optional(instant),
     "First parked at or after: ISO 8601, epoch seconds or milliseconds, or relative like -24h",
@@ -110,20 +139,8 @@ const filterObject = z.strictObject({
     "Failed last at or after, as its source says, in the same forms: events that do not say when they failed are left out",
   ),
   failedTo: described(z.optional(instant), "Failed last before, in the same forms"),
-  traceId: z.optional(values),
-  /** The mark that the event got when it arrived. */
-  admission: z.optional(valuesOf(z.enum(ADMISSION_MARKS, `must be one of ${ADMISSION_MARKS.join(", ")}`))),
   /** See `lib/events/filter/event-filter.sql.ts` for what the words are looked up in. */
   q: described(z.optional(words), "Words of the error, with their quotes and signs; all must occur"),
-  tags: z.optional(
-    z
-      .record(filterText(128), values)
-      .check(
-        z.refine((tags) => Object.keys(tags).length > 0, "must name at least one tag"),
-        z.refine((tags) => Object.keys(tags).length <= TAG_NAMES_MAX, `at most ${TAG_NAMES_MAX} tags`),
-      )
-      .register(z.globalRegistry, { minProperties: 1, maxProperties: TAG_NAMES_MAX }),
-  ),
 });
 
 const boundedFilter = filterObject.check(
@@ -137,11 +154,15 @@ export const FILTER_SHAPE = {
     z.optional(z.record(z.string().check(z.regex(/^tag\..{1,128}$/)), filterText(512))),
     "Tags of the event, each a parameter of its own (tag.orderId=77), repeated for several values",
   ),
+  "not.tags": described(
+    z.optional(z.record(z.string().check(z.regex(/^not\.tag\..{1,128}$/)), filterText(512))),
+    "Tags whose events are left out, each a parameter of its own (not.tag.orderId=77), repeated for several values",
+  ),
 };
 
-function valuesIn({ tags, ...names }: z.infer<typeof filterObject>): number {
-  const lists = [...Object.values(names), ...Object.values(tags ?? {})];
-  return lists.reduce((sum, list) => sum + (Array.isArray(list) ? list.length : 1), 0);
+function valuesIn({ tags, "not.tags": others, ...names }: z.infer<typeof filterObject>): number {
+  const all = [...Object.values(names), ...Object.values(tags ?? {}), ...Object.values(others ?? {})];
+  return all.reduce((sum, list) => sum + (Array.isArray(list) ? list.length : 1), 0);
 }
 
 /**
@@ -150,13 +171,8 @@ function valuesIn({ tags, ...names }: z.infer<typeof filterObject>): number {
  */
 export const eventFilterSchema = z.pipe(
   z.transform((input: unknown, context: z.core.ParsePayload) => {
-    for (const path of prototypeNames(input)) {
-      context.issues.push({
-        code: "custom",
-        input,
-        path,
-        message: `unknown: use ${FILTER_NAMES.join(", ")} or tag.<key>`,
-      });
+    for (const path of misnamed(input)) {
+      context.issues.push({ code: "custom", input, path, message: unknownName(path.at(-1)!) });
     }
     return foldTags(input);
   }),
@@ -164,13 +180,17 @@ export const eventFilterSchema = z.pipe(
 );
 named("EventFilter", eventFilterSchema, { source: ["orders"], errorCode: ["TIMEOUT"], from: "-24h" });
 
-/** Paths of own properties called `__proto__`, in the filter itself and in its tags. */
-function prototypeNames(input: unknown): string[][] {
+/** Paths of own properties called `__proto__`, in the filter itself and in its tags, and of names that exclude and are none. */
+function misnamed(input: unknown): string[][] {
   if (typeof input !== "object" || input === null) return [];
-  const found = Object.hasOwn(input, PROTOTYPE_NAME) ? [[PROTOTYPE_NAME]] : [];
-  const tags = "tags" in input ? input.tags : null;
-  if (typeof tags === "object" && tags !== null && Object.hasOwn(tags, PROTOTYPE_NAME)) {
-    found.push(["tags", PROTOTYPE_NAME]);
+  const excludes = Object.keys(input).filter((name) => /^(not\.|[-!])/.test(name));
+  const found = excludes.filter((name) => !(name in filterObject.shape) && tagOf(name) === null).map((name) => [name]);
+  if (Object.hasOwn(input, PROTOTYPE_NAME)) found.push([PROTOTYPE_NAME]);
+  for (const member of ["tags", "not.tags"]) {
+    const tags = (input as Record<string, unknown>)[member];
+    if (typeof tags === "object" && tags !== null && Object.hasOwn(tags, PROTOTYPE_NAME)) {
+      found.push([member, PROTOTYPE_NAME]);
+    }
   }
   return found;
 }
@@ -199,6 +219,7 @@ function sayFault(fault: FieldError): string {
 
 function toFieldError(issue: z.core.$ZodIssue): FieldError {
   const [name, ...rest] = issue.path.map(String);
-  const field = name === "tags" && rest[0] !== undefined ? `${TAG_PREFIX}${rest[0]}` : (name ?? "filter");
+  const prefix = name === "tags" ? TAG_PREFIX : name === "not.tags" ? NOT_PREFIX + TAG_PREFIX : null;
+  const field = prefix !== null && rest[0] !== undefined ? `${prefix}${rest[0]}` : (name ?? "filter");
   return { field, detail: issue.message };
 }

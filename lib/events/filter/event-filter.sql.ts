@@ -5,6 +5,7 @@ import {
   resolveFailedWindow,
   resolveWindow,
 } from "@/lib/events/filter/event-filter.shapes";
+import { NOT_PREFIX } from "@/lib/events/filter/filter-params.shapes";
 import { likePattern, wordsOf } from "@/lib/events/filter/search-words.pure";
 import { groupsMeant } from "@/lib/events/groups/aliases/aliases.sql";
 import type { ScopedFilter } from "@/lib/guard/viewer/scope.shapes";
@@ -70,6 +71,7 @@ export function compileFilter(filter: ScopedFilter, nowMs: number, options: Comp
     ...valueConditions(filter, params),
     ...statusConditions(filter.status, nowMs, params),
     ...tagConditions(filter.tags, params),
+    ...notConditions(filter, nowMs, params),
     ...wordConditions(filter.q, params),
   ];
   const where = conditions.length === 0 ? "true" : conditions.map((condition) => condition.sql).join(" and ");
@@ -143,6 +145,20 @@ export function splitStatuses(statuses: readonly FilterStatus[]): {
   return { stored, refined, parents: refined.map((status) => PARENT[status]) };
 }
 
+/** The stored statuses that a matching event can have; null = any. */
+export function statusesOf(filter: EventFilter): EventStatus[] | null {
+  const { status, "not.status": excluded = [] } = filter;
+  if (status === undefined && excluded.length === 0) return null;
+  const { stored, parents } = splitStatuses(status ?? EVENT_STATUSES);
+  const none = splitStatuses(excluded).stored;
+  return [...new Set([...stored, ...parents])].filter((one) => !none.includes(one));
+}
+
+/** Whether a refinement of a status decides about an event, and not the stored status alone. */
+export function asksRefinement({ status = [], "not.status": excluded = [] }: EventFilter): boolean {
+  return [status, excluded].some((statuses) => splitStatuses(statuses).refined.length > 0);
+}
+
 /** The stored status that a refinement is a part of. */
 const PARENT = { BOUNCED: "PENDING", COOLING: "PENDING", BLACKLISTED: "PENDING", CONFIRMED: "REDRIVEN" } as const;
 
@@ -214,6 +230,23 @@ function tagConditions(tags: EventFilter["tags"], params: Params): Condition[] {
     const any = list.map((value) => `e.tags @> ${params.add(JSON.stringify({ [key]: value }))}::jsonb`);
     return { field: "tags", sql: any.length === 1 ? any[0]! : `(${any.join(" or ")})` };
   });
+}
+
+/** An event matches unless the condition without `not.` is true: one without a value has none of the excluded ones. */
+function notConditions(filter: EventFilter, nowMs: number, params: Params): Condition[] {
+  const entries = Object.entries(filter).filter(([name]) => name.startsWith(NOT_PREFIX));
+  const excluded: EventFilter = Object.fromEntries(
+    entries.map(([name, list]) => [name.slice(NOT_PREFIX.length), list]),
+  );
+  const conditions = [
+    ...valueConditions(excluded, params),
+    ...statusConditions(excluded.status, nowMs, params),
+    ...tagConditions(excluded.tags, params),
+  ];
+  return conditions.map(({ field, sql }) => ({
+    field: `${NOT_PREFIX}${field}` as FilterField,
+    sql: `(${sql}) is not true`,
+  }));
 }
 
 /** SQL: the text of the group `g`. */

@@ -23,9 +23,18 @@ const instant = fc.oneof(
   fc.constantFrom("now", "-15m", "7d", "now-1h", "+5s", "2026-11-20", "2026-11-20T10:00", "1795000000000"),
   fc.date({ noInvalidDate: true, min: new Date(0), max: new Date(4e12) }).map((date) => date.toISOString()),
 );
+const tags = fc.dictionary(
+  text.filter((key) => key !== "__proto__"),
+  list,
+  { minKeys: 1, maxKeys: 3, noNullPrototype: true },
+);
 const filters: fc.Arbitrary<EventFilter> = fc.record(
   {
     source: list,
+    "not.source": list,
+    "not.aggregateType": list,
+    "not.status": fc.uniqueArray(fc.constantFrom(...FILTER_STATUSES), { minLength: 1 }),
+    "not.tags": tags,
     eventId: list,
     aggregateId: list,
     eventType: list,
@@ -39,11 +48,7 @@ const filters: fc.Arbitrary<EventFilter> = fc.record(
     failedFrom: instant,
     failedTo: instant,
     q: text.map((value) => `${value}x`),
-    tags: fc.dictionary(
-      text.filter((key) => key !== "__proto__"),
-      list,
-      { minKeys: 1, maxKeys: 3, noNullPrototype: true },
-    ),
+    tags,
   },
   { requiredKeys: [] },
 );
@@ -75,6 +80,24 @@ describe("the filter in the URL", () => {
       status: ["PENDING"],
       tags: { a: ["b"], orderId: ["7"] },
     });
+    expect(
+      eventFilterSchema.parse({ "not.errorCode": "TIMEOUT", "not.tag.a": "x", "not.tags": { b: "y" }, "tag.a": "z" }),
+    ).toEqual({ "not.errorCode": ["TIMEOUT"], "not.tags": { a: ["x"], b: ["y"] }, tags: { a: ["z"] } });
+  });
+
+  test.each([
+    ["not.from", "from cannot be excluded: use not. before one of source, "],
+    ["not.q", "q cannot be excluded: use not. before one of source, "],
+    ["-errorCode", "unknown: use not.errorCode to exclude values"],
+    ["!tag.a", "unknown: use not.tag.a to exclude values"],
+    ["not.errorcode", "unknown: use not. before one of source, "],
+    ["not.not.source", "unknown: use not. before one of source, "],
+  ])("%s is refused with the name to use instead, in the URL and in JSON", (name, fix) => {
+    const error = fault(() => fromSearchParams(new URLSearchParams({ [name]: "X" })));
+    expect(error?.fields).toEqual([{ field: name, detail: expect.stringContaining(fix) }]);
+    const [issue, ...more] = eventFilterSchema.safeParse({ [name]: "X" }).error!.issues;
+    expect(issue).toMatchObject({ path: [name], message: expect.stringContaining(fix) });
+    expect(more).toEqual([]);
   });
 
   test.each([
@@ -96,6 +119,10 @@ describe("the filter in the URL", () => {
     ["tag.=x", "tag."],
     ["tag.orderId=", "tag.orderId"],
     ["tag.__proto__=x", "tag.__proto__"],
+    ["not.tag.__proto__=x", "not.tag.__proto__"],
+    ["not.tag.orderId=", "not.tag.orderId"],
+    ["not.status=OPEN", "not.status"],
+    ["not.__proto__=x", "not.__proto__"],
     [Array.from({ length: 101 }, (_, i) => `eventId=${i}`).join("&"), "eventId"],
   ])("never widens: %s is refused with its field", (query, field) => {
     const error = fault(() => fromSearchParams(new URLSearchParams(query), ["limit"]));
@@ -124,6 +151,9 @@ describe("the filter in the URL", () => {
     '{"source":"N","tag.k":"a","tags":["x"]}',
     '{"source":"N","tag.k":"a","tags":{"k":"b"}}',
     '{"source":"N","q":"\\u00a0"}',
+    '{"source":"N","not.tags":{"__proto__":["x"]}}',
+    '{"source":"N","not.tag.__proto__":"x"}',
+    '{"source":"N","not.errorCode":[]}',
     '{"source":"N","constructor":"x"}',
     '{"source":[["N"]]}',
     '{"source":{"0":"N","length":1}}',
@@ -139,6 +169,7 @@ describe("what is not understood is refused", () => {
   /** Names that a filter knows, that it nearly knows, and that JavaScript objects treat in a way of their own. */
   const name = fc.oneof(
     fc.constantFrom("source", "eventId", "errorCode", "status", "from", "q", "tag.a", "tag.constructor"),
+    fc.constantFrom("not.source", "not.status", "not.tag.a", "not.tags", "not.q", "not.", "not.tag.", "-source"),
     fc.constantFrom(
       "__proto__",
       "tag.__proto__",
@@ -223,6 +254,7 @@ describe("what is not understood is refused", () => {
   function pairsOf(json: Record<string, unknown>, prefix = ""): [string, string][] {
     return Object.entries(json).flatMap(([key, inner]) => {
       if (key === "tags" && prefix === "") return pairsOf(inner as Record<string, unknown>, "tag.");
+      if (key === "not.tags" && prefix === "") return pairsOf(inner as Record<string, unknown>, "not.tag.");
       return [inner].flat().map((one): [string, string] => [prefix + key, String(one)]);
     });
   }

@@ -32,19 +32,35 @@ const LIST_NAMES = [
 const SINGLE_NAMES = ["from", "to", "failedFrom", "failedTo", "q"] as const;
 type SingleName = (typeof SINGLE_NAMES)[number];
 
+/** Before a name with values: the event has none of them. */
+export const NOT_PREFIX = "not.";
+export type NotName = `${typeof NOT_PREFIX}${(typeof LIST_NAMES)[number]}`;
+export const NOT_NAMES = LIST_NAMES.map((name): NotName => `${NOT_PREFIX}${name}`);
+
 /** The filter has one value of this name, and no list. */
 export function isSingleName(name: string): name is SingleName {
   return (SINGLE_NAMES as readonly string[]).includes(name);
 }
 
-/** Every name of the query string except `tag.<key>`. */
+/** Every name of the query string except `tag.<key>` and the excluding names. */
 export const FILTER_NAMES: readonly string[] = [...LIST_NAMES, ...SINGLE_NAMES];
 
 /** Objects treat this name as their prototype: a condition under it vanishes. No tag and no field may be called so. */
 export const PROTOTYPE_NAME = "__proto__";
 
-function isTagName(name: string): boolean {
-  return name.startsWith(TAG_PREFIX) && name !== `${TAG_PREFIX}${PROTOTYPE_NAME}`;
+/** Members of a filter that hold tags, with the prefix of a single tag. */
+const TAG_MEMBERS = [
+  ["tags", TAG_PREFIX],
+  ["not.tags", `${NOT_PREFIX}${TAG_PREFIX}`],
+] as const;
+
+/** The member that holds the tag of this name, and the tag's key; null = the name is no tag. */
+export function tagOf(name: string): { member: "tags" | "not.tags"; key: string } | null {
+  for (const [member, prefix] of TAG_MEMBERS) {
+    const key = name.slice(prefix.length);
+    if (name.startsWith(prefix) && key !== PROTOTYPE_NAME) return { member, key };
+  }
+  return null;
 }
 
 /**
@@ -54,17 +70,20 @@ function isTagName(name: string): boolean {
  */
 export function foldTags(input: unknown): unknown {
   if (!isPlainObject(input)) return input;
-  const given = Object.hasOwn(input, "tags") ? input.tags : {};
-  if (!isPlainObject(given)) return input;
   const kept: [string, unknown][] = [];
-  const tags: [string, unknown][] = [];
+  const tags: Record<"tags" | "not.tags", [string, unknown][]> = { tags: [], "not.tags": [] };
   for (const [name, value] of Object.entries(input)) {
-    const key = name.slice(TAG_PREFIX.length);
-    if (isTagName(name) && !Object.hasOwn(given, key)) tags.push([key, value]);
+    const tag = tagOf(name);
+    const given = tag && Object.hasOwn(input, tag.member) ? input[tag.member] : {};
+    if (tag && isPlainObject(given) && !Object.hasOwn(given, tag.key)) tags[tag.member].push([tag.key, value]);
     else kept.push([name, value]);
   }
-  if (tags.length === 0) return Object.fromEntries(kept);
-  return { ...Object.fromEntries(kept), tags: { ...given, ...Object.fromEntries(tags) } };
+  const folded: Record<string, unknown> = Object.fromEntries(kept);
+  for (const [member] of TAG_MEMBERS) {
+    if (tags[member].length === 0) continue;
+    folded[member] = { ...(folded[member] as object | undefined), ...Object.fromEntries(tags[member]) };
+  }
+  return folded;
 }
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {
@@ -88,21 +107,36 @@ export function readNames(
     if (also.includes(name)) continue;
     if (single) {
       raw[name] = all[0];
-    } else if ((LIST_NAMES as readonly string[]).includes(name) || isTagName(name)) {
+    } else if ([...LIST_NAMES, ...NOT_NAMES].includes(name as NotName) || tagOf(name)) {
       raw[name] = all;
     } else {
-      faults.push({ field: name, detail: `unknown: use ${FILTER_NAMES.join(", ")} or tag.<key>` });
+      faults.push({ field: name, detail: unknownName(name) });
     }
   }
   return { raw, faults };
 }
 
+/** Why a filter has no condition of this name, and which name to use. */
+export function unknownName(name: string): string {
+  const excluded = /^(?:not\.|[-!])(.*)$/.exec(name)?.[1];
+  if (excluded === undefined) {
+    return `unknown: use ${FILTER_NAMES.join(", ")} or tag.<key>, or ${NOT_PREFIX}<name> to exclude values`;
+  }
+  if (NOT_NAMES.includes(`${NOT_PREFIX}${excluded}` as NotName) || tagOf(excluded)) {
+    return `unknown: use ${NOT_PREFIX}${excluded} to exclude values`;
+  }
+  const fix = `use ${NOT_PREFIX} before one of ${LIST_NAMES.join(", ")} or tag.<key>`;
+  return isSingleName(excluded) ? `${excluded} cannot be excluded: ${fix}` : `unknown: ${fix}`;
+}
+
 /** The query string of a filter, names in one fixed order: equal filters have equal strings. */
 export function toSearchParams(filter: EventFilter): URLSearchParams {
   const params = new URLSearchParams();
-  for (const name of LIST_NAMES) for (const value of filter[name] ?? []) params.append(name, value);
-  for (const [key, list] of Object.entries(filter.tags ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))) {
-    for (const value of list) params.append(TAG_PREFIX + key, value);
+  for (const name of [...LIST_NAMES, ...NOT_NAMES]) for (const value of filter[name] ?? []) params.append(name, value);
+  for (const [member, prefix] of TAG_MEMBERS) {
+    for (const [key, list] of Object.entries(filter[member] ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))) {
+      for (const value of list) params.append(prefix + key, value);
+    }
   }
   for (const name of SINGLE_NAMES) if (filter[name] !== undefined) params.append(name, filter[name]);
   return params;

@@ -2,18 +2,19 @@ import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import {
   FILTER_NAMES,
   FILTER_STATUSES,
-  type FilterStatus,
   isSingleName,
+  NOT_NAMES,
+  NOT_PREFIX,
+  type NotName,
+  tagOf,
 } from "@/lib/events/filter/filter-params.shapes";
-import { ADMISSION_MARKS, type AdmissionMark } from "@/lib/intake/admission/admission.pure";
+import { ADMISSION_MARKS } from "@/lib/intake/admission/admission.pure";
 
 /**
- * The language of the search box: `errorCode:TIMEOUT aggregateId:"order 77" tag.region:eu words of the error`. A known
- * name before a colon is a qualifier; every other token is a word. A token with an unknown name is a word too, because
- * error texts contain many colons (`http://stock`, `Error:`), but the search box names it.
+ * The language of the search box: `errorCode:TIMEOUT -source:billing tag.region:eu "words" of the error`. A known name before a
+ * colon is a qualifier, and excludes its value after a minus; every other token is a word. A token with an unknown name
+ * is a word too, because error texts contain many colons (`http://stock`, `Error:`), but the search box names it.
  */
-type ListName = "source" | "eventId" | "aggregateId" | "eventType" | "errorCode" | "fingerprint" | "traceId";
-
 const NAMES = new Map(FILTER_NAMES.map((name) => [name.toLowerCase(), name]));
 /** Names whose values are known, each as it is written in a filter. */
 const CLOSED: Record<string, { what: string; values: readonly string[] }> = {
@@ -22,8 +23,20 @@ const CLOSED: Record<string, { what: string; values: readonly string[] }> = {
 };
 const TAG = "tag.";
 
-/** One restriction of a filter, in the form of its chip. */
+/** One restriction of a filter, in the form of its chip. A name with `not.` excludes the value. */
 export type Term = { name: string; value: string };
+
+/** A term without its `not.`, as a chip shows it. */
+export function shownTerm({ name }: Term): { name: string; excludes: boolean } {
+  const excludes = name.startsWith(NOT_PREFIX);
+  return { name: excludes ? name.slice(NOT_PREFIX.length) : name, excludes };
+}
+
+/** The term that excludes what this one selects, and the other way round; null = the filter cannot exclude it. */
+export function oppositeTerm({ name, value }: Term): Term | null {
+  if (name.startsWith(NOT_PREFIX)) return { name: name.slice(NOT_PREFIX.length), value };
+  return isSingleName(name) ? null : { name: NOT_PREFIX + name, value };
+}
 
 /** `name:value`, `name:"value"`, `"several words"` or a bare word, in the order written. */
 function tokensOf(text: string): string[] {
@@ -33,6 +46,11 @@ function tokensOf(text: string): string[] {
 const unquote = (text: string) => text.replaceAll('"', "");
 
 function termOf(token: string): Term | null {
+  const excluded = /^(?:-|not\.)(?!-|not\.)(.*)$/is.exec(token)?.[1];
+  if (excluded !== undefined) {
+    const term = termOf(excluded);
+    return term && oppositeTerm(term);
+  }
   const colon = token.indexOf(":");
   if (colon <= 0) return null;
   const value = unquote(token.slice(colon + 1));
@@ -51,12 +69,12 @@ function termOf(token: string): Term | null {
 
 /** The reason why a token that looks like a qualifier is none, as a sentence; null for a plain word. */
 function misread(token: string): string | null {
-  const parts = /^(-?)([A-Za-z_]+|tag\.[^:]+):([^/\\:\s].*)$/.exec(token);
+  const parts = /^(-|not\.|)([A-Za-z_]+|tag\.[^:]+):([^/\\:\s].*)$/.exec(token);
   if (!parts) return null;
   const [, minus, given, value] = parts as unknown as [string, string, string, string];
   const name = NAMES.get(given.toLowerCase()) ?? (given.toLowerCase().startsWith(TAG) ? given : undefined);
   if (name === undefined) return `${minus}${given}: is no qualifier`;
-  if (minus !== "") return `${minus}${given}: a search cannot exclude`;
+  if (minus !== "" && isSingleName(name)) return `${minus}${given}: cannot be excluded`;
   const closed = CLOSED[name];
   return closed ? `${unquote(value)} is no ${closed.what}: use ${closed.values.join(", ")}` : null;
 }
@@ -82,17 +100,20 @@ function added(list: string[] | undefined, value: string): string[] {
   return list?.includes(value) ? list : [...(list ?? []), value];
 }
 
-/** The filter with one more restriction; several values of one name are alternatives. */
-export function addTerm(filter: EventFilter, { name, value }: Term): EventFilter {
-  if (name.startsWith(TAG)) {
-    const key = name.slice(TAG.length);
-    return { ...filter, tags: { ...filter.tags, [key]: added(filter.tags?.[key], value) } };
+type ListName = (typeof CHIP_NAMES)[number] | NotName;
+
+/** The filter with one more restriction; several values of one name are alternatives. It replaces its opposite. */
+export function addTerm(before: EventFilter, term: Term): EventFilter {
+  const { name, value } = term;
+  const opposite = oppositeTerm(term);
+  const filter = opposite === null ? before : removeTerm(before, opposite);
+  const tag = tagOf(name);
+  if (tag) {
+    const tags = filter[tag.member];
+    return { ...filter, [tag.member]: { ...tags, [tag.key]: added(tags?.[tag.key], value) } };
   }
   if (isSingleName(name)) return { ...filter, [name]: value };
-  if (name === "status") return { ...filter, status: added(filter.status, value) as FilterStatus[] };
-  if (name === "admission") return { ...filter, admission: added(filter.admission, value) as AdmissionMark[] };
-  const list = name as ListName;
-  return { ...filter, [list]: added(filter[list], value) };
+  return { ...filter, [name]: added(filter[name as ListName], value) };
 }
 
 /** The filter after a search: the terms are added, the words replace the earlier words. */
@@ -110,20 +131,20 @@ function without<T>(list: T[] | undefined, value: T): T[] | undefined {
 /** The filter without one restriction; a name without a value is removed. */
 export function removeTerm(filter: EventFilter, { name, value }: Term): EventFilter {
   const next: EventFilter = { ...filter };
-  if (name.startsWith(TAG)) {
-    const key = name.slice(TAG.length);
-    const { [key]: list, ...others } = filter.tags ?? {};
+  const tag = tagOf(name);
+  if (tag) {
+    const { [tag.key]: list, ...others } = filter[tag.member] ?? {};
     const rest = without(list, value);
-    const tags = rest ? { ...others, [key]: rest } : others;
-    if (Object.keys(tags).length > 0) next.tags = tags;
-    else delete next.tags;
+    const tags = rest ? { ...others, [tag.key]: rest } : others;
+    if (Object.keys(tags).length > 0) next[tag.member] = tags;
+    else delete next[tag.member];
     return next;
   }
   if (isSingleName(name)) {
     delete next[name];
     return next;
   }
-  const list = name as ListName | "status" | "admission";
+  const list = name as ListName;
   const rest = without<string>(filter[list], value);
   if (rest) Object.assign(next, { [list]: rest });
   else delete next[list];
@@ -136,6 +157,7 @@ const CHIP_NAMES = [
   "admission",
   "source",
   "aggregateId",
+  "aggregateType",
   "eventType",
   "eventId",
   "fingerprint",
@@ -145,9 +167,16 @@ const CHIP_NAMES = [
 /** The restrictions of a filter in a fixed order, without the time window, which has its own control. */
 export function termsOf(filter: EventFilter): Term[] {
   const terms: Term[] = [];
-  for (const name of CHIP_NAMES) for (const value of filter[name] ?? []) terms.push({ name, value });
-  for (const [key, list] of Object.entries(filter.tags ?? {})) {
-    for (const value of list) terms.push({ name: TAG + key, value });
+  for (const name of [...CHIP_NAMES, ...NOT_NAMES]) {
+    for (const value of filter[name] ?? []) terms.push({ name, value });
+  }
+  for (const [prefix, tags] of [
+    [TAG, filter.tags],
+    [NOT_PREFIX + TAG, filter["not.tags"]],
+  ] as const) {
+    for (const [key, list] of Object.entries(tags ?? {})) {
+      for (const value of list) terms.push({ name: prefix + key, value });
+    }
   }
   for (const name of ["failedFrom", "failedTo", "q"] as const) {
     if (filter[name] !== undefined) terms.push({ name, value: filter[name] });
@@ -156,17 +185,20 @@ export function termsOf(filter: EventFilter): Term[] {
 }
 
 /** A term in the syntax of the search box: `aggregateId:order-77`, quoted if it contains spaces; words unchanged. */
-export function writeTerm({ name, value }: Term): string {
+export function writeTerm(term: Term): string {
+  const { value } = term;
+  const { name, excludes } = shownTerm(term);
   if (name === "q") return value;
-  return /\s/.test(value) ? `${name}:"${value}"` : `${name}:${value}`;
+  return `${excludes ? "-" : ""}${name}:${/\s/.test(value) ? `"${value}"` : value}`;
 }
 
-/** The incomplete qualifier at the caret, for suggestions. Only the last token is completed. */
+/** The incomplete qualifier at the caret, for suggestions. Only the last token is completed; the minus that excludes is kept. */
 export function typedToken(text: string): { before: string; name: string | null; part: string } {
   const start = Math.max(text.lastIndexOf(" "), text.lastIndexOf("\t")) + 1;
-  const token = text.slice(start);
+  const excludes = text[start] === "-" ? 1 : 0;
+  const token = text.slice(start + excludes);
   const colon = token.indexOf(":");
-  const before = text.slice(0, start);
+  const before = text.slice(0, start + excludes);
   if (colon <= 0) return { before, name: null, part: token };
   const given = token.slice(0, colon);
   const name = given.toLowerCase().startsWith(TAG) ? given : (NAMES.get(given.toLowerCase()) ?? null);

@@ -48,10 +48,25 @@ describe("parseSearch", () => {
   it.each([
     ["foo:bar", "foo: is no qualifier"],
     ["attempts:>3", "attempts: is no qualifier"],
-    ["-errorCode:TIMEOUT", "-errorCode: a search cannot exclude"],
-    ["-tag.region:eu", "-tag.region: a search cannot exclude"],
+    ["-failedFrom:-7d", "-failedFrom: cannot be excluded"],
+    ["-status:gone", "gone is no state: use PENDING"],
+    ["-foo:bar", "-foo: is no qualifier"],
   ])("says of %s that it is not understood, and keeps it as words", (typed, why) => {
-    expect(parseSearch(typed)).toEqual({ terms: [], words: typed, unread: [why] });
+    expect(parseSearch(typed)).toEqual({ terms: [], words: typed, unread: [expect.stringContaining(why)] });
+  });
+
+  it("excludes the value of a qualifier after a minus, and keeps other dashes as words", () => {
+    expect(parseSearch('-errorcode:TIMEOUT -tag.region:"eu west" not.source:orders -v --status:PENDING -1:30')).toEqual(
+      {
+        terms: [
+          { name: "not.errorCode", value: "TIMEOUT" },
+          { name: "not.tag.region", value: "eu west" },
+          { name: "not.source", value: "orders" },
+        ],
+        words: "-v --status:PENDING -1:30",
+        unread: [],
+      },
+    );
   });
 
   it.each([
@@ -85,9 +100,22 @@ describe("terms of a filter", () => {
   });
 
   it("survive being written and typed again", () => {
-    const odd: EventFilter = { aggregateId: ["order 77"], tags: { "order.id": ["a:b"] } };
+    const odd: EventFilter = {
+      aggregateId: ["order 77"],
+      aggregateType: ["order"],
+      tags: { "order.id": ["a:b"] },
+      "not.errorCode": ["A", "B C"],
+      "not.tags": { region: ["eu"] },
+    };
     const typed = termsOf(odd).map(writeTerm).join(" ");
     expect(applySearch({}, typed)).toEqual(odd);
+  });
+
+  it("replace the opposite term of the same value", () => {
+    const excluded = addTerm({ source: ["orders", "billing"] }, { name: "not.source", value: "orders" });
+    expect(excluded).toEqual({ source: ["billing"], "not.source": ["orders"] });
+    expect(addTerm(excluded, { name: "source", value: "orders" })).toEqual({ source: ["billing", "orders"] });
+    expect(addTerm({ tags: { a: ["b"] } }, { name: "not.tag.a", value: "b" })).toEqual({ "not.tags": { a: ["b"] } });
   });
 
   it("are not doubled by adding the same again", () => {
@@ -117,5 +145,7 @@ describe("typedToken", () => {
       name: "errorCode",
       part: "TI",
     });
+    expect(typedToken("stock -err")).toEqual({ before: "stock -", name: null, part: "err" });
+    expect(typedToken("-errorcode:TI")).toEqual({ before: "-", name: "errorCode", part: "TI" });
   });
 });

@@ -5,7 +5,7 @@ import type { Meanings } from "@/lib/events/meanings.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { keys } from "@/lib/platform/browser/keys.browser";
 import { eventsHref } from "./filter-read.browser";
-import { addTerm, applySearch, parseSearch, type Term } from "./qualified-search.browser";
+import { addTerm, applySearch, parseSearch, shownTerm, type Term } from "./qualified-search.browser";
 
 /** The longest time a person waits for the look-up; after it the text is searched as words. */
 const LOOKUP_MS = 2_000;
@@ -31,9 +31,9 @@ function bestMeaning({ text, event, names }: Meanings): { event: string } | { na
   return named ? { name: named.name, value: text } : null;
 }
 
-/** `errorCode:timeout` means TIMEOUT when no code is written as typed. */
+/** `errorCode:timeout` and `-errorCode:timeout` mean TIMEOUT when no code is written as typed. */
 async function writtenAsStored(term: Term): Promise<Term> {
-  if (term.name !== "errorCode") return term;
+  if (shownTerm(term).name !== "errorCode") return term;
   const codes = (await lookedUp(term.value))?.errorCodes ?? [];
   return codes[0] === undefined || codes.includes(term.value) ? term : { ...term, value: codes[0] };
 }

@@ -17,7 +17,7 @@ import { isRise, type Verdict } from "@/lib/observe/group-verdict.pure";
 import { readMutesOf } from "@/lib/observe/mutes/group-mutes.read";
 import { ARRIVED, type GroupArrivals, readGroupArrivals, readUnstored } from "@/lib/observe/stats/arrivals.read";
 import { readOnsets } from "@/lib/observe/stats/group-onsets.read";
-import { WINDOW_DEFAULT_MS } from "@/lib/observe/stats/stats-query.shapes";
+import { type StatsQuery, WINDOW_DEFAULT_MS } from "@/lib/observe/stats/stats-query.shapes";
 import type { Db, Queryable } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
@@ -143,7 +143,7 @@ function lastIn(names: string): { logged: string; at: string } {
 type PageContext = {
   viewer: Viewer;
   scope: string[] | null;
-  kinds: Pick<EventFilter, "source" | "errorCode">;
+  kinds: StatsQuery["filter"];
   window: { fromMs: number; toMs: number };
   nowMs: number;
 };
@@ -201,9 +201,15 @@ async function readPage(
 const NO_ARRIVALS = { count: 0, usual: null, spread: null, factor: null, trend: "unknown", verdict: "steady" } as const;
 
 /** The part of the filter by which arrivals are kept. */
-function kindsOf(viewer: Viewer, { source, errorCode }: EventFilter) {
-  const sources = sourceScope(viewer, source) ?? source;
-  return { ...(sources ? { source: sources } : {}), ...(errorCode ? { errorCode } : {}) };
+function kindsOf(viewer: Viewer, filter: EventFilter): StatsQuery["filter"] {
+  const { errorCode, "not.source": noSource, "not.errorCode": noErrorCode } = filter;
+  const source = sourceScope(viewer, filter.source) ?? filter.source;
+  return {
+    ...(source && { source }),
+    ...(errorCode && { errorCode }),
+    ...(noSource && { "not.source": noSource }),
+    ...(noErrorCode && { "not.errorCode": noErrorCode }),
+  };
 }
 
 /** The window of the filter; its default is that of the overview. */

@@ -1,7 +1,13 @@
 import type { EventStatus } from "@/lib/events/event-state.pure";
 import type { CountOut, EventCounts, EventOut } from "@/lib/events/events.shapes";
 import type { EventFilter, FilterStatus } from "@/lib/events/filter/event-filter.shapes";
-import { type CompileOptions, compileFilter, paramsFrom, splitStatuses } from "@/lib/events/filter/event-filter.sql";
+import {
+  asksRefinement,
+  type CompileOptions,
+  compileFilter,
+  paramsFrom,
+  statusesOf,
+} from "@/lib/events/filter/event-filter.sql";
 import { isDecidedByKinds, kindConditions } from "@/lib/events/list/event-kinds.read";
 import { inGroups, narrow, narrowParts, readSearch } from "@/lib/events/list/event-search.read";
 import { readScopedFilter } from "@/lib/guard/viewer/scope.read";
@@ -63,12 +69,13 @@ function countByStatus(db: Db, filter: ScopedFilter, nowMs: number): Promise<Cou
 /** True when the filter restricts by nothing but these names, and by no refinement of a status. */
 function restrictsOnly(filter: ScopedFilter, names: readonly (keyof ScopedFilter)[]): boolean {
   const used = (Object.keys(filter) as (keyof ScopedFilter)[]).filter((name) => filter[name] !== undefined);
-  if (filter.status && splitStatuses(filter.status).refined.length > 0) return false;
+  if (asksRefinement(filter)) return false;
   return used.every((name) => names.includes(name));
 }
 
 function isDecidedByLevels(filter: ScopedFilter): boolean {
-  return restrictsOnly(filter, ["source", "errorCode", "status", "from", "to"]);
+  const excluding = ["not.source", "not.errorCode", "not.status"] as const;
+  return restrictsOnly(filter, ["source", "errorCode", "status", ...excluding, "from", "to"]);
 }
 
 /** Whole hours come from the rollup; the partial hours at the ends of the window come from their events. */
@@ -101,11 +108,18 @@ const toCounts = (rows: StatusRow[]): StatusCounts => new Map(rows.map(({ status
 
 async function sumLevels(
   db: Queryable,
-  filter: Pick<ScopedFilter, "source" | "errorCode" | "status">,
+  filter: Pick<ScopedFilter, "source" | "errorCode" | "status" | "not.source" | "not.errorCode" | "not.status">,
   firstHour: number | null,
   lastHour: number | null,
 ): Promise<StatusCounts> {
-  const values: unknown[] = [filter.source ?? null, filter.errorCode ?? null, filter.status ?? null];
+  const { source, errorCode, "not.source": noSource, "not.errorCode": noErrorCode } = filter;
+  const values: unknown[] = [
+    source ?? null,
+    errorCode ?? null,
+    statusesOf(filter),
+    noSource ?? null,
+    noErrorCode ?? null,
+  ];
   const hours = [
     ...(firstHour === null ? [] : [`hour >= to_timestamp($${values.push(firstHour)}::float8 / 1000)`]),
     ...(lastHour === null ? [] : [`hour < to_timestamp($${values.push(lastHour)}::float8 / 1000)`]),
@@ -113,6 +127,8 @@ async function sumLevels(
   const text = `select status, sum(n)::bigint as n from ${hours.length > 0 ? "dlq_level_ages" : "dlq_level_sums"}
       where ($1::text[] is null or source_id = any(array(select id from sources where name = any($1))))
         and ($2::text[] is null or error_code = any($2)) and ($3::text[] is null or status = any($3))
+        and ($4::text[] is null or not source_id = any(array(select id from sources where name = any($4))))
+        and ($5::text[] is null or not error_code = any($5))
         ${hours.map((condition) => `and ${condition}`).join(" ")}
       group by status`;
   const rows = await db.query<StatusRow>(text, values, { name: "sum-levels" });

@@ -1,6 +1,12 @@
 import { EVENT_STATUSES, type EventStatus } from "@/lib/events/event-state.pure";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { type CompiledFilter, type Params, paramsFrom, splitStatuses } from "@/lib/events/filter/event-filter.sql";
+import {
+  asksRefinement,
+  type CompiledFilter,
+  type Params,
+  paramsFrom,
+  statusesOf,
+} from "@/lib/events/filter/event-filter.sql";
 import { groupsMeant } from "@/lib/events/groups/aliases/aliases.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 import { EVENT } from "@/lib/redrive/states/state.sql";
@@ -30,26 +36,45 @@ export function rangesOf(kinds: string): string {
 /** SQL: the event `e` is in the range `r`. */
 export const IN_RANGE = "e.fingerprint = r.fingerprint and e.source_id = r.source_id and e.settled = r.settled";
 
-/** The fields of a filter that kinds decide. Of `status` only the stored statuses. */
-export const KIND_FIELDS = ["source", "errorCode", "fingerprint", "status"] as const;
+/** What kinds decide. Of statuses only the stored ones. */
+const KIND_FIELDS = [
+  "source",
+  "errorCode",
+  "fingerprint",
+  "status",
+  "not.source",
+  "not.errorCode",
+  "not.fingerprint",
+  "not.status",
+] as const;
+
+/** The fields of this filter that kinds decide. */
+export function kindFieldsOf(filter: EventFilter): (typeof KIND_FIELDS)[number][] {
+  const refined = asksRefinement(filter);
+  return KIND_FIELDS.filter((field) => filter[field] !== undefined && !(refined && field.endsWith("status")));
+}
 
 /** Over `l` (dlq_group_levels): the kinds that may match. A refinement of a status stands for the status it refines. */
 export function kindConditions(filter: EventFilter, params: Params): string {
   const all = ["true"];
-  if (filter.fingerprint) {
-    all.push(`l.fingerprint = any(${groupsMeant(`${params.add(filter.fingerprint)}::text[]`, { unmoved: true })})`);
-  }
-  if (filter.status) {
-    const { stored, parents } = splitStatuses(filter.status);
-    all.push(`l.status = any(${params.add([...new Set([...stored, ...parents])])}::text[])`);
-  }
-  if (filter.source) {
-    all.push(`l.source_id in (select id from sources where name = any(${params.add(filter.source)}::text[]))`);
-  }
-  if (filter.errorCode) {
-    all.push(
-      `l.fingerprint in (select fingerprint from dlq_groups where error_code = any(${params.add(filter.errorCode)}::text[]))`,
-    );
+  const statuses = statusesOf(filter);
+  if (statuses !== null) all.push(`l.status = any(${params.add(statuses)}::text[])`);
+  for (const not of ["", "not."] as const) {
+    const fingerprint = filter[`${not}fingerprint` as const];
+    const source = filter[`${not}source` as const];
+    const errorCode = filter[`${not}errorCode` as const];
+    const is = not === "" ? "" : "not ";
+    if (fingerprint) {
+      const meant = groupsMeant(`${params.add(fingerprint)}::text[]`, { unmoved: true });
+      all.push(`${is}l.fingerprint = any(${meant})`);
+    }
+    if (source) {
+      all.push(`l.source_id ${is}in (select id from sources where name = any(${params.add(source)}::text[]))`);
+    }
+    if (errorCode) {
+      const codes = `${params.add(errorCode)}::text[]`;
+      all.push(`l.fingerprint ${is}in (select fingerprint from dlq_groups where error_code = any(${codes}))`);
+    }
   }
   return all.join(" and ");
 }
@@ -57,8 +82,8 @@ export function kindConditions(filter: EventFilter, params: Params): string {
 /** True when kinds alone decide whether an event matches: their counts are the filter's. */
 export function isDecidedByKinds(filter: EventFilter): boolean {
   const used = (Object.keys(filter) as (keyof EventFilter)[]).filter((name) => filter[name] !== undefined);
-  if (filter.status && splitStatuses(filter.status).refined.length > 0) return false;
-  return used.every((name) => (KIND_FIELDS as readonly string[]).includes(name));
+  const decided: readonly string[] = kindFieldsOf(filter);
+  return used.every((name) => decided.includes(name));
 }
 
 /** Up to this many rows of all kinds are read with a condition that remains; beyond, another plan is used. */

@@ -6,14 +6,15 @@ import {
   type Params,
   paramsFrom,
   splitStatuses,
+  statusesOf,
 } from "@/lib/events/filter/event-filter.sql";
 import { groupsMeant } from "@/lib/events/groups/aliases/aliases.sql";
 import {
   IN_RANGE,
   isDecidedByKinds,
-  KIND_FIELDS,
   KIND_ROWS_MAX,
   kindConditions,
+  kindFieldsOf,
   rangesOf,
 } from "@/lib/events/list/event-kinds.read";
 import { type Days, EVENT_COLUMNS, eventRows, inDays, withFacts } from "@/lib/events/list/event-rows.read";
@@ -96,8 +97,8 @@ async function scanOne(db: Queryable, asked: Scan): Promise<ScannedEvent[]> {
     return failed === null ? scanSearch(db, scan, { search, near }) : run(db, named(scan, failed));
   }
   // Nearly every kind may match, and by kind a page of each would be read instead of one page of all.
-  const rest = plan.covered.some((field) => field !== "status") ? plan : IN_ORDER;
-  const mayBeThin = plan.covered.includes("status");
+  const rest = plan.covered.some((field) => !isStatus(field)) ? plan : IN_ORDER;
+  const mayBeThin = plan.covered.some(isStatus);
   if (rest.kind === "order" && near.length > 0) return walk(db, scan, (part) => inOrder(part, rest));
   const within: ScannedEvent[] = [];
   let left = scan;
@@ -109,10 +110,12 @@ async function scanOne(db: Queryable, asked: Scan): Promise<ScannedEvent[]> {
     left = { ...scan, from: window, limit: scan.limit - within.length };
   }
   // All statuses of these names are in the ranges that are read.
-  const { status: _status, ...names } = scan.filter;
+  const { status: _status, "not.status": _excluded, ...names } = scan.filter;
   const isThin = mayBeThin && (await areMany(db, names as ScopedFilter));
   return [...within, ...(isThin ? await scanHours(db, left, rest) : await run(db, inOrder(left, rest)))];
 }
+
+const isStatus = (field: FilterField) => field === "status" || field === "not.status";
 
 const DAY_MS = 86_400_000;
 /** The days of a page that are read first, and those that are read next. A few days are planned in a tenth of the time of all. */
@@ -196,7 +199,7 @@ async function nextHours(db: Queryable, scan: Scan, startMs: number | null): Pro
   const conditions = [
     // A status that no event has is in no hour.
     `exists (select from dlq_group_levels l where ${kindConditions(filter, params)})`,
-    `a.status = any(${params.add(filter.status)}::text[])`,
+    `a.status = any(${params.add(statusesOf(filter))}::text[])`,
     ...(fromMs === null ? [] : [`a.hour > ${at(fromMs - HOUR_MS)}`]),
     ...(toMs === null ? [] : [`a.hour < ${at(toMs)}`]),
     ...(startMs === null ? [] : [newer ? `a.hour > ${at(startMs - HOUR_MS)}` : `a.hour <= ${at(startMs)}`]),
@@ -367,14 +370,14 @@ async function choosePlan(db: Queryable, filter: ScopedFilter): Promise<ReadPlan
   if (filter.aggregateId) return column("aggregateId", "found_aggregate_id", filter.aggregateId);
   if (filter.traceId) return column("traceId", "trace_id", filter.traceId);
   const refined = splitStatuses(filter.status ?? []).refined.length > 0;
-  const covered = KIND_FIELDS.filter((field) => filter[field] !== undefined && (field !== "status" || !refined));
+  const covered = kindFieldsOf(filter);
   const left = leavesConditions(filter, covered);
   // The refinements have small partial indexes of their own, which the planner finds.
   const other = filter.eventType ? column("eventType", "event_type", filter.eventType) : refined ? IN_ORDER : null;
   if (other && (covered.length === 0 || (left && (await areMany(db, filter))))) return other;
   if (covered.length === 0 && !filter.tags) return IN_ORDER;
   const few = (filter.fingerprint?.length ?? GROUPS_FEW + 1) <= GROUPS_FEW;
-  return { kind: "kinds", covered, sure: few && !left && filter.status === undefined };
+  return { kind: "kinds", covered, sure: few && !left && !covered.some(isStatus) };
 }
 
 function column(field: FilterField, name: string, values: readonly string[]): ReadPlan {
@@ -524,7 +527,19 @@ function page(
 const PROBE_ROWS = 4_000;
 /** The same when a condition reads another table for each row. */
 const PROBE_FACTS = 1_000;
-const FACTS = ["aggregateId", "eventType", "traceId", "tags", "failedFrom", "failedTo", "q"] as const;
+const FACTS = [
+  "aggregateId",
+  "eventType",
+  "traceId",
+  "tags",
+  "failedFrom",
+  "failedTo",
+  "q",
+  "not.aggregateId",
+  "not.eventType",
+  "not.traceId",
+  "not.tags",
+] as const;
 
 /** The conditions on these fields and the bounds of the page, and the other conditions. */
 function soonerAndLater(

@@ -142,20 +142,22 @@ export function maskTags(tags: Readonly<Record<string, string>>, set: MaskSet): 
   return Object.fromEntries(Object.entries(tags).map(([name, value]) => [name, maskValue(name, value, set)]));
 }
 
+type Tags = Record<string, string[]>;
+type TypedFilter = { q?: string | undefined; tags?: Tags | undefined; "not.tags"?: Tags | undefined };
+
 /** Masks a filter typed by a user with `reveal`: its tags by name and value, its words as text. */
-export function maskFilter<Filter extends { q?: string | undefined; tags?: Record<string, string[]> | undefined }>(
-  filter: Filter,
-  set: MaskSet,
-): Filter {
+export function maskFilter<Filter extends TypedFilter>(filter: Filter, set: MaskSet): Filter {
   if (set === NOTHING_MASKED) return filter;
   const shown = { ...filter };
   if (filter.q !== undefined) shown.q = maskText(filter.q, set);
-  if (filter.tags !== undefined) {
-    const tags = Object.entries(filter.tags).map(([name, values]) => [
+  for (const member of ["tags", "not.tags"] as const) {
+    const tags = filter[member];
+    if (tags === undefined) continue;
+    const masked = Object.entries(tags).map(([name, values]) => [
       name,
       values.map((value) => maskValue(name, value, set)),
     ]);
-    shown.tags = Object.fromEntries(tags);
+    shown[member] = Object.fromEntries(masked) as Filter[typeof member];
   }
   return shown;
 }

@@ -35,8 +35,9 @@ export async function readScopedSelection(
 }
 
 /** Read for a search by tags of somebody who may not reveal alone: no other is judged by them. */
-async function masksOfSearch(db: Queryable, viewer: Viewer, { tags }: EventFilter): Promise<Masks | undefined> {
-  return tags === undefined || may(viewer, "reveal") ? undefined : readMasks(db);
+async function masksOfSearch(db: Queryable, viewer: Viewer, filter: EventFilter): Promise<Masks | undefined> {
+  const noTags = filter.tags === undefined && filter["not.tags"] === undefined;
+  return noTags || may(viewer, "reveal") ? undefined : readMasks(db);
 }
 
 /** Each is masked in this process, which serves others meanwhile. */

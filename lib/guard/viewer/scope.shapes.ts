@@ -33,13 +33,14 @@ export function scopeFilter(viewer: Viewer, filter: EventFilter, masks?: Masks):
  * A search answers whether what is stored holds a word, masked or not: of somebody who may not reveal that would spell out a value
  * letter by letter. `scope.read.ts` looks their words up in masked texts before. Throws DomainError `forbidden`.
  */
-function assertSearches(viewer: Viewer, { q, tags }: EventFilter, sets: MaskSet[] | undefined): void {
+function assertSearches(viewer: Viewer, filter: EventFilter, sets: MaskSet[] | undefined): void {
   if (may(viewer, "reveal")) return;
   // A tag can be searched for if the list shows it unmasked in every searched source. A mask comes from a view.
   const isMasked = ([name, values]: [string, string[]]) =>
     sets === undefined ||
     values.some((value) => value.includes(REDACTED) || sets.some((set) => maskValue(name, value, set) !== value));
-  const field = q !== undefined ? "q" : Object.entries(tags ?? {}).some(isMasked) ? "tags" : null;
+  const masked = (["tags", "not.tags"] as const).find((name) => Object.entries(filter[name] ?? {}).some(isMasked));
+  const field = filter.q !== undefined ? "q" : (masked ?? null);
   if (field === null) return;
   const said = field === "q" ? "search the texts of errors here" : "search by a tag whose values are masked";
   throw new DomainError("forbidden", `${viewer.name} may not ${said}`, {

@@ -6,6 +6,7 @@ import {
   flowRows,
   HOUR_MS,
   inScope,
+  inSources,
   knownSince,
   scopeValues,
 } from "@/lib/observe/flow.read";
@@ -73,13 +74,13 @@ export type GroupArrivalRow = { fingerprint: string; count: number; days: number
 /** SQL: the last arrival of the group `fingerprint` before the window; `logged` is a common table expression that is joined to it. */
 export function lastBefore(
   fingerprint: string,
-  { source }: Pick<StatsQuery["filter"], "source">,
+  filter: StatsQuery["filter"],
   { fromMs }: Window,
   values: unknown[],
 ): { logged: string; sql: string } {
   const from = `to_timestamp($${values.push(fromMs)}::float8 / 1000)`;
-  // `$1` are the names of the sources, as in `inScope`.
-  const ofSource = source ? "and source_id = any(array(select id from sources where name = any($1::text[])))" : "";
+  const sources = inSources(filter);
+  const ofSource = sources === null ? "" : `and ${sources}`;
   const newest = (table: string, before: string) =>
     `(select at from ${table} where fingerprint = ${fingerprint} and at < ${before} and ${ARRIVED} > 0 ${ofSource} order by at desc limit 1)`;
   return {
@@ -96,7 +97,7 @@ export function judged({ count, days, beforeMs }: GroupArrivalRow, times: Times)
   return { ...arrivals, verdict: verdictOf({ count, trend: arrivals.trend, fromMs: times.fromMs, beforeMs }) };
 }
 
-type GroupKinds = Pick<StatsQuery["filter"], "source" | "errorCode"> & { fingerprint: string[] };
+type GroupKinds = StatsQuery["filter"] & { fingerprint: string[] };
 
 export type GroupArrivals = Arrivals & { verdict: Verdict };
 

@@ -11,7 +11,15 @@ import { described } from "@/lib/platform/api/schemas.shapes";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /** What the rollups know of an event; a chart by anything else would be a scan. */
-const ROLLED_UP = ["source", "errorCode", "fingerprint", "status"] as const;
+const ROLLED_UP = [
+  "source",
+  "errorCode",
+  "fingerprint",
+  "status",
+  "not.source",
+  "not.errorCode",
+  "not.status",
+] as const;
 type RolledUp = (typeof ROLLED_UP)[number];
 
 export type StatsQuery = {
@@ -98,7 +106,7 @@ export function statsQuery(known: readonly RolledUp[], readFrom = statsQueryFrom
   };
 }
 
-const TOP_ERRORS_NAMES = ["source", "errorCode", "status"] as const;
+const TOP_ERRORS_NAMES = ["source", "errorCode", "status", "not.source", "not.errorCode", "not.status"] as const;
 
 /** As `topErrorsQueryFrom`, for a route. */
 export const topErrorsQuery = statsQuery(TOP_ERRORS_NAMES, topErrorsQueryFrom);
@@ -109,8 +117,9 @@ export const topErrorsQuery = statsQuery(TOP_ERRORS_NAMES, topErrorsQueryFrom);
  */
 export function topErrorsQueryFrom(params: URLSearchParams, nowMs: number): StatsQuery {
   const query = statsQueryFrom(params, nowMs, TOP_ERRORS_NAMES);
-  if (query.windowed && query.filter.status) {
-    throw invalid("status", "is of now, and from and to ask for what arrived then: leave one of them out");
+  const status = (["status", "not.status"] as const).find((name) => query.filter[name] !== undefined);
+  if (query.windowed && status !== undefined) {
+    throw invalid(status, "is of now, and from and to ask for what arrived then: leave one of them out");
   }
   return query;
 }

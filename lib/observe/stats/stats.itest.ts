@@ -108,6 +108,19 @@ test("arrivals can be narrowed by source and code, and a short history says noth
     buckets: [{ errorCode: "UPSTREAM_5XX", count: 7, usual: null, factor: null }],
     groups: [{ fingerprint: "g3", count: 7, usual: null }],
   });
+  for (const query of [
+    "not.source=billing",
+    "not.errorCode=UPSTREAM_5XX",
+    "source=orders&source=billing&not.source=billing",
+  ]) {
+    expect(await top(`from=-1h&${query}`), query).toMatchObject({
+      total: 4,
+      groups: [{ fingerprint: "g1", count: 4 }],
+    });
+    expect(await top(query), query).toMatchObject({ counts: "parked-now", total: 4 });
+  }
+  expect(await top("not.status=PENDING")).toMatchObject({ total: 0 });
+  expect(() => topErrorsQueryFrom(new URLSearchParams("from=-1h&not.status=PENDING"), NOW)).toThrow(/not.status/);
   expect(await top("from=-1h&errorCode=TIMEOUT")).toMatchObject({ total: 4, groups: [{ fingerprint: "g1" }] });
 });
 

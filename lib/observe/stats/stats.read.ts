@@ -9,6 +9,7 @@ import {
   floorHour,
   flowRows,
   HOUR_MS,
+  inErrorCodes,
   inScope,
   scopeStats,
   scopeValues,
@@ -227,7 +228,7 @@ async function readPresent(db: Queryable, filter: StatsQuery["filter"]) {
 }
 
 async function presentHours(db: Queryable, filter: StatsQuery["filter"]): Promise<HourCount[]> {
-  const levels = filter.errorCode ? "dlq_level_ages" : "dlq_source_level_ages";
+  const levels = inErrorCodes(filter) === null ? "dlq_source_level_ages" : "dlq_level_ages";
   const text = `select hour as "hourMs", sum(n)::bigint as n from ${levels}
       where status in ${PARKED} and ${inScope(filter)} group by 1 having sum(n) > 0`;
   return db.query<HourCount>(text, scopeValues(filter).slice(0, 2), { name: "present-hours" });

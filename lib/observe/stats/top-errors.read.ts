@@ -39,7 +39,8 @@ export async function readTopErrors(
 
 /** Error codes by number of parked events. `status` replaces the parked statuses when the filter names any. */
 async function readParked(db: Queryable, query: StatsQuery, nowMs: number): Promise<TopErrors> {
-  const statuses: readonly string[] = query.filter.status ?? PARKED_STATUSES;
+  const { status, "not.status": excluded } = query.filter;
+  const statuses = (status ?? PARKED_STATUSES).filter((one) => !excluded?.includes(one));
   const text = `select error_code as "errorCode", sum(n)::bigint as count, (sum(sum(n)) over ())::bigint as total from dlq_level_sums
       where status = any($3::text[]) and ${inScope(query.filter)} group by 1 having sum(n) > 0
       order by 2 desc, 1 limit ${CODES_MAX}`;

@@ -7,7 +7,7 @@ import { statsQuery } from "@/lib/observe/stats/stats-query.shapes";
 export const GET = handle({
   id: "readAge",
   summary: "Age of what is parked: p50, p95, oldest",
-  query: statsQuery(["source", "errorCode"]),
+  query: statsQuery(["source", "errorCode", "not.source", "not.errorCode"]),
   answer: ageStatsSchema,
   coalesce: true,
   run: async (call) => {

@@ -7,7 +7,7 @@ import { statsQuery } from "@/lib/observe/stats/stats-query.shapes";
 export const GET = handle({
   id: "readFlow",
   summary: "Events in and out over time",
-  query: statsQuery(["source", "errorCode", "fingerprint"]),
+  query: statsQuery(["source", "errorCode", "fingerprint", "not.source", "not.errorCode"]),
   answer: flowStatsSchema,
   coalesce: true,
   run: async (call) => {

@@ -7,7 +7,7 @@ import { statsQuery } from "@/lib/observe/stats/stats-query.shapes";
 export const GET = handle({
   id: "readRedriveSuccess",
   summary: "Confirmed of what is settled",
-  query: statsQuery(["source", "errorCode", "fingerprint"]),
+  query: statsQuery(["source", "errorCode", "fingerprint", "not.source", "not.errorCode"]),
   answer: redriveSuccessSchema,
   coalesce: true,
   run: async (call) => {

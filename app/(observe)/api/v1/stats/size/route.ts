@@ -7,7 +7,7 @@ import { statsQuery } from "@/lib/observe/stats/stats-query.shapes";
 export const GET = handle({
   id: "readSize",
   summary: "dlq_size over time, by error code",
-  query: statsQuery(["source", "errorCode", "fingerprint"]),
+  query: statsQuery(["source", "errorCode", "fingerprint", "not.source", "not.errorCode"]),
   answer: sizeStatsSchema,
   coalesce: true,
   run: async (call) => {
