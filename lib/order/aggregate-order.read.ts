@@ -1,9 +1,11 @@
 import { type AggregateName, aggregateKey, NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
-import { ABOVE_PROCESSED, inLine, LAST_PLACE } from "@/lib/order/line.sql";
+import { inLine, LAST_PLACE, processedOf } from "@/lib/order/line.sql";
 import { type Earlier, HEADS_MAX, type Head } from "@/lib/order/order-gate.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 import { EVENT, ITEM } from "@/lib/redrive/states/state.sql";
+
+export { processedOf } from "@/lib/order/line.sql";
 
 /** The order of an aggregate in SQL. A whole aggregate is `(source_id, aggregate_type, aggregate_id)` of the alias given. */
 
@@ -15,14 +17,6 @@ export function sameAggregate(event: string, name: string): string {
 
 /** `e` is a version that its consumer has processed. Delivered is not enough. */
 export const PROCESSED = `e.status = ${EVENT.REDRIVEN} and e.confirmed_at is not null and e.version is not null`;
-
-/** The newest version of the aggregate `name` that its consumer has processed: reported, or confirmed. */
-const processed = (name: string) => `greatest((select max(word.version) from processed_events word
-      where word.aggregate_id = ${name}.aggregate_id and word.source_id = ${name}.source_id
-        and word.aggregate_type = ${name}.aggregate_type),
-    (select known.confirmed_version from aggregates known
-      where known.aggregate_id = ${name}.aggregate_id and known.source_id = ${name}.source_id
-        and known.aggregate_type = ${name}.aggregate_type))`;
 
 /**
  * The newest processed version of each aggregate of a batch of arrivals, by `aggregateKey`; only versions above `above`,
@@ -81,15 +75,6 @@ type OrderRow = {
 };
 
 const ROW = `jsonb_build_object('id', l.id, 'version', nullif(l.place, ${LAST_PLACE})::text)`;
-
-/**
- * SQL: the newest processed version of the aggregate `name` as `d.processed`, and the first place above it as `d.first`. The aliases in
- * this SQL must differ from the caller's `name`: with the same alias it would compare the aggregate with itself.
- */
-export function processedOf(name: string): string {
-  return `cross join lateral (select d.processed, ${ABOVE_PROCESSED} as first
-                   from (select ${processed(name)} as processed offset 0) d) d`;
-}
 
 /**
  * What holds each aggregate, from its line: each question reads rows in their order and ends at the first that counts. `$4` is the

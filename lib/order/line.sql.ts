@@ -50,8 +50,25 @@ export function rowsOf(e: string): string {
 }
 
 /** SQL: the first place of an aggregate above the processed version `d.processed`. */
-export const ABOVE_PROCESSED = `(case when d.processed is null then ${FIRST_PLACE}
+const ABOVE_PROCESSED = `(case when d.processed is null then ${FIRST_PLACE}
     when d.processed = ${LAST_PLACE} then ${LAST_PLACE} else d.processed + 1 end)`;
+
+/** The newest version of the aggregate `name` that its consumer has processed: reported, or confirmed. */
+const processed = (name: string) => `greatest((select max(word.version) from processed_events word
+      where word.aggregate_id = ${name}.aggregate_id and word.source_id = ${name}.source_id
+        and word.aggregate_type = ${name}.aggregate_type),
+    (select known.confirmed_version from aggregates known
+      where known.aggregate_id = ${name}.aggregate_id and known.source_id = ${name}.source_id
+        and known.aggregate_type = ${name}.aggregate_type))`;
+
+/**
+ * SQL: the newest processed version of the aggregate `name` as `d.processed`, and the first place above it as `d.first`. The aliases in
+ * this SQL must differ from the caller's `name`: with the same alias it would compare the aggregate with itself.
+ */
+export function processedOf(name: string): string {
+  return `cross join lateral (select d.processed, ${ABOVE_PROCESSED} as first
+                   from (select ${processed(name)} as processed offset 0) d) d`;
+}
 
 export const LINE_COLUMNS =
   "shard, aggregate_id, source_id, aggregate_type, part, place, id, cooldown_until, redrive_id";

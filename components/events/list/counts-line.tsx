@@ -15,15 +15,6 @@ import { countsShown, type ShownCount } from "./counts-shown";
 function StateCount({ shown, onOnly }: { shown: ShownCount; onOnly: (status: FilterStatus) => void }) {
   const { status, count } = shown;
   const look = STATE_LOOKS[status];
-  if (status === "HELD") {
-    return (
-      <span className={classNames("flex min-h-6 items-center gap-1", look.colour)}>
-        <Shape name={look.shape} />
-        <NumberWithKind count={count} label="Held by an earlier event of their aggregate" />{" "}
-        <span className="hidden sm:inline">held</span>
-      </span>
-    );
-  }
   return (
     <button
       type="button"

@@ -2,8 +2,7 @@ import { EVENT_STATUSES, SHOWN_PARTS } from "@/lib/events/event-state.pure";
 import type { CountOut, EventCounts } from "@/lib/events/events.shapes";
 import type { FilterStatus } from "@/lib/events/filter/filter-params.shapes";
 
-/** HELD is no filter: what is held follows from other events. */
-export type ShownCount = { status: FilterStatus | "HELD"; count: CountOut };
+export type ShownCount = { status: FilterStatus; count: CountOut };
 
 /** The states that have events or whose number is unknown, with their parts, which they count too. */
 export function countsShown(counts: EventCounts): { state: ShownCount | null; of: ShownCount[] }[] {

@@ -23,6 +23,7 @@ import { parkEvents } from "@/lib/intake/park-events";
 import { applyingControls, type ControlIndex, indexControls, ruleControls } from "@/lib/order/controls/control.pure";
 import { controlledParts } from "@/lib/order/controls/controlled-parts.read";
 import { readControlsOfPeople, readControlsOver } from "@/lib/order/controls/controls.read";
+import { LINE_COLUMNS, linesOf } from "@/lib/order/line.sql";
 import { systemClock } from "@/lib/platform/clock";
 import { createDb, type Db } from "@/lib/platform/database/db";
 import { addSource, countStored, deadLetter } from "@/lib/testing/letters";
@@ -58,6 +59,14 @@ beforeAll(async () => {
   await db.run(
     "update dlq_events set cooldown_until = to_timestamp($1::float8 / 1000) where hashtext(event_id) % 9 = 0",
     [NOW + HOUR],
+  );
+  await db.run("update dlq_events set status = 'QUEUED' where hashtext(event_id) % 23 = 0");
+  await db.run("delete from aggregate_lines");
+  await db.run(
+    `insert into aggregate_lines (${LINE_COLUMNS}) select ${LINE_COLUMNS} from (${linesOf("true")}) l where part is not null`,
+  );
+  await db.run(
+    "insert into processed_events (consumer, source_id, event_id, producer, aggregate_type, aggregate_id, version) select 'shop', id, 'reported', '', 'order', 'order-5', 150 from sources where name = 'orders'",
   );
   await db.run("truncate dlq_levels, dlq_group_levels");
   await countStored(db);
@@ -119,7 +128,7 @@ function letterOf(i: number): DeadLetter {
     eventId: `event-${i}`,
     aggregateId: i % 5 === 0 ? null : `order-${i % 11}`,
     aggregateType: i % 5 === 0 ? null : "order",
-    version: BigInt(i),
+    version: i % 17 === 0 ? null : BigInt(i),
     eventType: i % 6 === 0 ? null : `Type${i % 3}`,
     traceId: i % 4 === 0 ? null : `trace-${i % 50}`,
     errorCode: codeOf(i),
@@ -217,6 +226,8 @@ type Stored = {
   last_error: string;
   aggregate_type: string | null;
   fingerprint: string;
+  version: string | number | null;
+  held: boolean;
   tags: Record<string, string>;
   group_text: string;
 };
@@ -228,6 +239,7 @@ async function matching(filter: EventFilter, sort: EventSort | null = null): Pro
             lower(concat_ws(' ', g.error_code, g.exception_type, g.message_pattern, g.first_frame)) as group_text
        from dlq_event_rows e join sources s on s.id = e.source_id join dlq_groups g using (fingerprint) order by e.id desc`,
   );
+  for (const row of rows) row.held = isHeldIn(rows, row);
   const met = rows.filter((row) => matches(row, filter));
   return (sort === null ? met : inFailureOrder(met, sort)).map((row) => row.id);
 }
@@ -290,6 +302,20 @@ function matches(row: Stored, filter: EventFilter): boolean {
   );
 }
 
+/** An earlier version of its aggregate is parked, or an event that comes before it cools down. */
+function isHeldIn(rows: readonly Stored[], row: Stored): boolean {
+  if (row.aggregate_id === null) return false;
+  const processed = row.source === "orders" && row.aggregate_id === "order-5" ? 150 : 0;
+  const place = ({ version }: Stored) => (version === null ? Number.POSITIVE_INFINITY : Number(version));
+  return rows.some((other) => {
+    if (other.source !== row.source || other.aggregate_id !== row.aggregate_id) return false;
+    if (!["PENDING", "IGNORED"].includes(other.status) || place(other) <= processed) return false;
+    if (place(other) < place(row) && row.version !== null) return true;
+    const cools = other.status === "PENDING" && other.cooldown_until !== null && other.cooldown_until > NOW;
+    return cools && (place(other) < place(row) || (place(other) === place(row) && other.id < row.id));
+  });
+}
+
 /** As the gate rules, in plain code. */
 function rulingOf(row: Stored) {
   const facts = {
@@ -311,6 +337,8 @@ function hasStatus(row: Stored, status: FilterStatus): boolean {
     case "COOLING":
       if (row.status !== "PENDING" || rulingOf(row).blacklisted || rulingOf(row).whitelisted) return false;
       return rulingOf(row).cooling || (row.cooldown_until !== null && row.cooldown_until > NOW);
+    case "HELD":
+      return row.held && row.status === "PENDING" && !hasStatus(row, "BLACKLISTED") && !hasStatus(row, "COOLING");
     case "CONFIRMED":
       return row.status === "REDRIVEN" && row.confirmed_at !== null;
     default:
@@ -516,6 +544,26 @@ test("the state that a control puts an event in selects as the gate rules", asyn
     expect(await listed(filter, 20)).toEqual(expected);
     const { total } = await countEvents(db, localViewer(), filter, NOW);
     expect(total).toMatchObject({ value: expected.length, kind: "exact" });
+  }
+});
+
+test("HELD selects the events that an earlier event of their aggregate holds, wherever it is asked", async () => {
+  for (const filter of [
+    { status: ["HELD"] },
+    { status: ["HELD"], source: ["orders"], "not.aggregateId": ["order-1"] },
+    { status: ["HELD", "IGNORED"] },
+    { status: ["PENDING"], "not.status": ["HELD"] },
+    { status: ["HELD"], q: "stock" },
+    { status: ["HELD"], failedFrom: "-90h" },
+  ] satisfies EventFilter[]) {
+    const expected = await matching(filter);
+    expect(expected.length, JSON.stringify(filter)).toBeGreaterThan(2);
+    expect(await listed(filter, 20)).toEqual(expected);
+    expect(await listed(filter, 20, "failedNewest")).toEqual(await matching(filter, "failedNewest"));
+    expect(await exported(filter)).toEqual(expected);
+    const { total, byStatus } = await countEvents(db, localViewer(), filter, NOW);
+    expect(total).toMatchObject({ value: expected.length, kind: "exact" });
+    if (filter.status.length === 1 && filter.status[0] === "HELD") expect(byStatus.HELD).toEqual(total);
   }
 });
 

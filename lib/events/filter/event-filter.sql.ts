@@ -10,6 +10,7 @@ import { likePattern, wordsOf } from "@/lib/events/filter/search-words.pure";
 import { groupsMeant } from "@/lib/events/groups/aliases/aliases.sql";
 import type { ScopedFilter } from "@/lib/guard/viewer/scope.shapes";
 import { BLACKLISTED_BY_PARKADE } from "@/lib/order/controls/control.sql";
+import { isHeld } from "@/lib/order/tails/held.sql";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
 import { EVENT } from "@/lib/redrive/states/state.sql";
 
@@ -59,7 +60,7 @@ export type CompileOptions = {
 };
 
 /**
- * Compiles for this moment: relative times, COOLING and BLACKLISTED are resolved against `nowMs` (epoch milliseconds).
+ * Compiles for this moment: relative times, HELD, COOLING and BLACKLISTED are resolved against `nowMs` (epoch milliseconds).
  * Throws DomainError `invalid-filter` for a reversed window.
  */
 export function compileFilter(filter: ScopedFilter, nowMs: number, options: CompileOptions = {}): CompiledFilter {
@@ -139,7 +140,7 @@ export function splitStatuses(statuses: readonly FilterStatus[]): {
   parents: EventStatus[];
 } {
   const stored = EVENT_STATUSES.filter((status) => statuses.includes(status));
-  const refined = (["BOUNCED", "CONFIRMED", "COOLING", "BLACKLISTED"] as const).filter(
+  const refined = (["BOUNCED", "HELD", "CONFIRMED", "COOLING", "BLACKLISTED"] as const).filter(
     (status) => statuses.includes(status) && !stored.includes(PARENT[status]),
   );
   return { stored, refined, parents: refined.map((status) => PARENT[status]) };
@@ -159,8 +160,19 @@ export function asksRefinement({ status = [], "not.status": excluded = [] }: Eve
   return [status, excluded].some((statuses) => splitStatuses(statuses).refined.length > 0);
 }
 
+/** Whether all matching events are held ones. */
+export function isHeldOnly({ status = [] }: EventFilter): boolean {
+  return status.length > 0 && status.every((one) => one === "HELD");
+}
+
 /** The stored status that a refinement is a part of. */
-const PARENT = { BOUNCED: "PENDING", COOLING: "PENDING", BLACKLISTED: "PENDING", CONFIRMED: "REDRIVEN" } as const;
+const PARENT = {
+  BOUNCED: "PENDING",
+  HELD: "PENDING",
+  COOLING: "PENDING",
+  BLACKLISTED: "PENDING",
+  CONFIRMED: "REDRIVEN",
+} as const;
 
 function statusConditions(statuses: readonly FilterStatus[] | undefined, nowMs: number, params: Params): Condition[] {
   if (!statuses) return [];
@@ -185,11 +197,13 @@ function refinement(status: Exclude<FilterStatus, EventStatus>, nowMs: number, p
       return `(e.status = ${EVENT.PENDING} and e.bounces > 0)`;
     case "CONFIRMED":
       return `(e.status = ${EVENT.REDRIVEN} and ${wasConfirmed("e")})`;
+    case "HELD": {
+      const now = instant(nowMs, params);
+      return `(e.status = ${EVENT.PENDING} and ${isHeld("e", now)} and not ${blacklisted(now)} and (${cooling(now)}) is not true)`;
+    }
     case "COOLING": {
       const now = instant(nowMs, params);
-      const cooling = `(e.cooldown_until > ${now} or ${underControl("cooldown", now)})`;
-      const whitelisted = underControl("whitelist", now);
-      return `(e.status = ${EVENT.PENDING} and ${cooling} and not ${whitelisted} and not ${blacklisted(now)})`;
+      return `(e.status = ${EVENT.PENDING} and ${cooling(now)} and not ${blacklisted(now)})`;
     }
     case "BLACKLISTED":
       return `(e.status = ${EVENT.PENDING} and ${blacklisted(instant(nowMs, params))})`;
@@ -218,6 +232,10 @@ function underControl(kind: "blacklist" | "cooldown" | "whitelist", now: string)
     or e.source_id = any(array(select s.id from controls c join sources s on s.name = c.value where ${inForce("source")}))
     or e.id = any(array(select k.id from controls c join event_keys k on k.event_id = c.value
          where ${inForce("eventId")} and (c.source is null or c.source = (select s.name from sources s where s.id = k.source_id)))))`;
+}
+
+function cooling(now: string): string {
+  return `(e.cooldown_until > ${now} or ${underControl("cooldown", now)}) and not ${underControl("whitelist", now)}`;
 }
 
 /** Decides like `ruleControls`: a person's blacklist always applies, Parkade's own unless a whitelist is in force. */

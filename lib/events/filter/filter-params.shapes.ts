@@ -9,7 +9,7 @@ import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure"
  */
 
 /** Stored statuses, and refinements that the surface shows as states of their own. */
-export const FILTER_STATUSES = [...EVENT_STATUSES, "BOUNCED", "CONFIRMED", "COOLING", "BLACKLISTED"] as const;
+export const FILTER_STATUSES = [...EVENT_STATUSES, "BOUNCED", "HELD", "CONFIRMED", "COOLING", "BLACKLISTED"] as const;
 export type FilterStatus = (typeof FILTER_STATUSES)[number];
 
 /** Names whose values are ids: what a person pastes into the search. In the order in which they are meant. */

@@ -39,7 +39,7 @@ export async function countEvents(db: Db, viewer: Viewer, asked: EventFilter, no
   const [counted, refined, held] = await Promise.all([
     countByStatus(db, filter, nowMs),
     countRefined(db, filter, nowMs),
-    countHeld(db, filter, nowMs),
+    filter.status?.includes("HELD") ? countAsked(db, filter, nowMs) : countHeld(db, filter, nowMs),
   ]);
   const asOf = iso(nowMs);
   const out = (value: number | null, bounded: boolean): CountOut => {
@@ -197,6 +197,13 @@ type HeldFacts = Pick<
 
 /** Matches whose order is looked at; where there are more, HELD is a lower bound. */
 const HELD_LOOKED_AT_MAX = 2_000;
+
+/** The matches that are HELD, of a filter that asks for them: up to the bound, and not only among the first matches. */
+async function countAsked(db: Db, filter: ScopedFilter, nowMs: number): Promise<{ n: number; more: boolean } | null> {
+  const counted = await countRows(db, { ...filter, status: ["HELD"] }, nowMs);
+  if (counted === null) return null;
+  return { n: [...counted.byStatus.values()].reduce((sum, one) => sum + one, 0), more: counted.bounded };
+}
 
 /** The matches that would show as HELD: no other cause keeps them. `more`: not all were looked at; null = it took too long. */
 async function countHeld(db: Db, filter: ScopedFilter, nowMs: number): Promise<{ n: number; more: boolean } | null> {

@@ -3,6 +3,7 @@ import {
   type CompiledFilter,
   compileFilter,
   type FilterField,
+  isHeldOnly,
   type Params,
   paramsFrom,
   splitStatuses,
@@ -29,6 +30,7 @@ import {
 } from "@/lib/events/list/event-search.read";
 import type { ScopedFilter } from "@/lib/guard/viewer/scope.shapes";
 import { controlledParts } from "@/lib/order/controls/controlled-parts.read";
+import { readInLongLines } from "@/lib/order/tails/held-behind.read";
 import type { Queryable } from "@/lib/platform/database/db";
 import { uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";
 
@@ -84,6 +86,12 @@ async function scanOne(db: Queryable, asked: Scan): Promise<ScannedEvent[]> {
   if (own !== null && (await readsWhole(db, scan.filter, own))) {
     const whole = own === "queue" ? QUEUE : IN_ORDER;
     return walk(db, scan, (part) => inOrder(part, whole));
+  }
+  if (isHeldOnly(scan.filter) && !isNarrow(scan.filter)) {
+    const near = await run(db, probe({ ...scan, ...spansOf(scan)[0] }, own));
+    if (near.length >= scan.limit) return near;
+    const ids = await readInLongLines(db);
+    if (ids !== null) return run(db, named(scan, ids));
   }
   const plan = await choosePlan(db, scan.filter);
   const searched = maySearch(scan.filter);
@@ -563,7 +571,8 @@ function probe(scan: Scan, own: OwnOrder | null): Sql {
   }
   const { sooner, later, params } = soonerAndLater(scan, ["window"]);
   const facts = FACTS.some((field) => scan.filter[field] !== undefined);
-  const next = `select e.* from dlq_events e where ${all(sooner)} order by e.id ${order} limit ${facts ? PROBE_FACTS : PROBE_ROWS}`;
+  const rows = facts || isHeldOnly(scan.filter) ? PROBE_FACTS : PROBE_ROWS;
+  const next = `select e.* from dlq_events e where ${all(sooner)} order by e.id ${order} limit ${rows}`;
   return page(scan, `${facts ? withFacts(next, scan.days) : `(${next}) e`} where ${all(later)}`, limitOf(params));
 }
 

@@ -4,6 +4,7 @@ import {
   compileFilter,
   type FilterField,
   GROUP_TEXT,
+  isHeldOnly,
   type Params,
   paramsFrom,
   splitStatuses,
@@ -13,6 +14,7 @@ import { likePattern, wordsOf } from "@/lib/events/filter/search-words.pure";
 import { KIND_ROWS_MAX, kindShare, narrowToKinds } from "@/lib/events/list/event-kinds.read";
 import type { ScopedFilter } from "@/lib/guard/viewer/scope.shapes";
 import { controlledParts } from "@/lib/order/controls/controlled-parts.read";
+import { readInLongLines } from "@/lib/order/tails/held-behind.read";
 import type { Queryable } from "@/lib/platform/database/db";
 
 /**
@@ -61,9 +63,11 @@ function lastErrorHolds([longest, ...others]: readonly string[], params: Params)
 
 const isByFailure = ({ failedFrom, failedTo }: ScopedFilter) => failedFrom !== undefined || failedTo !== undefined;
 
-/** Ids, and refinements and marks, whose indexes hold few events. */
+/** Ids, and refinements and marks, whose indexes hold few events. Nearly all events may be HELD, behind one. */
 export function isNarrow({ eventId, aggregateId, traceId, admission, status }: ScopedFilter): boolean {
-  return Boolean(eventId ?? aggregateId ?? traceId ?? admission) || splitStatuses(status ?? []).refined.length > 0;
+  const { refined } = splitStatuses(status ?? []);
+  const fewRefined = refined.length > 0 && !refined.includes("HELD");
+  return Boolean(eventId ?? aggregateId ?? traceId ?? admission) || fewRefined;
 }
 
 /** Of a long search, as many of its longest words tell well enough which events can match. */
@@ -129,7 +133,11 @@ export async function narrow(
 ): Promise<Pick<CompiledFilter, "where" | "values">> {
   const { where, values } = await narrowToKinds(db, filter, compiled, firstParam);
   const search = await readSearch(db, filter);
-  if (search === null) return { where, values };
+  if (search === null) {
+    const ids = isHeldOnly(filter) && !isNarrow(filter) ? await readInLongLines(db) : null;
+    if (ids === null) return { where, values };
+    return { where: `e.id = any($${firstParam + values.length}::uuid[]) and ${where}`, values: [...values, ids] };
+  }
   const params = paramsFrom(firstParam + values.length);
   const inFacts = isInFacts(search, compiled, params);
   const { groups } = search;

@@ -1,6 +1,8 @@
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { groupsHolding } from "@/lib/events/filter/event-filter.sql";
+import { compileFilter, groupsHolding } from "@/lib/events/filter/event-filter.sql";
 import { holdsWords, likePattern, wordsOf } from "@/lib/events/filter/search-words.pure";
+import { narrow } from "@/lib/events/list/event-search.read";
+import { SELECTED_IDS_MAX } from "@/lib/events/selection/selected-ids.shapes";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { maskNullable } from "@/lib/guard/masking/mask.pure";
 import type { Masks } from "@/lib/guard/masking/mask-rule.pure";
@@ -29,9 +31,43 @@ export async function readScopedSelection(
   if (!("filter" in selection)) return scopeSelection(viewer, action, selection);
   const filter = await searchShown(db, viewer, selection.filter);
   const scoped = scopeSelection(viewer, action, { filter }, await masksOfSearch(db, viewer, filter));
-  if (filter === selection.filter || !("filter" in scoped)) return scoped;
+  if (!("filter" in scoped)) return scoped;
   const { source } = scoped.filter;
+  const ids = await readHeldIds(db, scoped.filter);
+  if (ids !== null) return (source === undefined ? { ids } : { ids, sources: source }) as ScopedSelection;
+  if (filter === selection.filter) return scoped;
   return { ...scoped, asked: source === undefined ? selection.filter : { ...selection.filter, source } };
+}
+
+/**
+ * The events of a filter by HELD; null = it is by something else, or has none. A change of an event can end what holds others: a walk in
+ * chunks would miss some of them, or reach some that were excluded. Throws DomainError `invalid-filter`.
+ */
+async function readHeldIds(db: Queryable, filter: ScopedFilter): Promise<string[] | null> {
+  if (filter["not.status"]?.includes("HELD")) {
+    throw heldFault(
+      "select.filter.not.status",
+      "HELD cannot be excluded from a change, which can end what holds an event",
+    );
+  }
+  if (!filter.status?.includes("HELD") || filter.status.includes("PENDING")) return null;
+  const { where, values } = await narrow(db, filter, compileFilter(filter, systemClock.wallMs()), 1);
+  const rows = await db.query<{ id: string }>(
+    `select e.id from dlq_event_rows e where ${where} limit ${SELECTED_IDS_MAX + 1}`,
+    values,
+    { name: "held-ids" },
+  );
+  if (rows.length > SELECTED_IDS_MAX) {
+    throw heldFault(
+      "select.filter.status",
+      `more than ${SELECTED_IDS_MAX} held events: narrow the filter by a source or a window`,
+    );
+  }
+  return rows.length === 0 ? null : rows.map(({ id }) => id);
+}
+
+function heldFault(field: string, detail: string): DomainError {
+  return new DomainError("invalid-filter", `${field}: ${detail}`, { fields: [{ field, detail }] });
 }
 
 /** Read for a search by tags of somebody who may not reveal alone: no other is judged by them. */

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { EVENT_STATUSES } from "@/lib/events/event-state.pure";
 import {
   type EventFilter,
   FILTER_SHAPE,
@@ -120,6 +121,16 @@ export function topErrorsQueryFrom(params: URLSearchParams, nowMs: number): Stat
   const status = (["status", "not.status"] as const).find((name) => query.filter[name] !== undefined);
   if (query.windowed && status !== undefined) {
     throw invalid(status, "is of now, and from and to ask for what arrived then: leave one of them out");
+  }
+  const refined = [...(query.filter.status ?? []), ...(query.filter["not.status"] ?? [])].find(
+    (one) => !(EVENT_STATUSES as readonly string[]).includes(one),
+  );
+  if (refined !== undefined) {
+    throw invalid(
+      "status",
+      `${refined} is not kept in the rollups: use ${EVENT_STATUSES.join(", ")}`,
+      "invalid-filter",
+    );
   }
   return query;
 }

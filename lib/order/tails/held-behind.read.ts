@@ -1,7 +1,7 @@
 import type { EventOut, HeldBehind } from "@/lib/events/events.shapes";
 import { NO_AGGREGATE_TYPE, versionOut } from "@/lib/order/aggregate.pure";
-import { processedOf } from "@/lib/order/aggregate-order.read";
-import { inLine, LAST_PLACE } from "@/lib/order/line.sql";
+import { LAST_PLACE } from "@/lib/order/line.sql";
+import { heldBy, inLongLines } from "@/lib/order/tails/held.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 import { type HoldingEvents, holderOf } from "@/lib/redrive/gate/dry-run-facts.read";
 
@@ -9,21 +9,13 @@ type Facts = Pick<EventOut, "id" | "source" | "status" | "aggregateType" | "aggr
 
 type ReadInTime = <T>(read: (tx: Queryable) => Promise<T>) => Promise<T | null>;
 
-/** SQL: the first parked row of the line of `w` that `holds`, and its event. A row without an event, which upkeep removes, holds nothing. */
-const firstThat = (holds: string) => `
-    select l.id, l.place, e.event_id from aggregate_lines l
-     cross join lateral (select e.event_id from dlq_events e where e.id = l.id offset 0) e
-     where ${inLine("l", "w", "parked")} and l.place >= d.first and ${holds} order by l.place, l.id limit 1`;
-
-/** The rule of `holderOf`, as a look-up for each event: the head of its line, else the first row before it that cools down. */
+/** A look-up for each event. */
 const HELD_BEHIND = `
 select w.id, h.id as "holder", h.event_id as "eventId", nullif(h.place, ${LAST_PLACE}) as version
   from (select e.*, s.id as source_id
           from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[]) as e(id, source, aggregate_type, aggregate_id, place)
           join sources s on s.name = e.source) w
-  ${processedOf("w")}
-  left join lateral (${firstThat(`l.place < w.place and w.place < ${LAST_PLACE}`)}) head on true
-  left join lateral (${firstThat("head.id is null and (l.place, l.id) < (w.place, w.id) and l.cooldown_until > now()")}) cooling on true
+  ${heldBy("now()")}
  cross join lateral (select coalesce(head.id, cooling.id) as id, coalesce(head.place, cooling.place) as place,
                             coalesce(head.event_id, cooling.event_id) as event_id) h
  where h.id is not null`;
@@ -50,6 +42,16 @@ export async function readHeldBehind(
     tx.query<HeldBehind & { holder: string }>(HELD_BEHIND, values, { name: "held-behind" }),
   );
   return new Map(rows?.map(({ id, holder, eventId, version }) => [id, { id: holder, eventId, version }]));
+}
+
+/** More events in lines of several than this are not looked up one by one. */
+const IN_LONG_LINES_MAX = 5_000;
+
+/** Ids among which all held events are; null = too many. It reads the lines until it has found as many. */
+export async function readInLongLines(db: Queryable): Promise<string[] | null> {
+  const limit = [IN_LONG_LINES_MAX + 1];
+  const rows = await db.query<{ id: string }>(inLongLines("$1::int"), limit, { name: "in-long-lines" });
+  return rows.length > IN_LONG_LINES_MAX ? null : rows.map(({ id }) => id);
 }
 
 /** null = nothing holds the event, or it is not waiting. */
