@@ -15,16 +15,28 @@ export async function assertKnownSource({ deps, viewer }: Asking, name: string |
   if (unknown) throw unknownSource(name, field, unknown.near);
 }
 
+/** `within`: what precedes the names in the request. */
+type NamedSources = {
+  sources: readonly string[] | undefined;
+  excluded?: readonly string[] | undefined;
+  within?: string;
+};
+
 /**
- * The answer to a filter that names these sources. One that does not exist selects nothing, as any other value may; the answer says
- * so in `hints`, since nothing else tells a misspelt name from a source without events.
+ * The answer to a filter that names or excludes these sources. One that does not exist selects or excludes nothing, as any other value may;
+ * the answer says so in `hints`, since nothing else tells a misspelt name from a source without events.
  */
 export async function withSourceHints<Answer extends object>(
   { deps, viewer }: Asking,
-  { sources, field = "source" }: { sources: readonly string[] | undefined; field?: string },
+  { sources = [], excluded = [], within = "" }: NamedSources,
   answer: Answer,
 ): Promise<Answer & { hints?: FieldError[] }> {
-  if (sources === undefined) return answer;
-  const hints = await unknownSourceFaults(deps.db, viewer, { names: sources, field });
+  const hints: FieldError[] = [];
+  for (const [field, names] of [
+    ["source", sources],
+    ["not.source", excluded],
+  ] as const) {
+    if (names.length > 0) hints.push(...(await unknownSourceFaults(deps.db, viewer, { names, field: within + field })));
+  }
   return hints.length === 0 ? answer : { ...answer, hints };
 }

@@ -309,6 +309,17 @@ describe("a filter by a source that does not exist", () => {
     expect((await read(name, ["orders"])).body).not.toHaveProperty("hints");
   });
 
+  test("says so where it is excluded, since it excludes nothing", async () => {
+    const detail = 'There is no source "odrers": is orders meant?';
+    expect((await console.call<Hinted>(count.GET, { query: "?not.source=odrers" })).body.hints).toEqual([
+      { field: "not.source", detail },
+    ]);
+    const body = { select: { filter: { source: ["billing"], "not.source": ["odrers"] } } };
+    expect((await console.call<Hinted>(preview.POST, { body })).body.hints).toEqual([
+      { field: "select.filter.not.source", detail },
+    ]);
+  });
+
   test("is not looked into for a list that has events, which is polled", async () => {
     expect((await read("events", ["orders", "nowhere"])).body).not.toHaveProperty("hints");
     expect((await read("count", ["orders", "nowhere"])).body.hints).toHaveLength(1);

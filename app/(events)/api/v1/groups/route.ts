@@ -15,6 +15,6 @@ export const GET = handle({
     const { deps, viewer, query, nowMs } = call;
     const verdicts = query.verdict === null ? null : (query.verdict.split(",") as Verdict[]);
     const list = await listGroups(deps.db, viewer, { ...query, verdicts }, nowMs);
-    return withSourceHints(call, { sources: query.filter.source }, list);
+    return withSourceHints(call, { sources: query.filter.source, excluded: query.filter["not.source"] }, list);
   },
 });

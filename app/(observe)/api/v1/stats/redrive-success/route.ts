@@ -14,7 +14,7 @@ export const GET = handle({
     const { deps, viewer, query, nowMs } = call;
     return withSourceHints(
       call,
-      { sources: query.filter.source },
+      { sources: query.filter.source, excluded: query.filter["not.source"] },
       await readRedriveSuccess(deps.db, viewer, query, nowMs),
     );
   },

@@ -12,6 +12,10 @@ export const GET = handle({
   coalesce: true,
   run: async (call) => {
     const { deps, viewer, query, nowMs } = call;
-    return withSourceHints(call, { sources: query.filter.source }, await readSize(deps.db, viewer, query, nowMs));
+    return withSourceHints(
+      call,
+      { sources: query.filter.source, excluded: query.filter["not.source"] },
+      await readSize(deps.db, viewer, query, nowMs),
+    );
   },
 });

@@ -13,8 +13,8 @@ export const POST = handle({
   problems: [...SELECT_PROBLEMS, "unknown-target"],
   run: async (call) => {
     const { deps, body, viewer } = call;
-    const sources = "filter" in body.select ? body.select.filter.source : undefined;
+    const { source: sources, "not.source": excluded } = "filter" in body.select ? body.select.filter : {};
     const preview = await previewRedrive({ ...deps, sample: sampleParts(deps) }, body, viewer);
-    return withSourceHints(call, { sources, field: "select.filter.source" }, preview);
+    return withSourceHints(call, { sources, excluded, within: "select.filter." }, preview);
   },
 });
