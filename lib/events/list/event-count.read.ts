@@ -144,7 +144,7 @@ async function countGroups(db: Queryable, filter: ScopedFilter): Promise<Counted
   return { byStatus: toCounts(rows), bounded: false };
 }
 
-/** Counts events themselves, up to the bound. */
+/** Counts events themselves, up to the bound; held ones up to a lower one, since each is looked up in its line. */
 async function countRows(
   db: Db,
   filter: ScopedFilter,
@@ -158,22 +158,21 @@ async function countRows(
     if (counted === null || counted.bounded) return counted;
   }
   const { wheres, values } = await narrowParts(db, filter, nowMs, window);
-  const met = wheres.map(
-    (where) => `(select e.id, e.status from dlq_event_rows e where ${where} limit ${COUNT_BOUND + 1})`,
-  );
+  const bound = filter.status?.includes("HELD") ? HELD_LOOKED_AT_MAX : COUNT_BOUND;
+  const met = wheres.map((where) => `(select e.id, e.status from dlq_event_rows e where ${where} limit ${bound + 1})`);
   if (met.length === 0) return { byStatus: new Map(), bounded: false };
   // Parts overlap where two controls match the same event: the union counts it once.
   const rows = await inTime(db, (tx) =>
     tx.query<StatusRow>(
-      `select status, count(*) as n from (select * from (${met.join(" union ")}) met limit ${COUNT_BOUND + 1}) counted
+      `select status, count(*) as n from (select * from (${met.join(" union ")}) met limit ${bound + 1}) counted
         group by status`,
       values,
     ),
   );
   if (rows === null) return null;
   const total = rows.reduce((sum, { n }) => sum + n, 0);
-  if (total <= COUNT_BOUND) return { byStatus: toCounts(rows), bounded: false };
-  return { byStatus: new Map([["PENDING", COUNT_BOUND]]), bounded: true };
+  if (total <= bound) return { byStatus: toCounts(rows), bounded: false };
+  return { byStatus: new Map([["PENDING", bound]]), bounded: true };
 }
 
 const REFINED = ["BOUNCED", "COOLING", "BLACKLISTED", "CONFIRMED"] as const;
