@@ -1,4 +1,4 @@
-import { type AggregateName, NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
+import { type AggregateName, aggregateColumns } from "@/lib/order/aggregate.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { INT4_MAX } from "@/lib/platform/plain/storable.pure";
 import { lastRedrives } from "@/lib/redrive/run/store/finish-items.write";
@@ -37,9 +37,7 @@ export async function countAggregateFailures(
      returning source_id as "sourceId", aggregate_type as "aggregateType", aggregate_id as "aggregateId",
                consecutive_failures as failures`,
     [
-      bounced.map(({ sourceId }) => sourceId),
-      bounced.map(({ aggregateType }) => aggregateType ?? NO_AGGREGATE_TYPE),
-      bounced.map(({ aggregateId }) => aggregateId),
+      ...aggregateColumns(bounced),
       bounced.map(({ redriveIds }) => redriveIds.join(",")),
       bounced.map(({ unknown }) => unknown),
     ],

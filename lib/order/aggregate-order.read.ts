@@ -1,6 +1,7 @@
-import { type AggregateName, aggregateKey, NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
+import { type AggregateName, aggregateColumns, aggregateKey } from "@/lib/order/aggregate.pure";
 import { inLine, LAST_PLACE, processedOf } from "@/lib/order/line.sql";
 import { type Earlier, HEADS_MAX, type Head } from "@/lib/order/order-gate.pure";
+import { columnsOf } from "@/lib/platform/database/columns";
 import type { Queryable } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 import { EVENT, ITEM } from "@/lib/redrive/states/state.sql";
@@ -33,12 +34,7 @@ export async function readProcessedAbove(
        from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[]) as w(source_id, aggregate_type, aggregate_id, above)
        ${processedOf("w")}
       where d.processed > w.above`,
-    [
-      aggregates.map(({ sourceId }) => sourceId),
-      aggregates.map(({ aggregateType }) => aggregateType ?? NO_AGGREGATE_TYPE),
-      aggregates.map(({ aggregateId }) => aggregateId),
-      aggregates.map(({ above }) => above.toString()),
-    ],
+    [...aggregateColumns(aggregates), ...columnsOf(aggregates, "above")],
     { name: "processed-above" },
   );
   return new Map(rows.map((row) => [aggregateKey(row), BigInt(row.version)]));
@@ -141,9 +137,7 @@ export async function readAggregateOrder(
   const rows = await db.query<OrderRow>(
     text,
     [
-      aggregates.map((aggregate) => aggregate.sourceId),
-      aggregates.map((aggregate) => aggregate.aggregateType ?? NO_AGGREGATE_TYPE),
-      aggregates.map((aggregate) => aggregate.aggregateId),
+      ...aggregateColumns(aggregates),
       redrive?.id ?? null,
       aggregates.map(({ version }) => (version ?? LAST_PLACE).toString()),
       aggregates.map(({ id = LAST_ID }) => id),

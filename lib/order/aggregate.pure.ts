@@ -7,6 +7,17 @@ export type AggregateName = { sourceId: string; aggregateType: string | null; ag
 /** The store writes "no type" as this text: a part of a primary key cannot be null. */
 export const NO_AGGREGATE_TYPE = "";
 
+/** Aggregates as the parameters of an `unnest`: sources, types, ids. */
+export function aggregateColumns(
+  aggregates: readonly (Omit<AggregateName, "aggregateId"> & { aggregateId: string | null })[],
+): [string[], string[], (string | null)[]] {
+  return [
+    aggregates.map(({ sourceId }) => sourceId),
+    aggregates.map(({ aggregateType }) => aggregateType ?? NO_AGGREGATE_TYPE),
+    aggregates.map(({ aggregateId }) => aggregateId),
+  ];
+}
+
 /** Two aggregates have the same key only if they are equal, whatever characters their names hold. */
 export function aggregateKey({ sourceId, aggregateType, aggregateId }: AggregateName): string {
   return JSON.stringify([sourceId, aggregateType ?? NO_AGGREGATE_TYPE, aggregateId]);

@@ -1,4 +1,4 @@
-import { type AggregateName, NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
+import { type AggregateName, aggregateColumns } from "@/lib/order/aggregate.pure";
 import { PROCESSED, sameAggregate } from "@/lib/order/aggregate-order.read";
 import type { Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
@@ -34,11 +34,7 @@ export async function raiseConfirmed(tx: Tx, ids: readonly string[]): Promise<vo
  */
 export async function lowerConfirmed(tx: Tx, aggregates: readonly AggregateName[]): Promise<void> {
   if (aggregates.length === 0) return;
-  const values = [
-    aggregates.map(({ sourceId }) => sourceId),
-    aggregates.map(({ aggregateType }) => aggregateType ?? NO_AGGREGATE_TYPE),
-    aggregates.map(({ aggregateId }) => aggregateId),
-  ];
+  const values = aggregateColumns(aggregates);
   const NAMED = `(select distinct * from unnest($1::uuid[], $2::text[], $3::text[]) as n(source_id, aggregate_type, aggregate_id)
                    order by aggregate_id, source_id, aggregate_type)`;
   await tx.run(

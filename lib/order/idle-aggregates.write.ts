@@ -1,5 +1,7 @@
+import { aggregateColumns } from "@/lib/order/aggregate.pure";
 import { PROCESSED } from "@/lib/order/aggregate-order.read";
 import { lowerConfirmed } from "@/lib/order/confirmed-versions.write";
+import { columnsOf } from "@/lib/platform/database/columns";
 import type { Db, Tx } from "@/lib/platform/database/db";
 
 /** The most aggregates of one statement. */
@@ -69,19 +71,14 @@ async function removeIdle(tx: Tx, rows: readonly AggregateRow[]): Promise<void> 
   await tx.run(
     `with idle as materialized (
        select a.aggregate_id, a.source_id, a.aggregate_type
-         from unnest($1::text[], $2::uuid[], $3::text[], $4::uuid[]) as r(aggregate_id, source_id, aggregate_type, confirmed_event)
+         from unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[]) as r(source_id, aggregate_type, aggregate_id, confirmed_event)
          join aggregates a using (aggregate_id, source_id, aggregate_type)
         where ${IDLE} and a.confirmed_event is not distinct from r.confirmed_event
         order by a.aggregate_id, a.source_id, a.aggregate_type for update of a
      )
      delete from aggregates a using idle i
       where a.aggregate_id = i.aggregate_id and a.source_id = i.source_id and a.aggregate_type = i.aggregate_type`,
-    [
-      rows.map(({ aggregateId }) => aggregateId),
-      rows.map(({ sourceId }) => sourceId),
-      rows.map(({ aggregateType }) => aggregateType),
-      rows.map(({ confirmedEvent }) => confirmedEvent),
-    ],
+    [...aggregateColumns(rows), ...columnsOf(rows, "confirmedEvent")],
     { name: "remove-idle-aggregates" },
   );
 }

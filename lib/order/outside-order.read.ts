@@ -4,7 +4,7 @@ import {
   type CandidatePage,
   compileSelection,
 } from "@/lib/events/selection/candidates.read";
-import { type AggregateName, aggregateKey, NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
+import { type AggregateName, aggregateColumns, aggregateKey } from "@/lib/order/aggregate.pure";
 import {
   type AggregateOrder,
   HEADS_JSON,
@@ -14,6 +14,7 @@ import {
 } from "@/lib/order/aggregate-order.read";
 import { inLine } from "@/lib/order/line.sql";
 import { HEADS_MAX } from "@/lib/order/order-gate.pure";
+import { columnsOf } from "@/lib/platform/database/columns";
 import type { Queryable } from "@/lib/platform/database/db";
 import { EVENT } from "@/lib/redrive/states/state.sql";
 
@@ -30,13 +31,7 @@ const WANTED = `(select * from unnest($2::uuid[], $3::text[], $4::text[], $5::bi
   as w(source_id, aggregate_type, aggregate_id, top, judged))`;
 
 function wantedValues(wanted: readonly WantedAggregate[]): unknown[] {
-  return [
-    wanted.map((aggregate) => aggregate.sourceId),
-    wanted.map((aggregate) => aggregate.aggregateType ?? NO_AGGREGATE_TYPE),
-    wanted.map((aggregate) => aggregate.aggregateId),
-    wanted.map((aggregate) => aggregate.top.toString()),
-    wanted.map((aggregate) => aggregate.judged === true),
-  ];
+  return [...aggregateColumns(wanted), ...columnsOf(wanted, "top", "judged")];
 }
 
 /** SQL: the events `e` of parked versions of the aggregate `w` above its processed version and below `w.top`, which hold what is sent. */

@@ -1,6 +1,7 @@
 import type { EVENT_MOVES, EventStatus } from "@/lib/events/event-state.pure";
 import { flowSql, rollupOf } from "@/lib/observe/rollups/rollup.write";
 import { followLines } from "@/lib/order/lines.write";
+import { columnsOf } from "@/lib/platform/database/columns";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 import { DELIVERED_BY } from "@/lib/redrive/confirm/confirm-quiet.write";
@@ -67,7 +68,7 @@ export async function recordProcessed(
        left join dlq_events e on e.id = k.id
       order by w.event_id, w.producer
      on conflict do nothing`,
-    [sourceId, consumer, events.map(({ eventId }) => eventId), events.map(({ producer }) => producer)],
+    [sourceId, consumer, ...columnsOf(events, "eventId", "producer")],
     { name: "record-processed" },
   );
 }

@@ -1,6 +1,7 @@
 import { aggregateKeyOf, comparePlaces } from "@/lib/order/aggregate.pure";
 import { type AggregateOrder, readAggregateOrder } from "@/lib/order/aggregate-order.read";
 import { type Earlier, type Head, headsText, isHeldBy } from "@/lib/order/order-gate.pure";
+import { columnsOf } from "@/lib/platform/database/columns";
 import type { Queryable } from "@/lib/platform/database/db";
 import type { OrderFacts } from "@/lib/redrive/gate/dry-run.pure";
 import type { OrderedItem } from "@/lib/redrive/plan/redrive-plan.pure";
@@ -55,12 +56,7 @@ async function readProcessed(db: Queryable, wanted: readonly Wanted[]): Promise<
        from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[]) as w(id, source_id, event_id, producer)
        join processed_events p on p.event_id = w.event_id and p.source_id = w.source_id and p.producer = w.producer
       group by w.id`,
-    [
-      wanted.map((event) => event.id),
-      wanted.map((event) => event.sourceId),
-      wanted.map((event) => event.eventId),
-      wanted.map((event) => event.producer),
-    ],
+    columnsOf(wanted, "id", "sourceId", "eventId", "producer"),
     { name: "processed-facts" },
   );
   return new Map(rows.map((row) => [row.id, row.consumers]));

@@ -1,5 +1,6 @@
 import { rollupOf } from "@/lib/observe/rollups/rollup.write";
 import { followLines } from "@/lib/order/lines.write";
+import { columnsOf } from "@/lib/platform/database/columns";
 import type { Tx } from "@/lib/platform/database/db";
 import { INT4_MAX } from "@/lib/platform/plain/storable.pure";
 import type { GateRefusal } from "@/lib/redrive/gate/refusal.pure";
@@ -27,7 +28,7 @@ async function lockIn(
     `select i.id from open_items i
       where i.id = any($1::uuid[]) and (i.redrive_id, i.slice) in (select * from unnest($2::uuid[], $3::int[]))
       order by i.id for update`,
-    [ids, slices.map(({ redriveId }) => redriveId), slices.map(({ slice }) => slice)],
+    [ids, ...columnsOf(slices, "redriveId", "slice")],
   );
   return rows.map(({ id }) => id);
 }

@@ -24,15 +24,7 @@ export type StoredDecision = {
 export function closeOf(item: SliceItem, target: SliceTarget, record: AttemptRecord, intent: Intent): AttemptClose {
   const failed = record.result !== "ok";
   return {
-    id: item.id,
-    redriveId: item.redriveId,
-    attempt: record.attempt,
-    fence: item.fence,
-    revision: item.revision,
-    target: target.row.name,
-    targetId: target.row.id,
-    idempotencyKey: sendKey(item),
-    intent,
+    ...endedSend(item, target, { attempt: record.attempt, intent }),
     state: failed ? (record.verdict?.sent === "maybe" ? "ambiguous" : "failed") : "delivered",
     latencyMs: record.elapsedMs,
     code: record.verdict?.code ?? "OK",
@@ -41,28 +33,18 @@ export function closeOf(item: SliceItem, target: SliceTarget, record: AttemptRec
   };
 }
 
+type Sent = { attempt: number; intent: Intent };
+
 /** The end of a send whose answer nobody waits for: it may have been delivered. */
-export function lostClose(
-  item: SliceItem,
-  target: SliceTarget,
-  { attempt, intent }: { attempt: number; intent: Intent },
-): AttemptClose {
-  return {
-    id: item.id,
-    redriveId: item.redriveId,
-    attempt,
-    fence: item.fence,
-    revision: item.revision,
-    target: target.row.name,
-    targetId: target.row.id,
-    idempotencyKey: sendKey(item),
-    intent,
-    state: "ambiguous",
-    latencyMs: 0,
-    code: "ANSWER_LOST",
-    detail: "its answer was not waited for: it may have been delivered",
-    decision: null,
-  };
+export function lostClose(item: SliceItem, target: SliceTarget, sent: Sent): AttemptClose {
+  const detail = "its answer was not waited for: it may have been delivered";
+  const end = { state: "ambiguous", latencyMs: 0, code: "ANSWER_LOST", detail, decision: null } as const;
+  return { ...endedSend(item, target, sent), ...end };
+}
+
+function endedSend(item: SliceItem, { row }: SliceTarget, sent: Sent) {
+  const { id, redriveId, fence, revision } = item;
+  return { id, redriveId, fence, revision, target: row.name, targetId: row.id, idempotencyKey: sendKey(item), ...sent };
 }
 
 /** The same with the headers that the attempt was sent without: a target may answer what it does because of them. */

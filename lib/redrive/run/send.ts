@@ -17,7 +17,7 @@ import { sendKey } from "@/lib/redrive/run/send-key.pure";
 import type { Session } from "@/lib/redrive/run/session";
 import type { SliceSignals } from "@/lib/redrive/run/slice-signals";
 import type { AttemptClose } from "@/lib/redrive/run/store/finish-items.write";
-import { type AttemptIntent, BEGIN_MS_MAX, type Intent } from "@/lib/redrive/run/store/intents.write";
+import { BEGIN_MS_MAX, type Intent } from "@/lib/redrive/run/store/intents.write";
 import type { SliceItem } from "@/lib/redrive/run/store/slice-items.read";
 import type { SliceTarget } from "@/lib/redrive/targets/target";
 import { outgoingRetryCount } from "@/lib/retry/amplification";
@@ -197,6 +197,7 @@ function callOf(
 ): Call<PublishReceipt> {
   const { item } = examined;
   const { body, ambiguous, unreached } = examined.send!;
+  const idempotencyKey = sendKey(item);
   const repeatedBefore = incomingRetryCount(body.headers);
   /** Of the attempts under way, by their number; empty when nothing is traced. */
   const spans = new Map<number, Span>();
@@ -207,7 +208,7 @@ function callOf(
     spans.delete(attempt);
   };
   return {
-    idempotencyKey: sendKey(item),
+    idempotencyKey,
     retryable: target.row.retryable,
     ambiguous,
     firstAttempt: operation.attempts + 1,
@@ -228,7 +229,9 @@ function callOf(
       const span = startAttemptSpan(item, body, { target, attempt });
       if (span !== null) spans.set(attempt, span);
       try {
-        const intent = await redriver.attempts.open(intentOf(examined, target, attempt));
+        const { whitelisted, passes } = examined.send!;
+        const to = { idempotencyKey, target: target.row.name, targetId: target.row.id };
+        const intent = await redriver.attempts.open({ ...item, ...to, attempt, whitelisted, passes });
         if (intent === null) throw new IntentDenied();
         operation.intents.set(attempt, intent);
       } catch (error) {
@@ -255,55 +258,9 @@ function callOf(
 }
 
 function messageOf(item: SliceItem, body: EventBody, { attempt, retryCount }: AttemptContext): OutboundMessage {
-  const { payload, contentType, headers, origin, eventType, revised } = body;
   const { eventId, producer, redriveId, revision, source, traceId, aggregateId } = item;
-  const idempotencyKey = sendKey(item);
-  return {
-    eventId,
-    ...(producer === "" ? {} : { producer }),
-    payload,
-    contentType,
-    headers,
-    origin,
-    idempotencyKey,
-    redriveId,
-    attempt,
-    retryCount,
-    traceId,
-    from: source,
-    eventType,
-    aggregateId,
-    revision,
-    revised,
-  };
-}
-
-function intentOf({ item, send }: ExaminedItem, target: SliceTarget, attempt: number): AttemptIntent {
-  const { id, redriveId, slice, fence, revision, eventId, aggregateType, aggregateId, errorCode, source } = item;
-  const { sourceId, producer, version } = item;
-  const { whitelisted, passes } = send!;
-  const idempotencyKey = sendKey(item);
-  return {
-    id,
-    redriveId,
-    slice,
-    fence,
-    revision,
-    attempt,
-    idempotencyKey,
-    whitelisted,
-    eventId,
-    aggregateType,
-    aggregateId,
-    errorCode,
-    source,
-    sourceId,
-    producer,
-    version,
-    passes,
-    target: target.row.name,
-    targetId: target.row.id,
-  };
+  const facts = { eventId, redriveId, revision, traceId, aggregateId, from: source, idempotencyKey: sendKey(item) };
+  return { ...body, ...facts, ...(producer === "" ? {} : { producer }), attempt, retryCount };
 }
 
 /** The end of the last attempt is written with the end of its item. Another one is written now: its repeat comes later. */

@@ -1,4 +1,4 @@
-import { NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
+import { aggregateColumns } from "@/lib/order/aggregate.pure";
 import { sameAggregate } from "@/lib/order/aggregate-order.read";
 import type { Queryable } from "@/lib/platform/database/db";
 import { ATTEMPT, EVENT, ITEM, UNSENT } from "@/lib/redrive/states/state.sql";
@@ -30,13 +30,7 @@ export async function readSentTo(
               order by i.finished_at desc limit 1) as "aggregateSentTo"
        from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[])
               as w(id, source_id, aggregate_type, aggregate_id)`,
-    [
-      items.map(({ id }) => id),
-      items.map(({ sourceId }) => sourceId),
-      items.map(({ aggregateType }) => aggregateType ?? NO_AGGREGATE_TYPE),
-      items.map(({ aggregateId }) => aggregateId),
-      redriveId,
-    ],
+    [items.map(({ id }) => id), ...aggregateColumns(items), redriveId],
     { name: "sent-to" },
   );
   return new Map(rows.map(({ id, ...sentTo }) => [id, sentTo]));

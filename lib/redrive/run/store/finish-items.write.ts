@@ -1,10 +1,11 @@
 import { EVENT_MOVES, type EventStatus } from "@/lib/events/event-state.pure";
 import { flowOf } from "@/lib/observe/flow.pure";
 import { rollupOf } from "@/lib/observe/rollups/rollup.write";
-import { NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
+import { aggregateColumns } from "@/lib/order/aggregate.pure";
 import type { FailedAggregate } from "@/lib/order/aggregate-failures.write";
 import type { AggregateResult } from "@/lib/order/aggregate-result.pure";
 import { LINES_FOLLOW, linesOf } from "@/lib/order/line.sql";
+import { columnsOf } from "@/lib/platform/database/columns";
 import type { Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 import { INT4_MAX, storableJsonText, storableText } from "@/lib/platform/plain/storable.pure";
@@ -228,12 +229,10 @@ export async function moveFinishedEvents(
     [
       redriveId,
       ids,
-      finished.map(({ after }) => after.status),
-      finished.map(({ after }) => after.statusIfBounced),
-      finished.map(({ after }) => after.failures),
-      finished.map(({ after }) => after.redrives),
-      finished.map(({ after }) => after.cooldownUntilMs),
-      finished.map(({ after }) => after.confirmedAtMs),
+      ...columnsOf(
+        finished.map(({ after }) => after),
+        ...(["status", "statusIfBounced", "failures", "redrives", "cooldownUntilMs", "confirmedAtMs"] as const),
+      ),
       finished.map(({ attempts }) => attempts),
       finished.map(({ outcome, after }) => flowOf(moveOf(outcome), QUEUED, after.status).join()),
       finished.map(
@@ -261,7 +260,7 @@ async function recordErrors(tx: Tx, finished: readonly FinishedItem[], moved: Re
   await tx.run(
     `update dlq_event_facts f set last_error_code = w.code, last_error = coalesce(w.detail, f.last_error)
        from unnest($1::uuid[], $2::text[], $3::text[]) as w (id, code, detail) where f.id = w.id`,
-    [errors.map(({ id }) => id), errors.map(({ code }) => code), errors.map(({ detail }) => detail)],
+    columnsOf(errors, "id", "code", "detail"),
     { name: "record-errors" },
   );
 }
@@ -285,19 +284,10 @@ export async function insertAttempts(tx: Tx, closes: readonly AttemptClose[]): P
               select from redrive_items i where i.id = w.id and i.redrive_id = w.redrive_id and i.sent_at is not null and i.fence = w.fence)
      on conflict (id, redrive_id, attempt) do nothing`,
     [
-      closes.map((close) => close.id),
-      closes.map((close) => close.redriveId),
-      closes.map((close) => close.attempt),
-      closes.map((close) => close.state),
-      closes.map((close) => close.latencyMs),
-      closes.map((close) => close.code),
+      ...columnsOf(closes, "id", "redriveId", "attempt", "state", "latencyMs", "code"),
       closes.map((close) => storedDetail(close.detail)),
       closes.map((close) => (close.decision === null ? null : JSON.stringify(close.decision))),
-      closes.map((close) => close.fence.toString()),
-      closes.map((close) => close.target),
-      closes.map((close) => close.targetId),
-      closes.map((close) => close.idempotencyKey),
-      closes.map((close) => close.revision),
+      ...columnsOf(closes, "fence", "target", "targetId", "idempotencyKey", "revision"),
       closes.map((close) => close.intent.openedAtMs),
     ],
     { name: "insert-attempts" },
@@ -360,11 +350,7 @@ export async function settleAggregates(
   results: readonly AggregateResult[],
 ): Promise<FailedAggregate[]> {
   if (results.length === 0) return [];
-  const names = [
-    results.map((result) => result.sourceId),
-    results.map((result) => result.aggregateType ?? NO_AGGREGATE_TYPE),
-    results.map((result) => result.aggregateId),
-  ];
+  const names = aggregateColumns(results);
   await tx.run(
     `insert into aggregates (source_id, aggregate_type, aggregate_id)
      select * from unnest($1::uuid[], $2::text[], $3::text[]) as w(source_id, aggregate_type, aggregate_id)
@@ -396,7 +382,7 @@ export async function settleAggregates(
       where a.source_id = w.source_id and a.aggregate_id = w.aggregate_id and a.aggregate_type = w.aggregate_type
      returning a.source_id as "sourceId", a.aggregate_type as "aggregateType", a.aggregate_id as "aggregateId",
                a.consecutive_failures as failures, w.failures > 0 as failed`,
-    [redriveId, ...names, results.map((result) => result.reset), results.map((result) => result.failures)],
+    [redriveId, ...names, ...columnsOf(results, "reset", "failures")],
     { name: "settle-aggregates" },
   );
   return rows.filter((row) => row.failed).map(({ failed: _failed, ...aggregate }) => aggregate);

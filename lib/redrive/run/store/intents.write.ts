@@ -3,6 +3,7 @@ import { processedOf } from "@/lib/order/aggregate-order.read";
 import { CONTROL_COVERS, IN_FORCE } from "@/lib/order/controls/control.sql";
 import { inLine, LAST_PLACE } from "@/lib/order/line.sql";
 import type { Clock } from "@/lib/platform/clock";
+import { columnsOf } from "@/lib/platform/database/columns";
 import type { Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { heldItem, heldItems } from "@/lib/redrive/run/store/fence.write";
@@ -154,15 +155,8 @@ export async function openIntents(
   const rows = await db.query<{ id: string; attempt: number; fence: number | string; openedAtMs: number }>(
     INTEND,
     [
-      intents.map((intent) => intent.id),
-      intents.map((intent) => intent.redriveId),
-      intents.map((intent) => intent.fence.toString()),
-      intents.map((intent) => intent.attempt),
-      intents.map((intent) => intent.target),
-      intents.map((intent) => intent.idempotencyKey),
-      intents.map((intent) => intent.targetId),
-      intents.map((intent) => intent.revision),
-      intents.map((intent) => intent.slice),
+      ...columnsOf(intents, "id", "redriveId", "fence", "attempt", "target", "idempotencyKey", "targetId"),
+      ...columnsOf(intents, "revision", "slice"),
       id,
       ended,
     ],
@@ -185,21 +179,8 @@ async function stoppedAmong(db: Queryable, intents: readonly AttemptIntent[]): P
   const rows = await db.query<{ id: string }>(
     LOOK,
     [
-      intents.map((intent) => intent.id),
-      intents.map((intent) => intent.redriveId),
-      intents.map((intent) => intent.eventId),
-      intents.map((intent) => intent.aggregateType),
-      intents.map((intent) => intent.aggregateId),
-      intents.map((intent) => intent.errorCode),
-      intents.map((intent) => intent.source),
-      intents.map((intent) => intent.whitelisted),
-      intents.map((intent) => intent.targetId),
-      intents.map((intent) => intent.sourceId),
-      intents.map((intent) => intent.version?.toString() ?? null),
-      intents.map((intent) => intent.producer),
-      intents.map((intent) => intent.passes),
-      intents.map((intent) => intent.slice),
-      intents.map((intent) => intent.fence.toString()),
+      ...columnsOf(intents, "id", "redriveId", "eventId", "aggregateType", "aggregateId", "errorCode", "source"),
+      ...columnsOf(intents, "whitelisted", "targetId", "sourceId", "version", "producer", "passes", "slice", "fence"),
     ],
     { name: "look" },
   );
@@ -218,14 +199,7 @@ async function leaveIn(db: Queryable, wave: string, intents: readonly AttemptInt
       where wave = $1`,
     [
       wave,
-      intents.map((intent) => intent.id),
-      intents.map((intent) => intent.redriveId),
-      intents.map((intent) => intent.attempt),
-      intents.map((intent) => intent.fence.toString()),
-      intents.map((intent) => intent.revision),
-      intents.map((intent) => intent.target),
-      intents.map((intent) => intent.targetId),
-      intents.map((intent) => intent.idempotencyKey),
+      ...columnsOf(intents, "id", "redriveId", "attempt", "fence", "revision", "target", "targetId", "idempotencyKey"),
     ],
   );
 }

@@ -1,4 +1,5 @@
 import { inLine } from "@/lib/order/line.sql";
+import { columnsOf } from "@/lib/platform/database/columns";
 import type { Queryable } from "@/lib/platform/database/db";
 import type { RedriveRow } from "@/lib/redrive/life/redrive.write";
 import { checked, heldItem, heldItems } from "@/lib/redrive/run/store/fence.write";
@@ -23,13 +24,7 @@ export async function holdItems(db: Queryable, holds: readonly ItemHold[]): Prom
      )${heldItems("w.redrive_id", "wait")}
      update open_items i set not_before = now() + w.wait_ms * interval '1 ms'
        from held w where ${heldItem("w.redrive_id")}`,
-    [
-      holds.map((hold) => hold.id),
-      holds.map((hold) => hold.redriveId),
-      holds.map((hold) => hold.fence.toString()),
-      holds.map((hold) => hold.waitMs),
-      holds.map((hold) => hold.slice),
-    ],
+    columnsOf(holds, "id", "redriveId", "fence", "waitMs", "slice"),
     { name: "hold-items" },
   );
 }

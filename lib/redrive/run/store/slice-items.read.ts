@@ -34,35 +34,21 @@ select id, slice, attempts, revision, place::text from ready`;
 
 /** The events of items. A statement of its own, which names their day: one that finds the items would look into each. */
 const EVENTS = `
-select e.id, e.source_id, s.name as source, e.event_id, e.producer, e.aggregate_type, e.aggregate_id, e.version::text as version, e.error_code,
-       e.fingerprint, e.status, e.redrives, e.failures, f.trace_id, f.payload_bytes, e.admission, ${SKIPPED} as skipped,
-       (extract(epoch from e.cooldown_until) * 1000)::float8 as cooldown_until_ms
+select e.id, e.source_id as "sourceId", s.name as source, e.event_id as "eventId", e.producer, e.aggregate_type as "aggregateType",
+       e.aggregate_id as "aggregateId", e.version::text as version, e.error_code as "errorCode", e.fingerprint, e.status, e.redrives,
+       e.failures, f.trace_id as "traceId", f.payload_bytes as "payloadBytes", e.admission, ${SKIPPED} as skipped,
+       (extract(epoch from e.cooldown_until) * 1000)::float8 as "cooldownUntilMs"
   from dlq_events e
   left join dlq_event_facts f on f.id = e.id and f.id = any($1::uuid[]) and f.id between $2 and $3
   join sources s on s.id = e.source_id
  where e.id = any($1::uuid[]) and e.id between $2 and $3`;
 
-type ItemRow = { id: string; slice: number; attempts: number; revision: number; place: string | null };
+type ItemRow = Pick<SliceItem, "id" | "slice" | "attempts" | "revision"> & { place: string | null };
 
-type EventRow = {
+/** The facts of its event in an item. */
+type EventRow = Omit<SliceItem, keyof ItemRow | "redriveId" | "fence" | "version"> & {
   id: string;
-  skipped: boolean;
-  source_id: string;
-  source: string;
-  event_id: string;
-  producer: string;
-  aggregate_type: string | null;
-  aggregate_id: string | null;
   version: string | null;
-  error_code: string;
-  fingerprint: string;
-  status: EventStatus;
-  redrives: number;
-  failures: number;
-  trace_id: string | null;
-  payload_bytes: number;
-  cooldown_until_ms: number | null;
-  admission: AdmissionMark | null;
 };
 
 /** One item of a slice that this worker owns, with the facts of its event that the gate and the send need. */
@@ -127,44 +113,13 @@ export async function readSliceItems(
   const eventOf = new Map(events.map((event) => [event.id, event]));
   const last = rows.findLast(({ place }) => place !== null);
   return {
-    items: rows.flatMap((row) => {
-      const event = eventOf.get(row.id);
-      return event ? [sliceItem(redriveId, row, epochs.get(row.slice)!, event)] : [];
+    items: rows.flatMap(({ id, slice, attempts, revision }): SliceItem[] => {
+      const event = eventOf.get(id);
+      if (event === undefined) return [];
+      const version = event.version === null ? null : BigInt(event.version);
+      return [{ ...event, version, redriveId, slice, fence: epochs.get(slice)!, attempts, revision }];
     }),
     after: last ? { slice: last.slice, place: last.place!, id: last.id } : after,
-  };
-}
-
-function sliceItem(
-  redriveId: string,
-  { slice, attempts, revision }: ItemRow,
-  fence: bigint,
-  event: EventRow,
-): SliceItem {
-  return {
-    id: event.id,
-    redriveId,
-    slice,
-    fence,
-    attempts,
-    revision,
-    skipped: event.skipped,
-    sourceId: event.source_id,
-    source: event.source,
-    eventId: event.event_id,
-    producer: event.producer,
-    aggregateType: event.aggregate_type,
-    aggregateId: event.aggregate_id,
-    version: event.version === null ? null : BigInt(event.version),
-    errorCode: event.error_code,
-    fingerprint: event.fingerprint,
-    status: event.status,
-    redrives: event.redrives,
-    failures: event.failures,
-    traceId: event.trace_id,
-    payloadBytes: event.payload_bytes,
-    cooldownUntilMs: event.cooldown_until_ms,
-    admission: event.admission,
   };
 }
 

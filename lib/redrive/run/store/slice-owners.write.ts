@@ -1,3 +1,4 @@
+import { columnsOf } from "@/lib/platform/database/columns";
 import type { Db, Queryable, Tx } from "@/lib/platform/database/db";
 import { isOver, isWithin } from "@/lib/platform/database/moments.sql";
 import { checked } from "@/lib/redrive/run/store/fence.write";
@@ -81,7 +82,7 @@ async function freeSlices(tx: Tx, which: string, values: unknown[]): Promise<num
           select from open_items o where o.id = l.id and ${checked("o.redrive_id", "l.redrive_id")} for no key update of o) held
      )
      update open_items i set attempts = greatest(i.attempts, c.attempt) from counted c where i.id = c.id`,
-    [freed.map(({ redriveId }) => redriveId), freed.map(({ slice }) => slice), freed.map(({ epoch }) => epoch)],
+    columnsOf(freed, "redriveId", "slice", "epoch"),
   );
   return freed.length;
 }
@@ -147,11 +148,6 @@ export function freeForgottenSlices(tx: Tx, workerId: string, forgotten: readonl
   return freeSlices(
     tx,
     "o.owner = $1 and (o.redrive_id, o.slice, o.epoch) in (select * from unnest($2::uuid[], $3::int[], $4::bigint[]))",
-    [
-      workerId,
-      forgotten.map(({ redriveId }) => redriveId),
-      forgotten.map(({ slice }) => slice),
-      forgotten.map(({ epoch }) => epoch),
-    ],
+    [workerId, ...columnsOf(forgotten, "redriveId", "slice", "epoch")],
   );
 }
