@@ -1,49 +1,70 @@
 import { type AggregateName, aggregateColumns } from "@/lib/order/aggregate.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { INT4_MAX } from "@/lib/platform/plain/storable.pure";
-import { lastRedrives } from "@/lib/redrive/run/store/finish-items.write";
 
 export type FailedAggregate = AggregateName & { failures: number };
 
-/** The redrives of an aggregate's bounces, and how many bounces name none. */
+/** The redrives of an aggregate that failed or bounced, and how many bounces name none. */
 export type BouncedAggregate = AggregateName & { redriveIds: readonly string[]; unknown: number };
 
-/** SQL: of the redrives of a bounce those that the run does not count yet. */
-const NEW = "array(select r from unnest(excluded.failed_redrives) r where r <> all(a.failed_redrives))";
+/** Redrives remembered as counted in an aggregate's run of failures: more than any limit of failures. */
+const COUNTED_REDRIVES_MAX = 100;
 
 /**
- * Adds bounces to the consecutive failures of their aggregates, each redrive once. Returns the aggregates with `limit`
- * or more consecutive failures. Rows are locked by aggregate id, source and type, as every transaction locks
- * them: those with common aggregates cannot deadlock.
+ * Adds failures to the consecutive failures of their aggregates, each redrive once. `reset`: a consumer had processed an event of the
+ * aggregate before them, so the count starts again at 0. Returns the aggregates that have failed, with `limit` or more consecutive
+ * failures. Rows are locked by aggregate id, source and type, as every transaction locks them: those with common aggregates cannot deadlock.
  */
 export async function countAggregateFailures(
   tx: Tx,
-  bounced: readonly BouncedAggregate[],
+  failed: readonly (BouncedAggregate & { reset?: boolean })[],
   limit: number,
 ): Promise<FailedAggregate[]> {
-  if (bounced.length === 0) return [];
-  const rows = await tx.query<FailedAggregate>(
-    `insert into aggregates as a (source_id, aggregate_type, aggregate_id, consecutive_failures, failed_redrives, failed_at)
-     select source_id, aggregate_type, aggregate_id, cardinality(redrives) + unknown, redrives, now()
-       from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::int[])
-              as w(source_id, aggregate_type, aggregate_id, list, unknown),
-            lateral (select string_to_array(list, ',')::uuid[] as redrives) named
+  if (failed.length === 0) return [];
+  const names = aggregateColumns(failed);
+  await tx.run(
+    `insert into aggregates (source_id, aggregate_type, aggregate_id)
+     select * from unnest($1::uuid[], $2::text[], $3::text[]) as w(source_id, aggregate_type, aggregate_id)
       order by aggregate_id, source_id, aggregate_type
-     on conflict (aggregate_id, source_id, aggregate_type) do update
-        set consecutive_failures = least(a.consecutive_failures::bigint + cardinality(${NEW})
-                  + excluded.consecutive_failures - cardinality(excluded.failed_redrives), ${INT4_MAX}),
-            failed_redrives = ${lastRedrives(`a.failed_redrives || ${NEW}`)},
-            failed_at = excluded.failed_at
-     returning source_id as "sourceId", aggregate_type as "aggregateType", aggregate_id as "aggregateId",
-               consecutive_failures as failures`,
+     on conflict (aggregate_id, source_id, aggregate_type) do nothing`,
+    names,
+    { name: "add-aggregates" },
+  );
+  const rows = await tx.query<FailedAggregate & { failed: boolean }>(
+    `with locked as materialized (
+       select w.*, a.failures, a.known
+         from (select source_id, aggregate_type, aggregate_id, reset, string_to_array(list, ',')::uuid[] as redrives, unknown
+                 from unnest($1::uuid[], $2::text[], $3::text[], $4::boolean[], $5::text[], $6::int[])
+                   as w(source_id, aggregate_type, aggregate_id, reset, list, unknown)
+                order by aggregate_id, source_id, aggregate_type) w
+        cross join lateral (
+           select case when w.reset then 0 else a.consecutive_failures end as failures,
+                  case when w.reset then '{}' else a.failed_redrives end as known
+             from aggregates a
+            where a.aggregate_id = w.aggregate_id and a.source_id = w.source_id and a.aggregate_type = w.aggregate_type
+              for update of a) a
+     ), counted as (
+       select l.*, array(select r from unnest(l.redrives) r where r <> all(l.known)) as added,
+              cardinality(l.redrives) + l.unknown > 0 as failed
+         from locked l
+     )
+     update aggregates a
+        set consecutive_failures = least(c.failures::bigint + cardinality(c.added) + c.unknown, ${INT4_MAX}),
+            failed_redrives = (c.known || c.added)[greatest(1, cardinality(c.known || c.added) - ${COUNTED_REDRIVES_MAX - 1}):],
+            failed_at = case when c.failed then now() else a.failed_at end
+       from counted c
+      where a.source_id = c.source_id and a.aggregate_id = c.aggregate_id and a.aggregate_type = c.aggregate_type
+     returning a.source_id as "sourceId", a.aggregate_type as "aggregateType", a.aggregate_id as "aggregateId",
+               a.consecutive_failures as failures, c.failed`,
     [
-      ...aggregateColumns(bounced),
-      bounced.map(({ redriveIds }) => redriveIds.join(",")),
-      bounced.map(({ unknown }) => unknown),
+      ...names,
+      failed.map(({ reset = false }) => reset),
+      failed.map(({ redriveIds }) => redriveIds.join(",")),
+      failed.map(({ unknown }) => unknown),
     ],
     { name: "count-aggregate-failures" },
   );
-  return rows.filter(({ failures }) => failures >= limit);
+  return rows.flatMap(({ failed, ...aggregate }) => (failed && aggregate.failures >= limit ? [aggregate] : []));
 }
 
 /**

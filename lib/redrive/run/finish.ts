@@ -1,6 +1,7 @@
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import type { AuditEntry } from "@/lib/guard/audit/audit-entry.pure";
 import { readSettings } from "@/lib/guard/settings/settings.read";
+import { countAggregateFailures } from "@/lib/order/aggregate-failures.write";
 import { aggregateResults } from "@/lib/order/aggregate-result.pure";
 import { blacklistAggregates } from "@/lib/order/blacklist-aggregate.write";
 import { raiseConfirmed } from "@/lib/order/confirmed-versions.write";
@@ -26,7 +27,6 @@ import {
   type MovedEvent,
   moveFinishedEvents,
   renameEntries,
-  settleAggregates,
 } from "@/lib/redrive/run/store/finish-items.write";
 
 const ACTOR = "worker";
@@ -339,9 +339,18 @@ async function settleOrder(
     const counts = held.has(finish) && !(outcome.kind === "failed" && counted.has(item.id));
     return { item, outcome: counts ? outcome : { kind: "back" } };
   });
-  const failed = await settleAggregates(tx, redriveId, aggregateResults(ends));
-  if (failed.length === 0) return;
+  const results = aggregateResults(ends);
+  if (results.length === 0) return;
   const { aggregateFailureLimit: limit } = await readSettings(tx);
-  const failing = failed.filter(({ failures }) => failures >= limit).map((aggregate) => ({ ...aggregate, redriveId }));
-  await blacklistAggregates(tx, failing, { limit, nowMs });
+  const failed = results.map(({ failures, ...result }) => ({
+    ...result,
+    redriveIds: failures > 0 ? [redriveId] : [],
+    unknown: 0,
+  }));
+  const failing = await countAggregateFailures(tx, failed, limit);
+  await blacklistAggregates(
+    tx,
+    failing.map((aggregate) => ({ ...aggregate, redriveId })),
+    { limit, nowMs },
+  );
 }

@@ -1,9 +1,6 @@
 import { EVENT_MOVES, type EventStatus } from "@/lib/events/event-state.pure";
 import { flowOf } from "@/lib/observe/flow.pure";
 import { rollupOf } from "@/lib/observe/rollups/rollup.write";
-import { aggregateColumns } from "@/lib/order/aggregate.pure";
-import type { FailedAggregate } from "@/lib/order/aggregate-failures.write";
-import type { AggregateResult } from "@/lib/order/aggregate-result.pure";
 import { LINES_FOLLOW, linesOf } from "@/lib/order/line.sql";
 import { columnsOf } from "@/lib/platform/database/columns";
 import type { Tx } from "@/lib/platform/database/db";
@@ -329,61 +326,4 @@ export function deltaOf(finished: readonly FinishedItem[]): RedriveDelta {
     if (state === "failed") delta.failedByReason[result!] = (delta.failedByReason[result!] ?? 0) + 1;
   }
   return delta;
-}
-
-/** Redrives remembered as counted in an aggregate's run of failures: more than any limit of failures. */
-const COUNTED_REDRIVES_MAX = 100;
-
-/** SQL: the newest of these redrives. */
-export function lastRedrives(all: string): string {
-  return `(${all})[greatest(1, cardinality(${all}) - ${COUNTED_REDRIVES_MAX - 1}):]`;
-}
-
-/**
- * Applies each aggregate's result to its consecutive failures, of which a redrive adds one at the most. Rows are locked in the order in
- * which all transactions lock them: those with common aggregates cannot deadlock. Returns the aggregates that have failed, with
- * their consecutive failures.
- */
-export async function settleAggregates(
-  tx: Tx,
-  redriveId: string,
-  results: readonly AggregateResult[],
-): Promise<FailedAggregate[]> {
-  if (results.length === 0) return [];
-  const names = aggregateColumns(results);
-  await tx.run(
-    `insert into aggregates (source_id, aggregate_type, aggregate_id)
-     select * from unnest($1::uuid[], $2::text[], $3::text[]) as w(source_id, aggregate_type, aggregate_id)
-      order by aggregate_id, source_id, aggregate_type
-     on conflict (aggregate_id, source_id, aggregate_type) do nothing`,
-    names,
-    { name: "add-aggregates" },
-  );
-  const rows = await tx.query<FailedAggregate & { failed: boolean }>(
-    `with locked as materialized (
-       select w.*, a.counts
-         from (select * from unnest($2::uuid[], $3::text[], $4::text[], $5::boolean[], $6::int[])
-                 as w(source_id, aggregate_type, aggregate_id, reset, failures)
-                order by aggregate_id, source_id, aggregate_type) w
-        cross join lateral (
-           select w.failures > 0 and (w.reset or $1 <> all(a.failed_redrives)) as counts
-             from aggregates a
-            where a.aggregate_id = w.aggregate_id and a.source_id = w.source_id and a.aggregate_type = w.aggregate_type
-              for update of a) a
-     )
-     update aggregates a
-        set consecutive_failures = least(
-                  (case when w.reset then 0 else a.consecutive_failures end)::bigint + w.counts::int, ${INT4_MAX}),
-            failed_redrives = case when w.counts
-              then ${lastRedrives("(case when w.reset then '{}' else a.failed_redrives end) || $1::uuid")}
-              when w.reset then '{}' else a.failed_redrives end,
-            failed_at = case when w.failures > 0 then now() else a.failed_at end
-       from locked w
-      where a.source_id = w.source_id and a.aggregate_id = w.aggregate_id and a.aggregate_type = w.aggregate_type
-     returning a.source_id as "sourceId", a.aggregate_type as "aggregateType", a.aggregate_id as "aggregateId",
-               a.consecutive_failures as failures, w.failures > 0 as failed`,
-    [redriveId, ...names, ...columnsOf(results, "reset", "failures")],
-    { name: "settle-aggregates" },
-  );
-  return rows.filter((row) => row.failed).map(({ failed: _failed, ...aggregate }) => aggregate);
 }

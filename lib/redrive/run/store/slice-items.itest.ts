@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { AggregateName } from "@/lib/order/aggregate.pure";
+import { type BouncedAggregate, countAggregateFailures } from "@/lib/order/aggregate-failures.write";
 import { readAggregateOrder } from "@/lib/order/aggregate-order.read";
-import type { AggregateResult } from "@/lib/order/aggregate-result.pure";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { cancelOpenItems, refuseQueuedItems } from "@/lib/redrive/life/withdraw-items.write";
 import { createAttempts } from "@/lib/redrive/run/attempts";
 import type { ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
-import { closeItems, insertAttempts, settleAggregates } from "@/lib/redrive/run/store/finish-items.write";
+import { closeItems, insertAttempts } from "@/lib/redrive/run/store/finish-items.write";
 import { type AttemptIntent, attemptKey, readEarlierAttempts } from "@/lib/redrive/run/store/intents.write";
 import { itemsBehind, wakeBehind } from "@/lib/redrive/run/store/item-waits.write";
 import { readSliceItems, readSliceRest, SLICE_START, type SliceItem } from "@/lib/redrive/run/store/slice-items.read";
@@ -790,8 +790,8 @@ describe("a plan that was made while no item was open", () => {
     await wakeBehind(looked.db, ids);
     expect(looked.rows()).toBeGreaterThan(items.length);
     await readAggregateOrder(looked.db, items as AggregateName[], { id: redriveId, earlier: "hold" });
-    const results = items.map((item) => ({ ...item, reset: false, failures: 0 }));
-    await settleAggregates(looked.db as Tx, redriveId, results as AggregateResult[]);
+    const failed = items.map((item) => ({ ...item, redriveIds: [redriveId], unknown: 0 }));
+    await countAggregateFailures(looked.db as Tx, failed as BouncedAggregate[], 5);
     expect(looked.rows()).toBeLessThan(10 * items.length);
   });
 });
