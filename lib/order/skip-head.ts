@@ -1,5 +1,5 @@
 import type { EventStatus } from "@/lib/events/event-state.pure";
-import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { auditEvents } from "@/lib/guard/audit/audit.write";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { readAggregateOrder } from "@/lib/order/aggregate-order.read";
 import { HOLDING_STATUSES, headsText } from "@/lib/order/order-gate.pure";
@@ -28,7 +28,7 @@ export async function skipHead(deps: SkipDeps, { id, reason }: SkipInput, viewer
     await insertSkip(tx, { id, ...event }, { reason, actor: viewer.name, atMs });
     const tail = await readTail(tx, viewer, id);
     const after = { skipped: true, version: event.version, held: tail.held.count };
-    await audit(tx, { id, reason }, { action: "event.skipped", after, actor: viewer.name, atMs });
+    await auditEvents(tx, [id], { actor: viewer.name, action: "event.skipped", reason, before: null, after, atMs });
     return tail;
   });
 }
@@ -40,7 +40,8 @@ export async function undoSkip(deps: SkipDeps, { id, reason }: SkipInput, viewer
     const event = await lockedEvent(tx, viewer, id);
     await deleteSkips(tx, [id]);
     const after = { skipped: false, version: event.version };
-    if (event.skipped) await audit(tx, { id, reason }, { action: "event.unskipped", after, actor: viewer.name, atMs });
+    const entry = { actor: viewer.name, action: "event.unskipped", reason, before: null, after, atMs };
+    if (event.skipped) await auditEvents(tx, [id], entry);
     return readTail(tx, viewer, id);
   });
 }
@@ -74,18 +75,4 @@ async function assertHead(
 
 function refused(detail: string): DomainError {
   return new DomainError("illegal-transition", detail, { fields: [{ field: "id", detail }] });
-}
-
-type Entry = { action: string; after: unknown; actor: string; atMs: number };
-
-async function audit(tx: Tx, { id, reason }: SkipInput, entry: Entry): Promise<void> {
-  await appendAudit(tx, {
-    ...entry,
-    subjectKind: "event",
-    subjectId: id,
-    reason,
-    before: null,
-    count: 1,
-    eventIds: [id],
-  });
 }

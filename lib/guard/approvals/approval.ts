@@ -12,7 +12,7 @@ import {
   mendHash,
   restateApproval,
 } from "@/lib/guard/approvals/approvals.write";
-import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { appendAudit, auditRedrive } from "@/lib/guard/audit/audit.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import type { Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
@@ -151,16 +151,12 @@ export async function reviewApproval(
   }
   if (changed.length === 0) return;
   await endApproval(tx, redrive.id, "void", { by: actor, reason: `changed: ${changed.join(", ")}` });
-  await appendAudit(tx, {
+  await auditRedrive(tx, redrive.id, {
     actor,
     action: "redrive.approval-voided",
-    subjectKind: "redrive",
-    subjectId: redrive.id,
-    redriveId: redrive.id,
     reason: `changed: ${changed.join(", ")}`,
     before: { digest: latest.digest, approvedBy: latest.decidedBy },
     after: null,
-    count: 1,
     atMs: nowMs,
   });
   await ask(tx, redrive, { causes: latest.causes, terms, nowMs, by: actor, changed });

@@ -1,4 +1,4 @@
-import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { auditEvents } from "@/lib/guard/audit/audit.write";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Arrival, Rejection } from "@/lib/intake/arrival.shapes";
 import { claimKeys, keyOf, lockOwnKeys, reviveKeys } from "@/lib/intake/event-keys.write";
@@ -180,15 +180,11 @@ async function store(
   await raiseConfirmed(tx, ids);
   await keepRestored(tx, ids);
   await countRestored(tx, events, { nowMs, archived });
-  await appendAudit(tx, {
+  await auditEvents(tx, ids, {
     actor,
     action: "event.imported",
-    subjectKind: "event",
-    subjectId: events.length === 1 ? events[0]!.id : null,
     before: null,
     after: statusesOf(events),
-    count: events.length,
     atMs: nowMs,
-    eventIds: ids,
   });
 }

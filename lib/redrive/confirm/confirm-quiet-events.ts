@@ -1,4 +1,4 @@
-import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { auditEvents } from "@/lib/guard/audit/audit.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { endAggregateFailures } from "@/lib/order/aggregate-failures.write";
 import { raiseConfirmed } from "@/lib/order/confirmed-versions.write";
@@ -37,17 +37,13 @@ async function confirmChunk(deps: Pick<Deps, "db" | "clock">, quietWindowMs: num
     await endAggregateFailures(tx, ids, false);
     const nowMs = deps.clock.wallMs();
     await announceConfirmed(tx, ids, { by: "quiet window", nowMs });
-    await appendAudit(tx, {
+    await auditEvents(tx, ids, {
       actor: "worker",
       action: "event.confirmed",
-      subjectKind: "event",
-      subjectId: events.length === 1 ? events[0]!.id : null,
       reason: `no bounce within ${Math.round(quietWindowMs / 1000)} s`,
       before: { status: "REDRIVEN", confirmed: false },
       after: { status: "REDRIVEN", confirmed: true },
-      count: events.length,
       atMs: nowMs,
-      eventIds: ids,
     });
     return events.length;
   });

@@ -1,5 +1,5 @@
 import { BULK_EFFECT } from "@/lib/events/bulk/bulk-operation.pure";
-import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { auditEvents } from "@/lib/guard/audit/audit.write";
 import { endAggregateFailures } from "@/lib/order/aggregate-failures.write";
 import { raiseConfirmed } from "@/lib/order/confirmed-versions.write";
 import type { Tx } from "@/lib/platform/database/db";
@@ -42,17 +42,14 @@ export async function confirmOvertaking(
       const ids = events.map(({ id }) => id);
       const moved = await confirmWithin(tx, ids, { by: consumer, nowMs });
       for (const [status, of] of Map.groupBy(moved, ({ from }) => from)) {
-        await appendAudit(tx, {
+        const changed = of.map(({ id }) => id);
+        await auditEvents(tx, changed, {
           actor: "worker",
           action: BULK_EFFECT.confirm.action,
-          subjectKind: "event",
-          subjectId: of.length === 1 ? of[0]!.id : null,
           reason: `processed by ${consumer}`,
           before: { status, confirmed: false },
           after: BULK_EFFECT.confirm.after,
-          count: of.length,
           atMs: nowMs,
-          eventIds: of.map(({ id }) => id),
         });
       }
     });

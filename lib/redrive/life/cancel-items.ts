@@ -1,5 +1,5 @@
 import { EVENT_MOVES } from "@/lib/events/event-state.pure";
-import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { auditEvents } from "@/lib/guard/audit/audit.write";
 import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/deps";
 import { confirmOvertaking } from "@/lib/redrive/confirm/confirm";
@@ -43,18 +43,14 @@ async function cancelChunk(deps: Pick<Deps, "db" | "clock" | "lane" | "log">, re
     const ids = await cancelOpenItems(tx, redriveId, CANCEL_CHUNK, actor);
     if (ids.length === 0) return ids;
     await countItems(tx, redriveId, { ...NO_DELTA, cancelled: ids.length });
-    await appendAudit(tx, {
+    await auditEvents(tx, ids, {
       actor,
       action: "event.withdrawn",
-      subjectKind: "event",
-      subjectId: ids.length === 1 ? ids[0]! : null,
       redriveId,
       reason: "the redrive was cancelled",
       before: { status: EVENT_MOVES.cancel.from[0] },
       after: { status: EVENT_MOVES.cancel.to },
-      count: ids.length,
       atMs: deps.clock.wallMs(),
-      eventIds: ids,
     });
     return ids;
   });

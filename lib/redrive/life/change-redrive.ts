@@ -1,5 +1,5 @@
 import { reviewApproval } from "@/lib/guard/approvals/approval";
-import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { auditRedrive } from "@/lib/guard/audit/audit.write";
 import { assertMay, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { readOperationTells } from "@/lib/observe/channels/operation-tells.read";
 import { sameNames, setOperationTells } from "@/lib/observe/channels/operation-tells.write";
@@ -17,14 +17,12 @@ import {
   moveRedrive,
   type RedriveRow,
   restartCanary,
-  setRedriveConcurrency,
-  setRedriveLane,
-  setRedriveRate,
+  setRedrive,
 } from "@/lib/redrive/life/redrive.write";
 import { ringResumed } from "@/lib/redrive/life/rings";
 import { startIfReady } from "@/lib/redrive/life/start-redrive";
 import { unknownRedrive } from "@/lib/redrive/list/redrives.read";
-import { assertConcurrency, assertRate } from "@/lib/redrive/pace/assert-pace";
+import { assertPace } from "@/lib/redrive/pace/assert-pace";
 import { allSlices } from "@/lib/redrive/plan/redrive-plan.pure";
 import type { RedriveChange } from "@/lib/redrive/request/redrive-request.shapes";
 import { canaryOf } from "@/lib/redrive/request/request-redrive";
@@ -82,29 +80,6 @@ type Change = { action: string; before: Record<string, unknown>; after: Record<s
 async function apply(tx: Tx, redrive: RedriveRow, change: RedriveChange, by: By): Promise<Change | null> {
   if ("action" in change)
     return change.action === "start" ? startNow(tx, redrive, by) : applyMove(tx, redrive, change, by);
-  if ("ratePerSecond" in change) {
-    refuseIfFinal(redrive, "another rate");
-    if (redrive.ratePerSecond === change.ratePerSecond) return null;
-    await assertRate(tx, redrive.id, change.ratePerSecond);
-    await setRedriveRate(tx, redrive.id, change.ratePerSecond);
-    return {
-      action: "redrive.rate-changed",
-      before: { ratePerSecond: redrive.ratePerSecond },
-      after: { ratePerSecond: change.ratePerSecond },
-    };
-  }
-  if ("concurrency" in change) {
-    refuseIfFinal(redrive, "another number of sends at once");
-    const { concurrency } = change;
-    if (redrive.concurrency === concurrency) return null;
-    await assertConcurrency(tx, redrive.id, concurrency);
-    await setRedriveConcurrency(tx, redrive.id, concurrency);
-    return {
-      action: "redrive.concurrency-changed",
-      before: { concurrency: redrive.concurrency },
-      after: { concurrency },
-    };
-  }
   if ("tell" in change) {
     refuseIfFinal(redrive, "other channels to tell");
     const before = await readOperationTells(tx, redrive.id);
@@ -112,10 +87,24 @@ async function apply(tx: Tx, redrive: RedriveRow, change: RedriveChange, by: By)
     await setOperationTells(tx, redrive.id, change.tell, { viewer: by.viewer, atMs: by.nowMs });
     return { action: "redrive.tell-changed", before: { tell: before }, after: { tell: change.tell } };
   }
-  refuseIfFinal(redrive, "another lane");
-  if (redrive.lane === change.lane) return null;
-  await setRedriveLane(tx, redrive.id, change.lane);
-  return { action: "redrive.lane-changed", before: { lane: redrive.lane }, after: { lane: change.lane } };
+  return set(tx, redrive, change);
+}
+
+type Setting = "ratePerSecond" | "concurrency" | "lane";
+const SETTINGS: Record<Setting, { what: string; action: string }> = {
+  ratePerSecond: { what: "another rate", action: "redrive.rate-changed" },
+  concurrency: { what: "another number of sends at once", action: "redrive.concurrency-changed" },
+  lane: { what: "another lane", action: "redrive.lane-changed" },
+};
+
+async function set(tx: Tx, redrive: RedriveRow, change: Partial<Pick<RedriveRow, Setting>>): Promise<Change | null> {
+  const [[name, value]] = Object.entries(change) as [[Setting, number | string | null]];
+  const { what, action } = SETTINGS[name];
+  refuseIfFinal(redrive, what);
+  if (redrive[name] === value) return null;
+  if (name !== "lane") await assertPace(tx, redrive.id, name, value as number | null);
+  await setRedrive(tx, redrive.id, name, value);
+  return { action, before: { [name]: redrive[name] }, after: { [name]: value } };
 }
 
 /** An undo promises that nothing was sent. Throws DomainError `illegal-transition` when it is too late for that. */
@@ -169,10 +158,9 @@ async function setPace(
 ): Promise<Pick<Change, "before" | "after">> {
   const facts: Pick<Change, "before" | "after"> = { before: {}, after: {} };
   if (ratePerSecond !== undefined && ratePerSecond !== redrive.ratePerSecond) {
-    await assertRate(tx, redrive.id, ratePerSecond);
-    await setRedriveRate(tx, redrive.id, ratePerSecond);
-    facts.before.ratePerSecond = redrive.ratePerSecond;
-    facts.after.ratePerSecond = ratePerSecond;
+    const changed = (await set(tx, redrive, { ratePerSecond }))!;
+    Object.assign(facts.before, changed.before);
+    Object.assign(facts.after, changed.after);
   }
   if (asked !== undefined && redrive.mode === "deliver") {
     const canary = (await canaryOf(tx, asked))!;
@@ -234,16 +222,12 @@ async function auditChange(
   change: RedriveChange,
   facts: Change & { actor: string; nowMs: number },
 ): Promise<void> {
-  await appendAudit(tx, {
+  await auditRedrive(tx, redrive.id, {
     actor: facts.actor,
     action: facts.action,
-    subjectKind: "redrive",
-    subjectId: redrive.id,
-    redriveId: redrive.id,
     reason: "reason" in change ? (change.reason ?? null) : null,
     before: facts.before,
     after: facts.after,
-    count: 1,
     atMs: facts.nowMs,
   });
 }

@@ -1,51 +1,25 @@
 import { endApproval } from "@/lib/guard/approvals/approvals.write";
-import type { FrozenSelection } from "@/lib/guard/viewer/scope.shapes";
 import { ASKED_SELECTION } from "@/lib/guard/viewer/scope.sql";
-import type { Earlier } from "@/lib/order/order-gate.pure";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
-import type { ConfirmableRefusal } from "@/lib/redrive/gate/refusal.pure";
+import { type AskedRedrive, REDRIVE_FACTS, type RedriveFacts } from "@/lib/redrive/life/redrive.sql";
 import type { BrakeSeen } from "@/lib/redrive/pace/brake.pure";
 import { type CanaryMove, type CanaryStand, stepAfter } from "@/lib/redrive/pace/canary.pure";
-import type { Brake, Canary } from "@/lib/redrive/request/redrive-request.shapes";
+import type { Canary } from "@/lib/redrive/request/redrive-request.shapes";
 import type { RedriveDelta } from "@/lib/redrive/run/store/finish-items.write";
-import {
-  isFinal,
-  REDRIVE_MOVES,
-  type RedriveCounts,
-  type RedriveMove,
-  type RedriveState,
-} from "@/lib/redrive/states/redrive-state.pure";
+import { isFinal, REDRIVE_MOVES, type RedriveMove } from "@/lib/redrive/states/redrive-state.pure";
 import { FINAL_REDRIVES, REDRIVE, startsInTime } from "@/lib/redrive/states/state.sql";
 
-export type NewRedrive = {
-  id: string;
-  state: RedriveState;
-  mode: "verify" | "deliver";
-  lane: "main" | "slow";
+export type NewRedrive = AskedRedrive & {
   /** Where it delivers; null = to the target of each event's source on the lane. */
   target: { id: string; name: string } | null;
-  ratePerSecond: number | null;
-  /** Walked while it is PLANNING; later it says what was asked for. */
-  selection: FrozenSelection;
   /** Names; null = its events may come from any source. */
   sources: string[] | null;
   cutoff: string;
   slices: number;
-  canary: Canary | null;
-  released: number | null;
-  brake: Brake | null;
   policies: Record<string, unknown>;
-  earlier: Earlier;
-  despite: ConfirmableRefusal[];
-  createdBy: string;
-  reason: string;
   atMs: number;
   /** The hold: the time from now in which nothing of the redrive is sent. 0 = no hold. */
   holdMs: number;
-  /** Epoch ms; null = at once. */
-  startAtMs: number | null;
-  /** It waits until the breakers of its targets close, at most until this time; null = it does not. */
-  breakerUntilMs: number | null;
 };
 
 /** Returns the end of the hold, ISO 8601 by the database's clock; null = no hold. */
@@ -89,19 +63,9 @@ export async function insertRedrive(tx: Tx, redrive: NewRedrive): Promise<string
 }
 
 /** A redrive with the columns that the worker and the operations read. */
-export type RedriveRow = RedriveCounts & {
-  id: string;
-  state: RedriveState;
-  mode: "verify" | "deliver";
-  lane: "main" | "slow";
-  /** The target that it delivers to; null = that of each event's source on the lane. */
-  targetId: string | null;
-  /** Its name when the redrive was asked for. */
+export type RedriveRow = RedriveFacts & {
+  /** The name of its target when the redrive was asked for. */
   target: string | null;
-  ratePerSecond: number | null;
-  /** Sends at once for each worker; null = the places of its targets. */
-  concurrency: number | null;
-  selection: FrozenSelection;
   /** Names; null = any source. */
   sources: string[] | null;
   cutoff: string;
@@ -111,45 +75,30 @@ export type RedriveRow = RedriveCounts & {
    * The time when it began to send, epoch ms of the store's clock: its start, or the end of its hold. null = not yet.
    */
   beganAtMs: number | null;
-  canary: Canary | null;
-  released: number | null;
   /** Whether the quiet window of the canary's step has begun, and is over by the store's clock. */
   quiet: CanaryStand["quiet"];
-  brake: Brake | null;
   recent: string;
   /** Latencies of the last sends, ms, newest last; empty without a bound on them. */
   latencies: number[];
   /** It was resumed: sends that began before it are in no sample. */
   resumed: boolean;
   policies: Record<string, unknown>;
-  earlier: Earlier;
-  /** Refusals that its requester set aside. */
-  despite: ConfirmableRefusal[];
-  bounced: number;
-  confirmed: number;
-  reason: string;
-  createdBy: string;
   /** null = it was not cancelled. */
   cancelledBy: string | null;
-  awaitsApproval: boolean;
-  startAtMs: number | null;
-  breakerUntilMs: number | null;
   /** By the store's clock. */
   startsLater: boolean;
   breakerWaitOver: boolean;
 };
 
-const COLUMNS = `id, state, mode, lane, target_id as "targetId", target, rate_per_second as "ratePerSecond", concurrency, selection, sources, cutoff, plan_cursor as "planCursor",
-  greatest(started_at, hold_until) as "beganAtMs", slices, canary, released, brake, recent, latencies, coalesce(sampled_from > started_at, false) as resumed, policies, earlier, despite, total, delivered, passed, failed, refused, cancelled, bounced,
-  confirmed, reason,
-  case when waiting_until is null then 'not-begun' when waiting_until > now() then 'running' else 'over' end as quiet,
-  created_by as "createdBy", cancelled_by as "cancelledBy",
-  awaits_approval as "awaitsApproval", start_at as "startAtMs", breaker_until as "breakerUntilMs",
-  coalesce(start_at > now(), false) as "startsLater", coalesce(breaker_until <= now(), false) as "breakerWaitOver"`;
+const COLUMNS = `${REDRIVE_FACTS}, r.target, r.sources, r.cutoff, r.plan_cursor as "planCursor", r.slices,
+  greatest(r.started_at, r.hold_until) as "beganAtMs", r.recent, r.latencies, coalesce(r.sampled_from > r.started_at, false) as resumed,
+  case when r.waiting_until is null then 'not-begun' when r.waiting_until > now() then 'running' else 'over' end as quiet, r.policies,
+  r.cancelled_by as "cancelledBy", coalesce(r.start_at > now(), false) as "startsLater",
+  coalesce(r.breaker_until <= now(), false) as "breakerWaitOver"`;
 
 /** null = there is no such redrive. */
 export async function readRedriveRow(db: Queryable, id: string): Promise<RedriveRow | null> {
-  const [row] = await db.query<RedriveRow>(`select ${COLUMNS} from redrives where id = $1`, [id], {
+  const [row] = await db.query<RedriveRow>(`select ${COLUMNS} from redrives r where r.id = $1`, [id], {
     name: "redrive-row",
   });
   return row ?? null;
@@ -157,7 +106,7 @@ export async function readRedriveRow(db: Queryable, id: string): Promise<Redrive
 
 /** The same, locked until the transaction ends: no other transaction can change its counters or state meanwhile. */
 export async function lockRedrive(tx: Tx, id: string): Promise<RedriveRow | null> {
-  const [row] = await tx.query<RedriveRow>(`select ${COLUMNS} from redrives where id = $1 for update`, [id], {
+  const [row] = await tx.query<RedriveRow>(`select ${COLUMNS} from redrives r where r.id = $1 for update`, [id], {
     name: "lock-redrive",
   });
   return row ?? null;
@@ -219,7 +168,7 @@ export async function countItems(
 ): Promise<RedriveRow | null> {
   const [row] = await tx.query<RedriveRow>(
     `with counted as (
-       update redrives
+       update redrives r
           set total = total + $2, delivered = delivered + $3, passed = passed + $4, failed = failed + $5,
               refused = refused + $6, cancelled = cancelled + $7,
               deduplicated = deduplicated + $11, confirmed = confirmed + $12,
@@ -338,14 +287,16 @@ export async function startableRedrives(db: Queryable): Promise<{ id: string; br
   );
 }
 
-/** null = the targets' own rates. */
-export async function setRedriveRate(tx: Tx, id: string, ratePerSecond: number | null): Promise<void> {
-  await tx.run("update redrives set rate_per_second = $2 where id = $1", [id, ratePerSecond]);
-}
+const SETTABLE = { ratePerSecond: "rate_per_second", concurrency: "concurrency", lane: "lane" };
 
-/** null = the places of its targets. */
-export async function setRedriveConcurrency(tx: Tx, id: string, concurrency: number | null): Promise<void> {
-  await tx.run("update redrives set concurrency = $2 where id = $1", [id, concurrency]);
+/** Changes what may be changed while it runs. null = what its targets have. */
+export async function setRedrive(
+  tx: Tx,
+  id: string,
+  name: keyof typeof SETTABLE,
+  value: number | string | null,
+): Promise<void> {
+  await tx.run(`update redrives set ${SETTABLE[name]} = $2 where id = $1`, [id, value]);
 }
 
 /**
@@ -370,8 +321,4 @@ export async function readPaceCeiling(tx: Tx, id: string): Promise<PaceCeiling> 
     [id],
   );
   return row!;
-}
-
-export async function setRedriveLane(tx: Tx, id: string, lane: "main" | "slow"): Promise<void> {
-  await tx.run("update redrives set lane = $2 where id = $1", [id, lane]);
 }

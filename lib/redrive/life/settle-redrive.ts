@@ -1,4 +1,4 @@
-import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { auditRedrive } from "@/lib/guard/audit/audit.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { moveRedrive, type RedriveRow } from "@/lib/redrive/life/redrive.write";
 import { ITEM_ENDS } from "@/lib/redrive/states/item-state.pure";
@@ -11,18 +11,14 @@ import { nextRedriveState, openItems, REDRIVE_MOVES } from "@/lib/redrive/states
 export async function settleRedrive(tx: Tx, redrive: RedriveRow, nowMs: number): Promise<boolean> {
   if (openItems(redrive) > 0 || nextRedriveState(redrive.state, "finish") === null) return false;
   if (!(await moveRedrive(tx, redrive.id, "finish"))) return false;
-  await appendAudit(tx, {
+  await auditRedrive(tx, redrive.id, {
     actor: "worker",
     action: "redrive.finished",
-    subjectKind: "redrive",
-    subjectId: redrive.id,
-    redriveId: redrive.id,
     before: { state: redrive.state },
     after: {
       state: REDRIVE_MOVES.finish.to,
       ...Object.fromEntries(ITEM_ENDS.map((end) => [end, redrive[end]])),
     },
-    count: 1,
     atMs: nowMs,
   });
   return true;

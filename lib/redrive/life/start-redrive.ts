@@ -1,7 +1,7 @@
 import { endBulkOperation, lockBulkOperation } from "@/lib/events/bulk/bulk-operations.write";
 import { askIfNeeded } from "@/lib/guard/approvals/approval";
 import { endApproval, overdueApprovals } from "@/lib/guard/approvals/approvals.write";
-import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { appendAudit, auditRedrive } from "@/lib/guard/audit/audit.write";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/deps";
@@ -76,15 +76,11 @@ async function move(
 ): Promise<RedriveState> {
   const { to } = REDRIVE_MOVES[what];
   if (!(await moveRedrive(tx, redrive.id, what))) return redrive.state;
-  await appendAudit(tx, {
+  await auditRedrive(tx, redrive.id, {
     actor,
     action: what === "empty" ? "redrive.finished" : "redrive.started",
-    subjectKind: "redrive",
-    subjectId: redrive.id,
-    redriveId: redrive.id,
     before: { state: redrive.state },
     after: { state: to },
-    count: 1,
     atMs: nowMs,
   });
   return to;
@@ -145,16 +141,12 @@ async function cancelOverdue(deps: Deps, id: string, reason: string, wait: "appr
     if (!over) return false;
     if (wait === "approval" && !(await endApproval(tx, id, "expire", { reason }))) return false;
     if (!(await moveRedrive(tx, id, "cancel", { cancelledBy: WORKER, pauseReason: reason }))) return false;
-    await appendAudit(tx, {
+    await auditRedrive(tx, id, {
       actor: WORKER,
       action: "redrive.cancelled",
-      subjectKind: "redrive",
-      subjectId: id,
-      redriveId: id,
       reason,
       before: { state: redrive.state },
       after: { state: REDRIVE_MOVES.cancel.to },
-      count: 1,
       atMs,
     });
     return true;

@@ -3,16 +3,15 @@ import type { ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
 import { readTypedTexts, type TypedTexts } from "@/lib/guard/masking/typed-texts.read";
 import type { Settings } from "@/lib/guard/settings/settings.pure";
 import { readSettings } from "@/lib/guard/settings/settings.read";
-import { askedSelection, type FrozenSelection, type ScopedSelection } from "@/lib/guard/viewer/scope.shapes";
+import { askedSelection, type ScopedSelection } from "@/lib/guard/viewer/scope.shapes";
 import { ofSeenRedrive, seesRedrive } from "@/lib/guard/viewer/scope.sql";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { tellsOf } from "@/lib/observe/channels/operation-tells.read";
-import type { Earlier } from "@/lib/order/order-gate.pure";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso, isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import type { ConfirmableRefusal } from "@/lib/redrive/gate/refusal.pure";
+import { REDRIVE_FACTS, type RedriveFacts } from "@/lib/redrive/life/redrive.sql";
 import {
   closedTargets,
   type LiveFacts,
@@ -31,23 +30,19 @@ import {
   TICK_MS,
 } from "@/lib/redrive/pace/redrive-rate.pure";
 import type { RedriveList, RedriveOut, RedriveRate } from "@/lib/redrive/redrives.shapes";
-import type { Brake, Canary } from "@/lib/redrive/request/redrive-request.shapes";
+import type { Canary } from "@/lib/redrive/request/redrive-request.shapes";
 import { type Wait, type WaitFacts, waitsOf } from "@/lib/redrive/request/redrive-wait.pure";
-import { isFinal, openItems, type RedriveCounts, type RedriveState } from "@/lib/redrive/states/redrive-state.pure";
+import { isFinal, openItems, type RedriveState } from "@/lib/redrive/states/redrive-state.pure";
 import { LIVE_REDRIVES, waitsFor } from "@/lib/redrive/states/state.sql";
 import { type Paces, readPaces } from "@/lib/sources/targets/targets.read";
 
 /** The rate shown is taken over this long, seconds; without a send in it a redrive is asked for its cause. */
 const RATE_WINDOW_S = QUIET_S;
 
-const COLUMNS = `r.id, r.state, r.mode, r.lane, r.target_id as "targetId",
-  coalesce((select t.name from targets t where t.id = r.target_id), r.target) as target, r.earlier, r.despite, r.rate_per_second as "ratePerSecond", r.concurrency, r.selection, r.canary, r.released,
-  r.brake, r.brake_seen as "brakeSeen", r.deduplicated, r.waiting_until as "waitingUntilMs",
-  r.pause_reason as "pauseReason", r.total, r.delivered, r.passed, r.confirmed, r.failed, r.refused, r.cancelled,
-  r.bounced, r.refused_by_reason as "refusedByReason", r.failed_by_reason as "failedByReason",
-  r.created_by as "createdBy", r.reason, r.created_at as "createdAtMs", r.planned_at as "plannedAtMs",
-  r.started_at as "startedAtMs", r.finished_at as "finishedAtMs", r.hold_until as "holdUntilMs",
-  r.awaits_approval as "awaitsApproval", r.start_at as "startAtMs", r.breaker_until as "breakerUntilMs",
+const COLUMNS = `${REDRIVE_FACTS}, coalesce((select t.name from targets t where t.id = r.target_id), r.target) as target,
+  r.brake_seen as "brakeSeen", r.deduplicated, r.waiting_until as "waitingUntilMs", r.pause_reason as "pauseReason",
+  r.refused_by_reason as "refusedByReason", r.failed_by_reason as "failedByReason", r.created_at as "createdAtMs",
+  r.planned_at as "plannedAtMs", r.started_at as "startedAtMs", r.finished_at as "finishedAtMs", r.hold_until as "holdUntilMs",
   (extract(epoch from greatest(r.hold_until - now(), interval '0')) * 1000)::float8 as "holdLeftMs",
   (select coalesce(sum(t.delivered + t.failed), 0) from redrive_ticks t
     where t.redrive_id = r.id and t.at > now() - interval '${RATE_WINDOW_S} s') as "sentRecently",
@@ -60,41 +55,21 @@ const COLUMNS = `r.id, r.state, r.mode, r.lane, r.target_id as "targetId",
   (select array_agg(s.name order by s.name) from sources s where r.state in ${LIVE_REDRIVES} and s.id in ${OPEN_SOURCES})
     as "openSources"`;
 
-type ListedRedrive = RedriveCounts & {
-  id: string;
-  state: RedriveState;
-  mode: "deliver" | "verify";
-  lane: "main" | "slow";
-  targetId: string | null;
+type ListedRedrive = RedriveFacts & {
   target: string | null;
-  earlier: Earlier;
-  despite: ConfirmableRefusal[];
-  ratePerSecond: number | null;
-  concurrency: number | null;
-  selection: FrozenSelection;
-  canary: Canary | null;
-  released: number | null;
   waitingUntilMs: number | null;
-  brake: Brake | null;
   brakeSeen: (BrakeSeen & { ratePerSecond: number; atMs: number }) | null;
   deduplicated: number;
   lastSentMs: number | null;
   pauseReason: string | null;
-  confirmed: number;
-  bounced: number;
   refusedByReason: Record<string, number>;
   failedByReason: Record<string, number>;
-  createdBy: string;
-  reason: string;
   createdAtMs: number;
   plannedAtMs: number | null;
   startedAtMs: number | null;
   finishedAtMs: number | null;
   holdUntilMs: number | null;
   holdLeftMs: number | null;
-  awaitsApproval: boolean;
-  startAtMs: number | null;
-  breakerUntilMs: number | null;
   sentRecently: number;
   decidedRecently: number;
   tell: string[];
@@ -224,61 +199,41 @@ function redriveOut(
   { paces, typed }: { paces: Paces; typed: TypedTexts },
   nowMs: number,
 ): Omit<RedriveOut, "stalled" | "unknown" | "unknownUntil" | "approval" | "waitsFor"> {
+  // Columns that others are made from are not shown themselves.
+  const { sentRecently, decidedRecently: _decided, lastSentMs: _lastSent, awaitsApproval: _awaits, ...told } = row;
+  const { createdAtMs, plannedAtMs, startedAtMs, finishedAtMs, holdUntilMs, startAtMs, ...timeless } = told;
+  const { targetId, openSources, released, waitingUntilMs, breakerUntilMs, ...shown } = timeless;
   const open = openItems(row);
   const running = row.state === "RUNNING";
-  const rateNow = running ? row.sentRecently / rateWindowS(row, nowMs) : null;
-  const { targetId, openSources } = row;
+  const rateNow = running ? sentRecently / rateWindowS(row, nowMs) : null;
   const targets =
     targetId === null
       ? pacesOf(openSources ?? [], paces[row.lane])
       : pacesOf(openSources ? [targetId] : [], paces.byId);
   const { asOfMs: _asOfMs, ...selection } = row.selection;
   return {
-    id: row.id,
-    state: row.state,
-    mode: row.mode,
-    lane: row.lane,
-    target: row.target,
-    earlier: row.earlier,
-    despite: row.despite,
-    ratePerSecond: row.ratePerSecond,
-    effectiveRatePerSecond: row.openSources ? effectiveRate(row.ratePerSecond, targets) : row.ratePerSecond,
+    ...shown,
+    effectiveRatePerSecond: openSources ? effectiveRate(row.ratePerSecond, targets) : row.ratePerSecond,
     laneRatePerSecond: effectiveRate(null, targets),
     laneRates: {
       main: targetId === null ? effectiveRate(null, pacesOf(openSources ?? [], paces.main)) : null,
       slow: targetId === null ? effectiveRate(null, pacesOf(openSources ?? [], paces.slow)) : null,
     },
-    concurrency: row.concurrency,
     places: openSources ? targets.reduce((sum, { bulkhead = 0 }) => sum + bulkhead, 0) : null,
-    total: row.total,
-    delivered: row.delivered,
     sent: row.delivered - row.deduplicated,
-    deduplicated: row.deduplicated,
-    passed: row.passed,
-    confirmed: row.confirmed,
-    failed: row.failed,
-    refused: row.refused,
-    cancelled: row.cancelled,
-    bounced: row.bounced,
     open,
-    refusedByReason: row.refusedByReason,
-    failedByReason: row.failedByReason,
-    canary: row.canary && { ...row.canary, released: row.released, waitingUntil: isoOrNull(row.waitingUntilMs) },
-    brake: row.brake,
+    canary: row.canary && { ...row.canary, released, waitingUntil: isoOrNull(waitingUntilMs) },
     brakeSeen: row.brakeSeen && seenOut(row.brakeSeen),
-    pauseReason: row.pauseReason,
-    createdBy: row.createdBy,
     reason: typed.text(row.reason),
-    tell: row.tell,
     selection: typed.selection(askedSelection(selection as ScopedSelection)),
-    createdAt: iso(row.createdAtMs),
-    plannedAt: isoOrNull(row.plannedAtMs),
-    startedAt: isoOrNull(row.startedAtMs),
-    finishedAt: isoOrNull(row.finishedAtMs),
-    holdUntil: isoOrNull(row.holdUntilMs),
+    createdAt: iso(createdAtMs),
+    plannedAt: isoOrNull(plannedAtMs),
+    startedAt: isoOrNull(startedAtMs),
+    finishedAt: isoOrNull(finishedAtMs),
+    holdUntil: isoOrNull(holdUntilMs),
     holdLeftMs: row.holdLeftMs !== null && row.holdLeftMs > 0 && !isFinal(row.state) ? row.holdLeftMs : null,
-    startAt: isoOrNull(row.startAtMs),
-    breakerUntil: isoOrNull(row.breakerUntilMs),
+    startAt: isoOrNull(startAtMs),
+    breakerUntil: isoOrNull(breakerUntilMs),
     rateNow,
     etaMs: running && open > 0 ? etaMs(row, open, targets, { rateNow, nowMs }) : null,
   };

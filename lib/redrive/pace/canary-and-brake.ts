@@ -1,4 +1,4 @@
-import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { auditRedrive } from "@/lib/guard/audit/audit.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { inTransaction } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/deps";
@@ -27,16 +27,12 @@ export async function advanceRedrive(tx: Tx, redrive: RedriveRow, nowMs: number)
   if (brakeSeen === null) return;
   const pauseReason = brakeReason(brakeSeen, rule);
   await moveRedrive(tx, redrive.id, "brake", { pauseReason, brakeSeen });
-  await appendAudit(tx, {
+  await auditRedrive(tx, redrive.id, {
     actor: ACTOR,
     action: "redrive.braked",
-    subjectKind: "redrive",
-    subjectId: redrive.id,
-    redriveId: redrive.id,
     reason: pauseReason,
     before: { state: redrive.state },
     after: { state: REDRIVE_MOVES.brake.to },
-    count: 1,
     atMs: nowMs,
   });
   await stopRuleOf(tx, redrive.id, `its redrive was paused: ${pauseReason}`, nowMs);

@@ -9,7 +9,7 @@ import {
 } from "@/lib/events/selection/candidates.read";
 import { selectEvents } from "@/lib/events/selection/select-events";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
-import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { auditRedrive } from "@/lib/guard/audit/audit.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { readScopedSelection } from "@/lib/guard/viewer/scope.read";
 import { askedSelection, sourcesOf } from "@/lib/guard/viewer/scope.shapes";
@@ -27,7 +27,7 @@ import type { Refusal } from "@/lib/redrive/gate/refusal.pure";
 import { insertRedrive, type NewRedrive } from "@/lib/redrive/life/redrive.write";
 import { ringPlan, ringRedrive } from "@/lib/redrive/life/rings";
 import { startOrFinish } from "@/lib/redrive/life/start-redrive";
-import { assertRate } from "@/lib/redrive/pace/assert-pace";
+import { assertPace } from "@/lib/redrive/pace/assert-pace";
 import { CANARY_ABOVE, stepAfter } from "@/lib/redrive/pace/canary.pure";
 import { FREEZE_INLINE_MAX, freezeChunk } from "@/lib/redrive/plan/freeze-chunk";
 import { findEarlier, judgeSelection, type SelectedForRedrive } from "@/lib/redrive/plan/judge-selection";
@@ -93,7 +93,7 @@ export async function requestRedrive(
     if (input.request.mode === "deliver") {
       const { total, refused } = frozen.answer;
       await assertReason(tx, input.request, selected, total === null ? sendsOfLarge : total - refused);
-      await assertRate(tx, redrive.id, input.request.ratePerSecond);
+      await assertPace(tx, redrive.id, "ratePerSecond", input.request.ratePerSecond);
     }
     const { tell } = input.request;
     if (tell && tell.length > 0) await setOperationTells(tx, redrive.id, tell, { viewer, atMs: nowMs });
@@ -246,12 +246,9 @@ async function auditRequest(tx: Tx, redrive: NewRedrive, stranded: Stranded | nu
   const { id, createdBy, reason, mode, lane, target, ratePerSecond, canary, brake, earlier, despite, holdMs, atMs } =
     redrive;
   const { startAtMs, breakerUntilMs } = redrive;
-  await appendAudit(tx, {
+  await auditRedrive(tx, id, {
     actor: createdBy,
     action: "redrive.requested",
-    subjectKind: "redrive",
-    subjectId: id,
-    redriveId: id,
     reason,
     before: null,
     after: {
@@ -268,7 +265,6 @@ async function auditRequest(tx: Tx, redrive: NewRedrive, stranded: Stranded | nu
       ...(startAtMs === null ? {} : { startAt: iso(startAtMs) }),
       ...(breakerUntilMs === null ? {} : { breakerCloses: true, until: iso(breakerUntilMs) }),
     },
-    count: 1,
     atMs,
   });
 }

@@ -1,5 +1,4 @@
-import { appendAudit } from "@/lib/guard/audit/audit.write";
-import type { AuditEntry } from "@/lib/guard/audit/audit-entry.pure";
+import { auditEvents } from "@/lib/guard/audit/audit.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { countAggregateFailures } from "@/lib/order/aggregate-failures.write";
 import { aggregateResults } from "@/lib/order/aggregate-result.pure";
@@ -217,36 +216,21 @@ async function auditMoves(
       const entryId = free ? named : uuidv7(nowMs);
       if (!free) for (const id of ids) renamed.set(id, entryId);
       free = false;
-      await appendAudit(tx, entryOf(entryId, { redriveId, ids, status, outcome: some[0]!.outcome, nowMs }));
+      const { outcome } = some[0]!;
+      const result = auditedResult(outcome);
+      await auditEvents(tx, ids, {
+        actor: ACTOR,
+        action: actionOf(outcome.kind),
+        redriveId,
+        reason: status === "IGNORED" ? "the redrive limit is reached" : null,
+        before: { status: "QUEUED" },
+        after: { status, ...(result === undefined ? {} : { result }) },
+        atMs: nowMs,
+        listed: { entryId },
+      });
     }
   }
   await renameEntries(tx, redriveId, renamed);
-}
-
-type AuditedEnds = {
-  redriveId: string;
-  ids: string[];
-  status: MovedEvent["status"];
-  outcome: ItemOutcome;
-  nowMs: number;
-};
-
-function entryOf(entryId: string, { redriveId, ids, status, outcome, nowMs }: AuditedEnds): AuditEntry {
-  const result = auditedResult(outcome);
-  return {
-    actor: ACTOR,
-    action: actionOf(outcome.kind),
-    subjectKind: "event",
-    subjectId: ids.length === 1 ? ids[0]! : null,
-    redriveId,
-    reason: status === "IGNORED" ? "the redrive limit is reached" : null,
-    before: { status: "QUEUED" },
-    after: { status, ...(result === undefined ? {} : { result }) },
-    count: ids.length,
-    atMs: nowMs,
-    eventIds: ids,
-    listed: { entryId },
-  };
 }
 
 /** What the audit says beside the state: undefined = nothing. */
