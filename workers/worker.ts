@@ -214,11 +214,13 @@ export async function startWorker(
     beat,
     // Apart from the heartbeat, which must not wait for the locks of a lost worker.
     { name: "lost work", everyMs: paces.lostWorkMs, work: () => lostWork.recover() },
-    // The targets that this worker sends to.
+    // The targets that this worker sends to: an operator's orders must arrive between two pages, too.
     {
       name: "targets",
       everyMs: paces.targetsMs,
-      work: () => redriver.targets.refreshIf(redriver.slices.count() > 0),
+      work: async () => {
+        if (redriver.slices.count() > 0) await redriver.targets.refreshed();
+      },
     },
     // The disk that this machine sees.
     ...(measures ? [{ name: "room", everyMs: ROOM_EVERY_MS, work: () => measureRoom(db, env.room) }] : []),

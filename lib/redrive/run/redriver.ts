@@ -6,11 +6,7 @@ import { PACES, type Paces } from "@/lib/platform/plain/paces.pure";
 import { type Attempts, createAttempts } from "@/lib/redrive/run/attempts";
 import { createSessions, type Sessions } from "@/lib/redrive/run/session";
 import { createSlices, type Slices } from "@/lib/redrive/run/slices";
-import {
-  createTargetDirectory,
-  type OpenTargetDirectory,
-  type TargetDirectoryOptions,
-} from "@/lib/redrive/targets/target-directory";
+import { TargetDirectory, type TargetDirectoryOptions } from "@/lib/redrive/targets/target-directory";
 import { createPayloadChecker, type PayloadChecker } from "@/lib/repair/schemas/check-payload";
 import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
 import type { HealingStep } from "@/lib/retry/healing/healing";
@@ -32,7 +28,7 @@ export type Redriver = Deps & {
   /** The same store, for statements that name their rows by key: they are planned once a connection. */
   keyedDb: Db;
   sessions: Sessions;
-  targets: OpenTargetDirectory;
+  targets: TargetDirectory;
   slices: Slices;
   attempts: Attempts;
   checkPayloads: PayloadChecker;
@@ -50,7 +46,7 @@ export function createRedriver(options: RedriverOptions): Redriver {
   const onHealing: TargetDirectoryOptions["onHealing"] = (target, step) => {
     auditHealing(deps, target, step).catch((error) => log.warn({ target, err: error }, "healing step not audited"));
   };
-  const targets = createTargetDirectory({ db, bucket, clock, log, openPublisher, onHealing, paces });
+  const targets = new TargetDirectory({ db, bucket, clock, log, openPublisher, onHealing, paces });
   const schemas = createSchemaCheck(clock);
   return {
     ...deps,

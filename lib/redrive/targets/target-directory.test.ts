@@ -6,7 +6,7 @@ import type { Db } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { RedriveRow } from "@/lib/redrive/life/redrive.write";
 import type { SliceTarget } from "@/lib/redrive/targets/target";
-import { createTargetDirectory } from "@/lib/redrive/targets/target-directory";
+import { TargetDirectory } from "@/lib/redrive/targets/target-directory";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
 import type { TargetRow } from "@/lib/sources/targets/targets.read";
 import { manualClock } from "@/lib/testing/manual-clock";
@@ -75,7 +75,7 @@ function directoryOf(...rows: TargetRow[]) {
   };
   const quiet = () => undefined;
   const log = { info: quiet, warn: quiet, error: quiet };
-  const directory = createTargetDirectory({
+  const directory = new TargetDirectory({
     db: { query } as unknown as Db,
     bucket,
     clock,

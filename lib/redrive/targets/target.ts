@@ -1,5 +1,4 @@
 import type { Publisher } from "@/lib/brokers/port";
-import type { RedriveRow } from "@/lib/redrive/life/redrive.write";
 import type { TargetHealth } from "@/lib/redrive/targets/target-health";
 import type { Policy } from "@/lib/retry/policy";
 import type { TargetState } from "@/lib/retry/target";
@@ -37,13 +36,3 @@ export type SliceTarget = {
 
 /** A target that cannot be sent to, and why: nothing configured on this lane, or a configuration that cannot be used. */
 export type NoTarget = { fault: string };
-
-export interface TargetDirectory {
-  find(sourceId: string, redrive: RedriveRow): Promise<SliceTarget | NoTarget>;
-  /** The target that stands in for this one while it takes nothing; null = its fallback names none that can be sent to. */
-  standIn(target: SliceTarget, redrive: RedriveRow): SliceTarget | null;
-  /** Of all targets of the redrive's lane, by what this worker has seen of them. */
-  heldSources(redrive: RedriveRow): Promise<HeldSources>;
-  /** Reads the targets again: the store has refused an intent. */
-  reread(): Promise<void>;
-}
