@@ -37,87 +37,57 @@ export type Sessions = {
 };
 
 type WarmUp = Pick<TargetRow, "id" | "ratePerSecond" | "warmUpMs" | "resumedAtMs">;
-type OpenSession = Omit<Session, "release">;
+type OpenSession = Omit<Session, "release"> & { stop(): void };
 
 /** The session of one redrive and how many slices use it. The last of them stops it. */
-type Shared = {
-  opening: Promise<OpenSession | null>;
-  /** undefined until it is open, null = the redrive does not run. */
-  session: OpenSession | null | undefined;
-  users: number;
-  stop(): void;
-};
-
-function isOpen({ session }: Shared): boolean {
-  return session !== undefined && session !== null && !session.stopped.aborted;
-}
+type Shared = { opening: Promise<OpenSession | null>; users: number };
 
 /** One session a redrive, shared by all its slices in this process: one watch, one rate, one stream of commits. */
 export function createSessions(deps: Deps, bucket: TokenBucket): Sessions {
   const known = new Map<string, Shared>();
 
   async function open(redriveId: string): Promise<Session | null> {
-    const shared = join(redriveId);
+    const shared = known.get(redriveId) ?? { opening: start(redriveId), users: 0 };
+    known.set(redriveId, shared);
+    // Counted before the session is open: another user that leaves meanwhile must not stop it.
+    shared.users++;
+    const forget = () => {
+      if (known.get(redriveId) === shared) known.delete(redriveId);
+    };
+    let session: OpenSession | null = null;
     let left = false;
     const release = () => {
       if (left) return;
       left = true;
-      leave(redriveId, shared);
+      shared.users--;
+      if (shared.users > 0) return;
+      session?.stop();
+      forget();
     };
     try {
-      const session = await shared.opening;
+      session = await shared.opening;
       if (session !== null && !session.stopped.aborted) return { ...session, release };
     } catch (error) {
       // Not remembered: the next call reads the redrive again.
-      forget(redriveId, shared);
+      forget();
+      release();
       throw error;
-    } finally {
-      // This call does not return the session, so its caller cannot release it.
-      if (!isOpen(shared)) release();
     }
-    forget(redriveId, shared);
+    forget();
+    release();
     // The session ended before this call got it. The redrive may run again: a new reading says so.
-    return shared.session === null ? null : open(redriveId);
+    return session === null ? null : open(redriveId);
   }
 
-  /** Counts the user before the session is open: another user that leaves meanwhile must not stop it. */
-  function join(redriveId: string): Shared {
-    let shared = known.get(redriveId);
-    if (!shared || shared.session?.stopped.aborted) {
-      shared = startShared(deps, bucket, redriveId);
-      known.set(redriveId, shared);
-    }
-    shared.users++;
-    return shared;
-  }
-
-  function leave(redriveId: string, shared: Shared): void {
-    shared.users--;
-    if (shared.users > 0) return;
-    shared.stop();
-    forget(redriveId, shared);
-  }
-
-  function forget(redriveId: string, shared: Shared): void {
-    if (known.get(redriveId) === shared) known.delete(redriveId);
+  async function start(redriveId: string): Promise<OpenSession | null> {
+    const row = await readRedriveRow(deps.db, redriveId);
+    return row?.state === "RUNNING" ? startSession(deps, bucket, row) : null;
   }
 
   return { open };
 }
 
-function startShared(deps: Deps, bucket: TokenBucket, redriveId: string): Shared {
-  const shared: Shared = { opening: read(), session: undefined, users: 0, stop: () => undefined };
-  async function read(): Promise<OpenSession | null> {
-    const row = await readRedriveRow(deps.db, redriveId);
-    const started = row?.state === "RUNNING" ? startSession(deps, bucket, row) : null;
-    shared.session = started?.session ?? null;
-    shared.stop = started?.stop ?? shared.stop;
-    return shared.session;
-  }
-  return shared;
-}
-
-function startSession(deps: Deps, bucket: TokenBucket, first: RedriveRow): { session: OpenSession; stop(): void } {
+function startSession(deps: Deps, bucket: TokenBucket, first: RedriveRow): OpenSession {
   let row = first;
   const places = new Bulkhead({ permits: placesOf(first), queueMax: Number.POSITIVE_INFINITY });
   const stopped = new AbortController();
@@ -149,19 +119,17 @@ function startSession(deps: Deps, bucket: TokenBucket, first: RedriveRow): { ses
   };
   const finisher = createFinisher(deps, first.id);
   return {
-    session: {
-      redrive: () => row,
-      stopped: stopped.signal,
-      renewed: () => renewed,
-      takeToken: async (target, signal) => {
-        await own.take(signal);
-        if (warmUpRate(target, row, deps.clock.wallMs()) !== null) await warmUpOf(target).take(signal);
-      },
-      takePlace: (signal) => takePlace(places, signal),
-      releasePlace: () => places.release(),
-      finish: (finish) => finisher.push(finish),
-      woken: () => finisher.woken(),
+    redrive: () => row,
+    stopped: stopped.signal,
+    renewed: () => renewed,
+    takeToken: async (target, signal) => {
+      await own.take(signal);
+      if (warmUpRate(target, row, deps.clock.wallMs()) !== null) await warmUpOf(target).take(signal);
     },
+    takePlace: (signal) => takePlace(places, signal),
+    releasePlace: () => places.release(),
+    finish: (finish) => finisher.push(finish),
+    woken: () => finisher.woken(),
     stop: stopWatch,
   };
 }
