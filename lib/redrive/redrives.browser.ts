@@ -16,7 +16,7 @@ import { useRead } from "@/lib/platform/browser/resource.browser";
 import type { RedriveCauses, RedriveItemList } from "@/lib/redrive/list/redrive-items.shapes";
 import type { PreviewOut, PreviewRequest, SampleOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 import type { RedriveList, RedriveOut, RedriveRate } from "@/lib/redrive/redrives.shapes";
-import type { RedriveChange, RedriveRequest } from "@/lib/redrive/request/redrive-request.shapes";
+import type { RedriveAnswer, RedriveChange, RedriveRequest } from "@/lib/redrive/request/redrive-request.shapes";
 import type { ItemOutcomeWord } from "@/lib/redrive/states/item-state.pure";
 import { isFinal, type RedriveState } from "@/lib/redrive/states/redrive-state.pure";
 
@@ -151,27 +151,14 @@ export function useRedrivePreview(request: PreviewRequest, enabled = true, of: n
   });
 }
 
-/** POST /api/v1/redrives -> 202. `total` null: the set is large and the server still freezes it. */
-export type RedriveAccepted = {
-  id: string;
-  state: RedriveState;
-  total: number | null;
-  refused: number;
-  refusedByReason: Record<string, number>;
-  /** The server sends nothing before this time; null = the request asked for no hold. */
-  holdUntil: string | null;
-  /** What it waits for before it starts; empty = nothing. */
-  waitsFor: RedriveOut["waitsFor"];
-};
-
 type NewRedrive = { request: RedriveRequest; idempotencyKey: string };
 
 export async function requestRedrive(
   client: QueryClient,
   { request, idempotencyKey }: NewRedrive,
-): Promise<RedriveAccepted> {
+): Promise<RedriveAnswer> {
   try {
-    return await fetchJson<RedriveAccepted>("/api/v1/redrives", {
+    return await fetchJson<RedriveAnswer>("/api/v1/redrives", {
       method: "POST",
       body: request,
       headers: { "idempotency-key": idempotencyKey },

@@ -17,14 +17,10 @@ import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { plural } from "@/lib/platform/plain/format.pure";
 import { CANARY_STEPS } from "@/lib/redrive/pace/canary.pure";
 import type { PreviewOut } from "@/lib/redrive/preview/redrive-preview.shapes";
-import {
-  followedRedrives,
-  type RedriveAccepted,
-  useRedrivePreview,
-  useRequestRedrive,
-} from "@/lib/redrive/redrives.browser";
+import { followedRedrives, useRedrivePreview, useRequestRedrive } from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 import { restoreOnUndo } from "@/lib/redrive/request/holds.browser";
+import type { RedriveAnswer } from "@/lib/redrive/request/redrive-request.shapes";
 import { useTargets } from "@/lib/sources/targets/targets.browser";
 import {
   buttonWords,
@@ -46,7 +42,7 @@ type RedriveDialogProps = {
   /** The count for the title until the preview has counted; null = unknown. */
   total: number | null;
   onClose: () => void;
-  onDone?: (accepted: RedriveAccepted) => void;
+  onDone?: (accepted: RedriveAnswer) => void;
   /** Called when the redrive was undone during its hold. */
   onUndone?: () => void;
   initialMode?: RedriveOut["mode"];
@@ -108,7 +104,7 @@ function useStart({ selection, onClose, onDone, onUndone }: RedriveDialogProps, 
   const request = useRequestRedrive();
   const start = async (as: RedriveOut["mode"], draft: RedriveDraft, preview: PreviewOut) => {
     const body = redriveRequest(selection, as, draft, preview);
-    let accepted: RedriveAccepted;
+    let accepted: RedriveAnswer;
     try {
       accepted = await request.mutateAsync({ request: body, idempotencyKey: keyFor(body) });
     } catch (error) {
@@ -232,7 +228,7 @@ function headline(mode: RedriveOut["mode"], total: number | null): string {
   return total === null ? "Redrive of all matching events" : `Redrive of ${plural(total, "selected event")}`;
 }
 
-function startedWords(mode: RedriveOut["mode"], accepted: RedriveAccepted) {
+function startedWords(mode: RedriveOut["mode"], accepted: RedriveAnswer) {
   const what = mode === "verify" ? "Dry run" : "Redrive";
   const refused = refusalSummary(accepted.refusedByReason);
   if (accepted.total === null)

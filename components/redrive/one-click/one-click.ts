@@ -16,12 +16,12 @@ import { CONFIRMABLE_REFUSALS } from "@/lib/redrive/gate/refusal.pure";
 import {
   followedRedrives,
   previewRedrive,
-  type RedriveAccepted,
   readItems,
   readRedrive,
   requestRedrive,
 } from "@/lib/redrive/redrives.browser";
 import { HOLD_MS, restoreOnUndo, showInToast } from "@/lib/redrive/request/holds.browser";
+import type { RedriveAnswer } from "@/lib/redrive/request/redrive-request.shapes";
 import { HoldCountdown } from "./hold-countdown";
 import { undoHeld } from "./undo-held";
 
@@ -49,7 +49,7 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const ASKED: readonly string[] = ["held-by-head", ...CONFIRMABLE_REFUSALS];
 
 /** The reason why the event was refused; null when it was accepted. */
-function refusalOf({ refusedByReason }: RedriveAccepted): string | null {
+function refusalOf({ refusedByReason }: RedriveAnswer): string | null {
   return Object.keys(refusedByReason).find((name) => (refusedByReason[name] ?? 0) > 0) ?? null;
 }
 
@@ -187,7 +187,7 @@ export async function redriveAtOnce(
   count: number | null,
   on: { open: (href: string) => void; onAsk: () => void; onUndone?: () => void },
   choice: { earlier?: Earlier; reason?: string } = {},
-): Promise<RedriveAccepted | null> {
+): Promise<RedriveAnswer | null> {
   if (freshness() !== "fresh") {
     void showToast({ title: "Nothing was sent", detail: STALE_REASON, tone: "error" });
     return null;
