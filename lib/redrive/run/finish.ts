@@ -16,7 +16,7 @@ import { settleRedrive } from "@/lib/redrive/life/settle-redrive";
 import type { OutcomeMark } from "@/lib/redrive/pace/brake.pure";
 import { advanceRedrive, sampleWith } from "@/lib/redrive/pace/canary-and-brake";
 import { type Batcher, createBatcher } from "@/lib/redrive/run/batcher";
-import { type EventAfter, eventAfter, type ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
+import { actionOf, type EventAfter, eventAfter, type ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
 import {
   attemptsToKeep,
   closeItems,
@@ -220,7 +220,7 @@ async function auditMoves(
       const result = auditedResult(outcome);
       await auditEvents(tx, ids, {
         actor: ACTOR,
-        action: actionOf(outcome.kind),
+        action: actionOf(outcome),
         redriveId,
         reason: status === "IGNORED" ? "the redrive limit is reached" : null,
         before: { status: "QUEUED" },
@@ -244,25 +244,6 @@ function auditedResult(outcome: ItemOutcome): string | undefined {
       return outcome.deduplicated ? "DEDUPLICATED" : undefined;
     default:
       return undefined;
-  }
-}
-
-function actionOf(kind: Finish["outcome"]["kind"]): string {
-  switch (kind) {
-    case "delivered":
-      return "event.redriven";
-    case "already-processed":
-      return "event.confirmed";
-    case "verified":
-      return "event.verified";
-    case "failed":
-      return "event.failed";
-    case "refused":
-      return "event.refused";
-    case "later":
-    case "behind":
-    case "back":
-      return "event.queued";
   }
 }
 

@@ -34,23 +34,26 @@ export type EventAfter = {
 
 type EventBefore = { failures: number; redrives: number; cooldownUntilMs: number | null };
 
-export function moveOf(outcome: ItemOutcome): Extract<ItemMove, EventMove> {
-  switch (outcome.kind) {
-    case "delivered":
-      return "deliver";
-    case "already-processed":
-      return "skip";
-    case "verified":
-      return "pass";
-    case "failed":
-      return "fail";
-    case "refused":
-      return "refuse";
-    case "later":
-    case "behind":
-    case "back":
-      return "giveBack";
-  }
+const GIVEN_BACK = { move: "giveBack", action: "event.queued" } as const;
+
+/** The move of the item and its event, and the action of the audit entry about it. */
+const OUTCOMES = {
+  delivered: { move: "deliver", action: "event.redriven" },
+  "already-processed": { move: "skip", action: "event.confirmed" },
+  verified: { move: "pass", action: "event.verified" },
+  failed: { move: "fail", action: "event.failed" },
+  refused: { move: "refuse", action: "event.refused" },
+  later: GIVEN_BACK,
+  behind: GIVEN_BACK,
+  back: GIVEN_BACK,
+} as const satisfies Record<ItemOutcome["kind"], { move: Extract<ItemMove, EventMove>; action: string }>;
+
+export function moveOf({ kind }: ItemOutcome): Extract<ItemMove, EventMove> {
+  return OUTCOMES[kind].move;
+}
+
+export function actionOf({ kind }: ItemOutcome): string {
+  return OUTCOMES[kind].action;
 }
 
 /** Results of delivered items that were no news to their target: its inbox held the event, or its answer said so. */
