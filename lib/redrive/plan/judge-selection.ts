@@ -15,7 +15,7 @@ import type { Db, Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { type GateFacts, gate } from "@/lib/redrive/gate/gate.pure";
 import { type Rules, readRules, readRulesOver } from "@/lib/redrive/gate/read-rules";
-import type { ConfirmableRefusal } from "@/lib/redrive/gate/refusal.pure";
+import type { ConfirmableRefusal, Refusal } from "@/lib/redrive/gate/refusal.pure";
 import {
   FREEZE_INLINE_MAX,
   gateEach,
@@ -31,6 +31,7 @@ import {
   EARLIER_BEHIND_MAX,
   EARLIER_SAMPLES_MAX,
   type EarlierSummary,
+  type Passing,
   summarizeEarlier,
 } from "@/lib/redrive/preview/earlier-summary.read";
 import type { EarlierOut } from "@/lib/redrive/preview/redrive-preview.shapes";
@@ -38,16 +39,11 @@ import type { EarlierOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 /** The events that a redrive selects. `despite`: refusals that the person sets aside. */
 export type SelectedForRedrive = Selected & { despite: readonly ConfirmableRefusal[] };
 
-type Ruling = ReturnType<typeof gate>;
+/** Events of one source and error code, and what the gate says of them; null = it lets them go. */
+export type CountedEvents = { source: string; errorCode: string; refusal: Refusal | null; count: number };
 
-/**
- * A selection as the gate sees it: kinds of events with their number, and each single event that has its own control.
- */
-export type JudgedSelection = {
-  groups: { group: CandidateGroup; ruling: Ruling }[];
-  touched: { candidate: Candidate; ruling: Ruling }[];
-  redriveLimit: number;
-};
+/** A selection as the gate sees it: kinds of events with their number, and each single event that has its own control. */
+export type JudgedSelection = { counts: CountedEvents[]; passing: Passing };
 
 /** The events of a selection as its redrive would freeze them. `earlier`: those behind versions outside of it. */
 type PlannedSelection = { planned: PlannedItem[]; earlier: EarlierOut };
@@ -135,37 +131,34 @@ export async function judgeSelection(tx: Queryable, selected: SelectedForRedrive
   }
   const ofTouched = await readRulesOver(tx, touched);
   const { redriveLimit } = rules.settings;
-  const groups = await groupCandidates(tx, selected, { redriveLimit, touched: touched.map(({ id }) => id) });
-  return {
-    groups: groups.map((group) => ({ group, ruling: ruleGroup(group, ofGroups, selected) })),
-    touched: touched.map((candidate) => ({ candidate, ruling: ruleOne(candidate, ofTouched, selected) })),
+  const kinds = await groupCandidates(tx, selected, { redriveLimit, touched: touched.map(({ id }) => id) });
+  const groups = kinds.map((group) => ({ ...group, refusal: refuseGroup(group, ofGroups, selected) }));
+  const single = touched.map((each) => ({ ...each, count: 1, refusal: refuseOne(each, ofTouched, selected) }));
+  const passing = {
+    groups: groups.filter(({ refusal }) => refusal === null),
+    touched: single.map(({ id, refusal }) => ({ id, passes: refusal === null })),
     redriveLimit,
   };
+  return { counts: [...groups, ...single], passing };
 }
 
 /** The events of a judged selection that are behind others which do not go before them. Throws DomainError `read-timeout`. */
-export async function findEarlier(
+export function findEarlier(
   db: Db,
   selected: Selected,
-  judged: JudgedSelection,
+  { passing }: JudgedSelection,
   timeoutMs: number,
 ): Promise<EarlierSummary> {
-  const passing = {
-    groups: judged.groups.filter(({ ruling }) => ruling.pass).map(({ group }) => group),
-    touched: judged.touched.map(({ candidate, ruling }) => ({ id: candidate.id, passes: ruling.pass })),
-    redriveLimit: judged.redriveLimit,
-  };
-  return db.transaction((tx) => summarizeEarlier(tx, selected, passing), {
-    statementTimeoutMs: timeoutMs,
-    readOnly: true,
-  });
+  const options = { statementTimeoutMs: timeoutMs, readOnly: true };
+  return db.transaction((tx) => summarizeEarlier(tx, selected, passing), options);
 }
 
 type Asked = Pick<SelectedForRedrive, "asOfMs" | "despite">;
 
-function ruleOne(facts: GateFacts, rules: Rules, { asOfMs, despite }: Asked) {
+function refuseOne(facts: GateFacts, rules: Rules, { asOfMs, despite }: Asked): Refusal | null {
   const { redriveLimit } = rules.settings;
-  return gate(facts, { controls: rules.index, redriveLimit, nowMs: asOfMs, at: "request", despite });
+  const ruling = gate(facts, { controls: rules.index, redriveLimit, nowMs: asOfMs, at: "request", despite });
+  return ruling.pass ? null : ruling.refusal;
 }
 
 /** Stands for Parkade's blacklists of the aggregates of a group, which names none of them. */
@@ -181,7 +174,7 @@ const AUTOMATIC: Control = {
 };
 
 /** The gate decides alike for all members of the group, once events under their own control are taken out. */
-function ruleGroup(group: CandidateGroup, rules: Rules, asked: Asked) {
+function refuseGroup(group: CandidateGroup, rules: Rules, asked: Asked): Refusal | null {
   const facts = {
     ...group,
     eventId: "",
@@ -190,5 +183,5 @@ function ruleGroup(group: CandidateGroup, rules: Rules, asked: Asked) {
     cooldownUntilMs: group.cooling ? Number.POSITIVE_INFINITY : null,
     redrives: group.exhausted ? rules.settings.redriveLimit : 0,
   };
-  return ruleOne(facts, rules, asked);
+  return refuseOne(facts, rules, asked);
 }

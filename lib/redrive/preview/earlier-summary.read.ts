@@ -19,13 +19,13 @@ const NO_VERSION = "9223372036854775807";
 const EARLIER_IDS_MAX = 20_000;
 
 /** The selected events that pass the gate: whole kinds of events, and single events under a control of their own. */
-type Passing = {
+export type Passing = {
   groups: readonly CandidateGroup[];
   touched: readonly { id: string; passes: boolean }[];
   redriveLimit: number;
 };
 
-export type HeldGroup = { source: string; errorCode: string; count: number };
+type HeldGroup = { source: string; errorCode: string; count: number };
 
 export type EarlierSummary = EarlierOut & {
   /** Held events by source and error code, as a preview counts them. */

@@ -10,7 +10,6 @@ import { isReadTimeout } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import type { DomainError } from "@/lib/platform/plain/problem.pure";
-import type { GateRuling } from "@/lib/redrive/gate/gate.pure";
 import type { Refusal } from "@/lib/redrive/gate/refusal.pure";
 import { isByControl, readRefusingControls } from "@/lib/redrive/list/refusing-controls.read";
 import {
@@ -23,13 +22,14 @@ import {
 } from "@/lib/redrive/pace/redrive-rate.pure";
 import type { PlannedItem } from "@/lib/redrive/plan/freeze-events.write";
 import {
+  type CountedEvents,
   findEarlier,
   type JudgedSelection,
   judgeSelection,
   planSelection,
   type SelectedForRedrive,
 } from "@/lib/redrive/plan/judge-selection";
-import type { EarlierSummary, HeldGroup } from "@/lib/redrive/preview/earlier-summary.read";
+import type { EarlierSummary } from "@/lib/redrive/preview/earlier-summary.read";
 import {
   CONTROLLED_MAX,
   type EarlierOut,
@@ -156,8 +156,8 @@ async function countAndSample(
   const sampled = await sampling;
   const sample = sampled?.out ?? null;
   if (plan === null) return { counted: UNCOUNTED, frozen: UNCOUNTED, earlier: null, ...large, sample, plan };
-  const frozen = countPlanned(plan.planned);
-  const counted = sampled?.refusals ? countPlanned(plan.planned, sampled.refusals) : frozen;
+  const frozen = tallyPlan(plan.planned);
+  const counted = sampled?.refusals ? tallyPlan(plan.planned, sampled.refusals) : frozen;
   return { counted, frozen, sample, earlier: plan.earlier, plan: plan.planned };
 }
 
@@ -249,72 +249,76 @@ type Tally = Counted & { total: number; eligible: number };
 const UNCOUNTED: Counted = { total: null, eligible: null, refused: {}, byErrorCode: {}, bySource: {} };
 
 async function countLarge(
-  deps: Deps,
+  { db }: Deps,
   selected: SelectedForRedrive,
   choice: Earlier,
   inTime: InTime,
 ): Promise<Omit<Counts, "sample" | "plan">> {
-  const judged = await inTime("total", () => judge(deps, selected));
+  const judge = (of: SelectedForRedrive) =>
+    inTime("total", () => db.transaction((tx) => judgeSelection(tx, of), READ_ONLY));
+  const find = (of: SelectedForRedrive, judged: JudgedSelection) =>
+    inTime("earlier", () => findEarlier(db, of, judged, EARLIER_TIMEOUT_MS));
+  const judged = await judge(selected);
   if (judged === null) return { counted: UNCOUNTED, frozen: UNCOUNTED, earlier: null };
-  const found = await inTime("earlier", () => findEarlier(deps.db, selected, judged, EARLIER_TIMEOUT_MS));
-  const earlier = found && earlierOut(found);
-  const counted = await withEarlier(deps, selected, { judged, found, choice }, inTime);
-  return { counted, frozen: counted, earlier };
-}
-
-async function withEarlier(
-  deps: Deps,
-  selected: SelectedForRedrive,
-  { judged, found, choice }: { judged: JudgedSelection; found: EarlierSummary | null; choice: Earlier },
-  inTime: InTime,
-): Promise<Counted> {
-  const counted = countJudged(judged);
-  if (choice === "pass") return counted;
-  // What the gate refuses is known; what the order refuses of the rest is not.
-  const { refused, total } = counted;
-  if (found === null) return { ...UNCOUNTED, refused, total: choice === "hold" ? total : null };
-  if (choice === "hold") return holdBack(counted, found.held);
-  // With the earlier versions the set is larger: it is counted again by the same gate.
-  const taken = { ...selected, also: found.ids };
-  const judgedTaken = await inTime("total", () => judge(deps, taken));
-  if (judgedTaken === null) return { ...UNCOUNTED, refused };
-  const stillHeld = await inTime("earlier", () => findEarlier(deps.db, taken, judgedTaken, EARLIER_TIMEOUT_MS));
-  const all = countJudged(judgedTaken);
-  return stillHeld === null ? { ...UNCOUNTED, refused: all.refused, total: all.total } : holdBack(all, stillHeld.held);
-}
-
-function countPlanned(planned: readonly PlannedItem[], refusals?: ReadonlyMap<string, Refusal>): Tally {
-  const counted: Tally = { total: 0, eligible: 0, refused: {}, byErrorCode: {}, bySource: {} };
-  for (const { candidate, refusal } of planned) {
-    add(counted, candidate, refusal ?? refusals?.get(candidate.id) ?? null, 1);
+  const found = await find(selected, judged);
+  let counted = choice === "pass" ? tally(judged.counts) : withHeld(judged, found);
+  if (choice === "include") {
+    // With the earlier versions the set is larger: it is counted again by the same gate.
+    const taken = { ...selected, also: found?.ids ?? [] };
+    const judgedTaken = found && (await judge(taken));
+    counted = judgedTaken
+      ? withHeld(judgedTaken, await find(taken, judgedTaken))
+      : { ...withHeld(judged, null), total: null };
   }
-  return counted;
-}
-
-function judge(deps: Deps, selected: SelectedForRedrive): Promise<JudgedSelection> {
-  return deps.db.transaction((tx) => judgeSelection(tx, selected), READ_ONLY);
+  return { counted, frozen: counted, earlier: found && earlierOut(found) };
 }
 
 function earlierOut({ held: _held, ids: _ids, ...out }: EarlierSummary): EarlierOut {
   return out;
 }
 
-function countJudged({ groups, touched }: JudgedSelection): Tally {
+/** `found` null: what the gate refuses is known; what the order refuses of the rest is not. */
+function withHeld({ counts }: JudgedSelection, found: EarlierSummary | null): Counted {
+  if (found !== null) return tally([...counts, ...found.held.flatMap(heldBack)]);
+  const { refused, total } = tally(counts);
+  return { ...UNCOUNTED, refused, total };
+}
+
+/** Events that passed the gate and are behind an earlier version count as refused. */
+function heldBack({ count, ...of }: EarlierSummary["held"][number]): CountedEvents[] {
+  return [
+    { ...of, refusal: null, count: -count },
+    { ...of, refusal: "held-by-head", count },
+  ];
+}
+
+/** `refusals`: those of the dry run, by the id of the event. */
+function tallyPlan(planned: readonly PlannedItem[], refusals?: ReadonlyMap<string, Refusal>): Tally {
+  return tally(
+    planned.map(({ candidate: { id, source, errorCode }, refusal }) => {
+      return { source, errorCode, refusal: refusal ?? refusals?.get(id) ?? null, count: 1 };
+    }),
+  );
+}
+
+function tally(counts: readonly CountedEvents[]): Tally {
   const counted: Tally = { total: 0, eligible: 0, refused: {}, byErrorCode: {}, bySource: {} };
-  for (const { group, ruling } of groups) add(counted, group, refusalOf(ruling), group.count);
-  for (const { candidate, ruling } of touched) add(counted, candidate, refusalOf(ruling), 1);
+  for (const { source, errorCode, refusal, count } of counts) {
+    counted.total += count;
+    if (refusal !== null) addTo(counted.refused, refusal, count);
+    else {
+      counted.eligible += count;
+      addTo(counted.byErrorCode, errorCode, count);
+      addTo(counted.bySource, source, count);
+    }
+  }
   return counted;
 }
 
-/** Counts the events that passed the gate and are behind an earlier version as refused. */
-function holdBack(counted: Tally, held: readonly HeldGroup[]): Tally {
-  for (const { source, errorCode, count } of held) {
-    counted.eligible -= count;
-    counted.refused["held-by-head"] = (counted.refused["held-by-head"] ?? 0) + count;
-    takeOff(counted.byErrorCode, errorCode, count);
-    takeOff(counted.bySource, source, count);
-  }
-  return counted;
+function addTo(counts: Record<string, number>, name: string, count: number): void {
+  const sum = (counts[name] ?? 0) + count;
+  if (sum > 0) counts[name] = sum;
+  else delete counts[name];
 }
 
 /** Events that passed a dry run and changed since are not selected, and are counted as refused. */
@@ -326,30 +330,4 @@ function withUnchecked(counted: Counted, selection: ScopedSelection, changedSinc
     total: total === null ? null : total + changedSince,
     refused: { ...refused, "changed-since": changedSince },
   };
-}
-
-function takeOff(counts: Record<string, number>, name: string, count: number): void {
-  const left = (counts[name] ?? 0) - count;
-  if (left > 0) counts[name] = left;
-  else delete counts[name];
-}
-
-function add(
-  counted: Tally,
-  { errorCode, source }: { errorCode: string; source: string },
-  refusal: Refusal | null,
-  count: number,
-): void {
-  counted.total += count;
-  if (refusal === null) {
-    counted.eligible += count;
-    counted.byErrorCode[errorCode] = (counted.byErrorCode[errorCode] ?? 0) + count;
-    counted.bySource[source] = (counted.bySource[source] ?? 0) + count;
-  } else {
-    counted.refused[refusal] = (counted.refused[refusal] ?? 0) + count;
-  }
-}
-
-function refusalOf(ruling: GateRuling): Refusal | null {
-  return ruling.pass ? null : ruling.refusal;
 }
