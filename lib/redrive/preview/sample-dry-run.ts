@@ -236,8 +236,17 @@ async function examineEach(
     held.map(({ event: { sourceId }, body }) => ({ ...body, sourceId })),
   );
   const checks = new Map(held.map(({ event }, index) => [event.id, checked[index]!]));
-  const owners = await askOwners(deps, held, targetOf);
-  const leftOut = await headersLeftOut(deps, held, targetOf);
+  const owners = await ofTargets<OwnerJudgement>({ held, targetOf }, async (target, events) => {
+    const asked = events.map(({ event, body }) => checkedEvent(event, body));
+    const said = await deps.askOwner(target, asked);
+    return said === null ? null : said.answers.map((answer) => ownerFinding(answer, said));
+  });
+  const leftOut = await ofTargets({ held, targetOf }, (target, events) =>
+    deps.leftOut(
+      target,
+      events.map(({ body }) => body),
+    ),
+  );
   return held.map(({ event, body }) => {
     const facts = states.find(({ row }) => row.id === targetOf(event)?.id)?.facts;
     const verdictAt = (target: DryRunFacts["target"]) =>
@@ -338,49 +347,24 @@ function warningsOf(examined: readonly Examined[]): SampleOut["warnings"] {
   return [...counts.values()].sort((a, b) => b.events - a.events).slice(0, WARNINGS_MAX);
 }
 
-/** What the owners of the targets say of the sample, by event id. Those without a check endpoint say nothing. */
-async function askOwners(
-  deps: SampleDeps,
-  held: readonly { event: Event; body: EventBody }[],
-  targetOf: (event: Event) => TargetRow | null,
-): Promise<Map<string, OwnerJudgement>> {
-  const judged = new Map<string, OwnerJudgement>();
+type Held = Facts["held"];
+
+/** What is said of the events of each target, by event id. Those of a target that says nothing are left out. */
+async function ofTargets<Said>(
+  { held, targetOf }: Pick<Facts, "held" | "targetOf">,
+  ask: (target: TargetRow, events: Held) => Promise<readonly Said[] | null>,
+): Promise<Map<string, Said>> {
+  const found = new Map<string, Said>();
   const byTarget = Map.groupBy(held, ({ event }) => targetOf(event));
   await Promise.all(
-    [...byTarget].map(async ([row, asked]) => {
-      const said =
-        row &&
-        (await deps.askOwner(
-          row,
-          asked.map(({ event, body }) => checkedEvent(event, body)),
-        ));
-      if (!said) return;
-      asked.forEach(({ event }, index) => {
-        judged.set(event.id, ownerFinding(said.answers[index]!, said));
+    [...byTarget].map(async ([target, events]) => {
+      const said = target && (await ask(target, events));
+      said?.forEach((each, index) => {
+        found.set(events[index]!.event.id, each);
       });
     }),
   );
-  return judged;
-}
-
-/** By event id, of those of which something is left out. */
-async function headersLeftOut(
-  deps: SampleDeps,
-  held: readonly { event: Event; body: EventBody }[],
-  targetOf: (event: Event) => TargetRow | null,
-): Promise<Map<string, string[]>> {
-  const names = new Map<string, string[]>();
-  for (const [row, sent] of Map.groupBy(held, ({ event }) => targetOf(event))) {
-    if (row === null) continue;
-    const each = await deps.leftOut(
-      row,
-      sent.map(({ body }) => body),
-    );
-    each.forEach((left, index) => {
-      if (left.length > 0) names.set(sent[index]!.event.id, left);
-    });
-  }
-  return names;
+  return found;
 }
 
 type Event = Omit<Candidate, "version"> & { version: bigint | null };
