@@ -4,7 +4,6 @@ import type { SliceAborted } from "@/lib/lane/slice-holds";
 import { isPassing, isReadTimeout } from "@/lib/platform/database/retrying";
 import { cancelItems } from "@/lib/redrive/life/cancel-items";
 import { ringRedrive } from "@/lib/redrive/life/rings";
-import { canaryAllowance } from "@/lib/redrive/pace/canary-allowance.read";
 import { aggregateRuns, allSlices } from "@/lib/redrive/plan/redrive-plan.pure";
 import { examineItems } from "@/lib/redrive/run/examine";
 import type { Redriver } from "@/lib/redrive/run/redriver";
@@ -12,7 +11,13 @@ import { sendRun } from "@/lib/redrive/run/send";
 import type { Session } from "@/lib/redrive/run/session";
 import { type SliceSignals, sliceSignals } from "@/lib/redrive/run/slice-signals";
 import type { SliceRange } from "@/lib/redrive/run/slices";
-import { readSliceItems, readSliceRest, SLICE_START, type SliceItem } from "@/lib/redrive/run/store/slice-items.read";
+import {
+  canaryAllowance,
+  readSliceItems,
+  readSliceRest,
+  SLICE_START,
+  type SliceItem,
+} from "@/lib/redrive/run/store/slice-items.read";
 import type { HeldSources } from "@/lib/redrive/targets/target";
 
 const PAGE_ITEMS_MAX = 100;
