@@ -23,7 +23,6 @@ import { ringResumed } from "@/lib/redrive/life/rings";
 import { startIfReady } from "@/lib/redrive/life/start-redrive";
 import { unknownRedrive } from "@/lib/redrive/list/redrives.read";
 import { assertPace } from "@/lib/redrive/pace/assert-pace";
-import { allSlices } from "@/lib/redrive/plan/redrive-plan.pure";
 import type { RedriveChange } from "@/lib/redrive/request/redrive-request.shapes";
 import { canaryOf } from "@/lib/redrive/request/request-redrive";
 import {
@@ -239,8 +238,7 @@ async function followUp(deps: Deps, redrive: RedriveRow, change: RedriveChange):
     const { action } = "action" in change ? change : { action: null };
     const ringsAgain = "lane" in change || action === "resume" || action === "start";
     if (redrive.state !== "RUNNING" || !ringsAgain) return;
-    const canary = redrive.released !== null;
-    await ringResumed(deps, { id: redrive.id, lane: redrive.lane, canary }, allSlices(redrive));
+    await ringResumed(deps, redrive);
   } catch (error) {
     deps.log.warn(
       { redriveId: redrive.id, err: error },

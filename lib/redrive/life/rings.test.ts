@@ -47,7 +47,7 @@ describe("the jobs that the queue does not hold", () => {
       { job: slice(2), state: "delayed" },
       { job: slice(3), state: "waiting" },
     ]);
-    await ringResumed({ lane }, { id: "r1", lane: "main", canary: false }, [1, 2, 3, 4]);
-    expect(rung).toEqual([slice(1), slice(4)]);
+    await ringResumed({ lane }, { id: "r1", lane: "main", released: null, slices: 5 });
+    expect(rung).toEqual([slice(0), slice(1), slice(4)]);
   });
 });

@@ -1,23 +1,26 @@
 import { type LaneJob, laneJobKey } from "@/lib/lane/jobs.shapes";
-import type { JobState, LaneName, QueueName } from "@/lib/lane/port";
+import type { JobState, QueueName } from "@/lib/lane/port";
 import type { Deps } from "@/lib/platform/deps";
 import { currentTraceparent } from "@/lib/platform/tracing/spans";
+import type { RedriveRow } from "@/lib/redrive/life/redrive.write";
+import { allSlices } from "@/lib/redrive/plan/redrive-plan.pure";
 import { wakeBehind } from "@/lib/redrive/run/store/item-waits.write";
+
+type RunningRedrive = Pick<RedriveRow, "id" | "lane" | "released" | "slices">;
 
 /** Rings a started redrive: while its canary holds it back one job works all slices in turn. */
 export async function ringRedrive(
   deps: Pick<Deps, "lane">,
-  redrive: { id: string; lane: LaneName; canary: boolean },
-  slices: readonly number[],
-  options: { delayMs?: number } = {},
+  redrive: RunningRedrive,
+  { slices, ...options }: { slices?: readonly number[]; delayMs?: number | undefined } = {},
 ): Promise<void> {
   await deps.lane.ring(redrive.lane, jobsOf(redrive, slices), options);
 }
 
-function jobsOf({ id, canary }: { id: string; canary: boolean }, slices: readonly number[]): LaneJob[] {
+function jobsOf({ id, released, slices: all }: RunningRedrive, slices?: readonly number[]): LaneJob[] {
   const trace = causeOfJob();
-  if (canary) return [{ kind: "canary", redriveId: id, ...trace }];
-  return slices.map((slice) => ({ kind: "slice", redriveId: id, slice, ...trace }));
+  if (released !== null) return [{ kind: "canary", redriveId: id, ...trace }];
+  return (slices ?? allSlices({ slices: all })).map((slice) => ({ kind: "slice", redriveId: id, slice, ...trace }));
 }
 
 /** What a job knows of the request or the job that rings it. */
@@ -31,12 +34,8 @@ export async function ringPlan(deps: Pick<Deps, "lane">, redriveId: string): Pro
 }
 
 /** Rings a resumed redrive. A job that waits in the queue since before the pause is not rung a second time. */
-export async function ringResumed(
-  deps: Pick<Deps, "lane">,
-  redrive: { id: string; lane: LaneName; canary: boolean },
-  slices: readonly number[],
-): Promise<void> {
-  await ringMissing(deps, redrive.lane, jobsOf(redrive, slices), ["delayed", "waiting"]);
+export async function ringResumed(deps: Pick<Deps, "lane">, redrive: RunningRedrive): Promise<void> {
+  await ringMissing(deps, redrive.lane, jobsOf(redrive), ["delayed", "waiting"]);
 }
 
 /**

@@ -15,9 +15,8 @@ import {
   readRedriveRow,
   startableRedrives,
 } from "@/lib/redrive/life/redrive.write";
-import { ringRedrive } from "@/lib/redrive/life/rings";
+import { ringPlan, ringRedrive } from "@/lib/redrive/life/rings";
 import { closedTargets, readLiveFacts } from "@/lib/redrive/life/stall-facts.read";
-import { allSlices } from "@/lib/redrive/plan/redrive-plan.pure";
 import { type Wait, waitsOf } from "@/lib/redrive/request/redrive-wait.pure";
 import { openItems, REDRIVE_MOVES, type RedriveState } from "@/lib/redrive/states/redrive-state.pure";
 
@@ -119,13 +118,19 @@ export async function startWaiting(deps: Deps): Promise<void> {
   });
 }
 
-/** The redrive is committed as started: if the queue cannot be reached, the reconciler adds its jobs. */
-export async function ringStarted(deps: Deps, redriveId: string): Promise<void> {
+/**
+ * Adds the jobs of a redrive that is committed: of its plan, or of these slices once it runs. If the queue cannot be reached, the
+ * reconciler adds them later, and nothing is lost.
+ */
+export async function ringStarted(
+  deps: Deps,
+  redriveId: string,
+  options: { slices?: readonly number[]; delayMs?: number | undefined } = {},
+): Promise<void> {
   try {
     const redrive = await readRedriveRow(deps.db, redriveId);
-    if (redrive?.state !== "RUNNING") return;
-    const { id, lane, released } = redrive;
-    await ringRedrive(deps, { id, lane, canary: released !== null }, allSlices(redrive));
+    if (redrive?.state === "PLANNING") await ringPlan(deps, redriveId);
+    if (redrive?.state === "RUNNING") await ringRedrive(deps, redrive, options);
   } catch (error) {
     deps.log.warn({ redriveId, err: error }, "ring failed, the reconciler will ring");
   }

@@ -25,8 +25,7 @@ import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { Refusal } from "@/lib/redrive/gate/refusal.pure";
 import { insertRedrive, type NewRedrive } from "@/lib/redrive/life/redrive.write";
-import { ringPlan, ringRedrive } from "@/lib/redrive/life/rings";
-import { startOrFinish } from "@/lib/redrive/life/start-redrive";
+import { ringStarted, startOrFinish } from "@/lib/redrive/life/start-redrive";
 import { assertPace } from "@/lib/redrive/pace/assert-pace";
 import { CANARY_ABOVE, stepAfter } from "@/lib/redrive/pace/canary.pure";
 import { FREEZE_INLINE_MAX, freezeChunk } from "@/lib/redrive/plan/freeze-chunk";
@@ -71,8 +70,7 @@ export async function requestRedrive(
   const selected = { selection, asOfMs: nowMs, cutoff: cutoffOf(selection, nowMs), despite };
   const sendsOfLarge = await countSendsOfLarge(deps, input.request, selected, viewer);
   const stranded = input.request.earlier === "pass" ? await countStranded(deps, selected) : undefined;
-  let slices: number[] | "plan" | null = null;
-  let canaried = false;
+  let slices: number[] | null = null;
   const freeze = async (tx: Tx) => {
     slices = null;
     // Read once: the events that were counted are the events that are frozen.
@@ -87,7 +85,6 @@ export async function requestRedrive(
     const target = await targetOf(tx, viewer, input.request.target, sources);
     const facts = { actor: viewer.name, nowMs, size, stranded, sources, target };
     const redrive = await newRedrive(tx, input.request, selected, facts);
-    canaried = redrive.canary !== null;
     const frozen =
       size > FREEZE_INLINE_MAX ? leaveToWorker(redrive) : await freezeNow(tx, redrive, { selected, candidates, nowMs });
     if (input.request.mode === "deliver") {
@@ -105,7 +102,8 @@ export async function requestRedrive(
   };
   // A mend locks the same events, in another order.
   const { answer } = await inTransaction(deps.db, (tx) => answerOnce(tx, input.idempotency, nowMs, () => freeze(tx)));
-  if (slices) await ringOrLog(deps, answer, { ...input.request, canary: canaried }, slices);
+  // The jobs of a held redrive wait in the queue; one that starts too early finds nothing to send, and is rung again for the end of the hold.
+  if (slices) await ringStarted(deps, answer.id, { slices, delayMs: input.request.holdMs });
   return answer;
 }
 
@@ -158,22 +156,15 @@ async function countTakenAlong(
   return request.earlier === "include" && limit > 0 ? countEarlierUpTo(tx, selected, limit) : 0;
 }
 
-/** `slices`: the slices with open items; "plan" = the worker freezes the set, null = the queue needs no job. */
-type Frozen = { answer: RedriveAnswer; slices: number[] | "plan" | null };
+/** `slices`: those with open items; null = the queue needs no job. */
+type Frozen = { answer: RedriveAnswer; slices: number[] | null };
 type StartedRedrive = NewRedrive & { holdUntil: string | null };
 
 async function newRedrive(
   tx: Tx,
   request: RedriveRequest,
   selected: SelectedForRedrive,
-  {
-    actor,
-    nowMs,
-    size,
-    stranded,
-    sources,
-    target,
-  }: {
+  facts: {
     actor: string;
     nowMs: number;
     size: number;
@@ -182,6 +173,7 @@ async function newRedrive(
     target: NewRedrive["target"];
   },
 ): Promise<StartedRedrive> {
+  const { actor, nowMs, size, stranded, sources, target } = facts;
   const expected = size > FREEZE_INLINE_MAX ? await estimateCandidates(tx, selected, size) : size;
   const deliver = request.mode === "deliver";
   const asked = request.canary === "auto" ? expected > CANARY_ABOVE : request.canary;
@@ -341,7 +333,7 @@ function countLeftOut(answer: RedriveAnswer, counts: Partial<Record<Refusal, num
 
 function leaveToWorker({ id, state, holdUntil }: StartedRedrive): Frozen {
   const answer = { id, state, total: null, refused: 0, refusedByReason: {}, holdUntil, waitsFor: [] };
-  return { answer, slices: "plan" };
+  return { answer, slices: [] };
 }
 
 async function freezeNow(
@@ -357,24 +349,4 @@ async function freezeNow(
   const { id, holdUntil } = redrive;
   const answer = { id, state, total: frozen.total, refused, refusedByReason: frozen.refused, holdUntil, waitsFor };
   return { answer, slices: state === "RUNNING" ? frozen.slices : null };
-}
-
-/**
- * The redrive is committed: if the queue cannot be reached, the reconciler adds the jobs later, and nothing is lost.
- * The jobs of a held redrive wait in the queue; a job that starts too early finds nothing to send and is enqueued again
- * for the end of the hold.
- */
-async function ringOrLog(
-  deps: Deps,
-  answer: RedriveAnswer,
-  { lane, holdMs, canary }: Pick<RedriveRequest, "lane" | "holdMs"> & { canary: boolean },
-  slices: number[] | "plan",
-) {
-  try {
-    const { id } = answer;
-    if (slices === "plan") await ringPlan(deps, id);
-    else await ringRedrive(deps, { id, lane, canary }, slices, { delayMs: holdMs });
-  } catch (error) {
-    deps.log.warn({ redriveId: answer.id, err: error }, "ring failed, the reconciler will ring");
-  }
 }

@@ -4,7 +4,7 @@ import type { SliceAborted } from "@/lib/lane/slice-holds";
 import { isPassing, isReadTimeout } from "@/lib/platform/database/retrying";
 import { cancelItems } from "@/lib/redrive/life/cancel-items";
 import { ringRedrive } from "@/lib/redrive/life/rings";
-import { aggregateRuns, allSlices } from "@/lib/redrive/plan/redrive-plan.pure";
+import { aggregateRuns } from "@/lib/redrive/plan/redrive-plan.pure";
 import { examineItems } from "@/lib/redrive/run/examine";
 import type { Redriver } from "@/lib/redrive/run/redriver";
 import { sendRun } from "@/lib/redrive/run/send";
@@ -124,8 +124,8 @@ async function workSlice(
   // Another job works it, here or elsewhere.
   if (outcome === null) return DONE;
   if (outcome !== "released") return outcome;
-  const { id, lane } = session.redrive();
-  await ringRedrive(redriver, { id, lane, canary: false }, allSlices(session.redrive()));
+  // The row of the session may be from before the release.
+  await ringRedrive(redriver, { ...session.redrive(), released: null });
   return DONE;
 }
 
