@@ -32,7 +32,7 @@ test("a plan whose store is away between two chunks ends before it is planned ag
   const id = await planning();
   let asked = 0;
   const query: Db["query"] = (text, ...rest) => {
-    if (text.includes("from redrives where id = $1") && ++asked === 3) {
+    if (text.includes("from redrives r where r.id = $1") && ++asked === 3) {
       throw new DomainError("store-unavailable", "The store is away");
     }
     return world.db.query(text, ...rest);
