@@ -119,8 +119,12 @@ export function useRedrives({ state, waitsFor }: { state: RedriveState | "all" |
   const params = new URLSearchParams({ limit: String(PAGE) });
   if (state !== "all") params.set("state", state);
   if (waitsFor !== null) params.set("waitsFor", waitsFor);
-  return usePages<RedriveList>("redrives", `/api/v1/redrives?${params}`, (pages) =>
-    pages.some(({ items }) => items.some((redrive) => !isFinal(redrive.state))) ? LIST_LIVE_MS : LIST_IDLE_MS,
+  return usePages<RedriveList>(
+    "redrives",
+    `/api/v1/redrives?${params}`,
+    (pages) =>
+      pages.some(({ items }) => items.some((redrive) => !isFinal(redrive.state))) ? LIST_LIVE_MS : LIST_IDLE_MS,
+    { persister: unlessUnchanged },
   );
 }
 
