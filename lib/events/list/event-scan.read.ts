@@ -260,9 +260,8 @@ async function fewFailed(db: Queryable, { filter, nowMs }: Scan): Promise<string
 /** The matching ones of these events. */
 function named(scan: Scan, ids: readonly string[]): Sql {
   const { sooner, later, params } = soonerAndLater(scan, []);
-  const order = orderOf(scan);
-  const from = `unnest(${params.add(ids)}::uuid[]) n (id) join ${eventRows(scan.days)} on e.id = n.id where ${all([...sooner, ...later])}`;
-  return page(scan, from, { order, limit: `${params.add(scan.limit)}::int`, params });
+  const from = matching(`select n.id from unnest(${params.add(ids)}::uuid[]) n (id)`, scan.days, [...sooner, ...later]);
+  return page(scan, from, { order: orderOf(scan), limit: `${params.add(scan.limit)}::int`, params });
 }
 
 /**
