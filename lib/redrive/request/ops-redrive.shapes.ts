@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { NOT_PREFIX } from "@/lib/events/filter/filter-params.shapes";
 import { filterQuery } from "@/lib/events/list/event-page.shapes";
 import { EARLIER_CHOICES } from "@/lib/order/order-gate.pure";
 import { thenRead } from "@/lib/platform/api/query.shapes";
@@ -33,13 +34,13 @@ const query = filterQuery(
 
 /**
  * POST /ops/dlq/redrive: the one call of scripts and runbooks. The filter's own names select, and at least one must be
- * given.
+ * given: what is only excluded is nearly everything, and all of it where the value is misspelt.
  */
 export const opsRedriveQuery = thenRead(
   query,
   ["empty-selection"],
   ({ filter, reason, despite, ...rest }): RedriveRequest => {
-    if (Object.keys(filter).length > 0) {
+    if (Object.keys(filter).some((name) => !name.startsWith(NOT_PREFIX))) {
       const confirmed = despite?.split(",") as ConfirmableRefusal[] | undefined;
       return {
         select: { filter },
@@ -48,7 +49,7 @@ export const opsRedriveQuery = thenRead(
         reason: reason?.trim().slice(0, 2_000) || "POST /ops/dlq/redrive",
       };
     }
-    const detail = "name what to redrive: eventId, aggregateId, from and to, or any filter";
+    const detail = "name what to redrive: eventId, aggregateId, from and to, or any filter that does not only exclude";
     throw new DomainError("empty-selection", `eventId: ${detail}`, { fields: [{ field: "eventId", detail }] });
   },
 );

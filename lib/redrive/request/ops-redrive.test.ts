@@ -23,6 +23,7 @@ describe("the one call for scripts", () => {
   test.each([
     ["", "empty-selection", "eventId"],
     ["lane=main", "empty-selection", "eventId"],
+    ["not.eventId=e&not.tag.a=b", "empty-selection", "eventId"],
     ["eventId=e&lane=fast", "unknown-lane", "lane"],
     ["eventId=e&mode=dry", "invalid-request", "mode"],
     ["eventId=e&ratePerSecond=0", "invalid-request", "ratePerSecond"],
