@@ -66,15 +66,15 @@ test("from the first link to a person who may do little, and back after its sess
   const linkOfOlga = await test.step("the administrator makes an account for one source", async () => {
     await ada.goto("/people");
     expect(await violations(ada)).toEqual([]);
-    await ada.getByRole("button", { name: "Make an account…" }).click();
+    await ada.getByRole("button", { name: "Create account…" }).click();
     const dialog = ada.getByRole("dialog");
     await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("Olga");
-    await dialog.getByRole("button", { name: "Make it" }).click();
+    await dialog.getByRole("button", { name: "Create account" }).click();
     // Every source is chosen, and not what an empty field gives.
     await expect(dialog.getByText("Name a source, or choose every source")).toBeVisible();
     await dialog.getByLabel("Role", { exact: true }).selectOption("operator");
     await dialog.getByLabel("Names of the sources").fill("alpha");
-    await dialog.getByRole("button", { name: "Make it" }).click();
+    await dialog.getByRole("button", { name: "Create account" }).click();
     const link = ada.getByRole("dialog", { name: "The link for Olga" }).locator("pre");
     await expect(link).toContainText("/sign-in/link#");
     // It cannot be shown again: its button alone closes it.
@@ -224,7 +224,7 @@ async function choosePassword(page: Page, link: string, name?: string): Promise<
   await page.goto(link);
   if (name !== undefined) await page.getByRole("textbox", { name: "Name" }).fill(name);
   await page.getByRole("textbox", { name: "Password" }).fill(PASSWORD);
-  await page.getByLabel("The same again").fill(PASSWORD);
+  await page.getByLabel("Repeat the password").fill(PASSWORD);
   await page.getByRole("button", { name: "Set the password and sign in" }).click();
 }
 

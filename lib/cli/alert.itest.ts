@@ -32,7 +32,7 @@ test("an alert is listed and acknowledged, and taken back", async () => {
 });
 
 test("a channel is tested: what nobody sends is not taken", async () => {
-  expect((await run("channel", "list")).said).toContain("No channel is told of alerts");
+  expect((await run("channel", "list")).said).toContain("No channels: alerts are shown in the console only.");
   expect(await run("channel", "test", "nobody")).toMatchObject({
     code: 1,
     said: expect.stringContaining("unknown-channel"),

@@ -61,7 +61,7 @@ export async function listChannels(call: Call): Promise<number> {
     { title: "last error", of: ({ lastError }) => lastError },
   ];
   await printAnswer(call, { items }, () => tableText(items, columns, call.terminal.columns));
-  if (items.length === 0) call.terminal.say("No channel is told of alerts: the console shows them.");
+  if (items.length === 0) call.terminal.say("No channels: alerts are shown in the console only.");
   return EXIT.done;
 }
 

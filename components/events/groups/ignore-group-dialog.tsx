@@ -68,7 +68,7 @@ export function IgnoreGroupDialog(props: {
       needs="ignore"
       everySource={sources[0] === null && read.terms !== null}
       title={`Ignore ${name}`}
-      description={`While a group is ignored nobody is told of it ${where}: its alerts fire in the console alone, and what still fires at the end is told then.`}
+      description={`While a group is ignored no messages about it are sent ${where}: its alerts are shown in the console only, and those that still fire at the end are sent then.`}
       size="sm"
       verb={events && read.terms === null && read.faults === null ? `Ignore ${plural(pending, "event")}` : "Ignore"}
       reasonHint="Kept in the audit for ever."
@@ -83,7 +83,7 @@ export function IgnoreGroupDialog(props: {
         }
         if (!events) {
           onDone?.();
-          return { title: `Nobody is told of ${name} until then`, tone: "success" };
+          return { title: `No messages about ${name} until then`, tone: "success" };
         }
         const select = pinSelection({ filter: ignored }, counted?.asOf ?? null);
         const change = { kind: "ignore", select, reason } as const;

@@ -14,7 +14,7 @@ export function MuteNote(props: { mute: GroupMuteOut; sources: readonly string[]
   return (
     <span
       className={classNames("inline-flex min-w-0 items-center gap-1 whitespace-nowrap text-cooling", className)}
-      data-tip={`Nobody is told of it${source}: ${mute.createdBy}\n${mute.reason}${mute.until === null ? "" : `\nuntil ${formatAbsolute(Date.parse(mute.until), zone)}`}`}
+      data-tip={`No messages about it${source}: ${mute.createdBy}\n${mute.reason}${mute.until === null ? "" : `\nuntil ${formatAbsolute(Date.parse(mute.until), zone)}`}`}
     >
       <Shape name="clock" />
       <span className="truncate">

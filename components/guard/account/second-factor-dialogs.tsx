@@ -67,7 +67,7 @@ function ConfirmStep(props: {
       needs={null}
       answersOnce
       title="Add a second factor"
-      description="Let your app read this, and type the code that it shows."
+      description="Scan this code with your app, then enter the code that it shows."
       verb="Confirm"
       reason="none"
       onClose={props.onClose}

@@ -31,7 +31,7 @@ export function TokenDialog(props: { account: string | null; givable: Givable; o
   const { fields, proving } = useProof();
   if (secret !== null) {
     return (
-      <ShownOnce title="The token" label="the token" text={secret} done="I have kept it" onClose={onClose}>
+      <ShownOnce title="The token" label="the token" text={secret} done="Done" onClose={onClose}>
         Send it as Authorization: Bearer, or give it to the command line as PARKADE_TOKEN. It is not shown again.
       </ShownOnce>
     );
@@ -41,9 +41,9 @@ export function TokenDialog(props: { account: string | null; givable: Givable; o
     <ReasonDialog
       needs={null}
       answersOnce
-      title="Make a token"
-      description="It may do what its account may, or less."
-      verb="Make it"
+      title="Create a token"
+      description="It has at most the permissions of its account."
+      verb="Create token"
       reason="none"
       onClose={onClose}
       onSubmit={async () => {
@@ -71,13 +71,13 @@ export function TokenDialog(props: { account: string | null; givable: Givable; o
             value={name}
             onValue={setName}
           />
-          <SelectField label="Good for" options={DAYS} value={days} onValue={setDays} />
+          <SelectField label="Expires in" options={DAYS} value={days} onValue={setDays} />
           <RightsFields
             draft={rights}
             set={setRights}
             givable={givable}
             pressed={pressed}
-            actionsHint="None ticked: everything its account may do, except approve."
+            actionsHint="If you select none: everything its account may do, except approve."
             everySource="all that its account sees"
           />
           {fields}

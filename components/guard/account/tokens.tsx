@@ -36,7 +36,7 @@ export function Tokens({ account }: { account: AccountOut | null }) {
             />
           )}
         >
-          Make a token…
+          Create token…
         </DialogButton>
       }
     >

@@ -59,8 +59,8 @@ export function AccountDialog(props: { account: AccountOut | null; passwords: bo
       needs="change-accounts"
       everySource
       answersOnce={account === null}
-      title={account === null ? "Make an account" : `What ${account.name} may do`}
-      verb={account === null ? "Make it" : "Save"}
+      title={account === null ? "Create account" : `Permissions of ${account.name}`}
+      verb={account === null ? "Create account" : "Save"}
       reason="none"
       size="lg"
       onClose={onClose}
@@ -99,7 +99,7 @@ export function AccountDialog(props: { account: AccountOut | null; passwords: bo
               )}
               <TextField
                 label="Name"
-                hint="As it stands in the audit."
+                hint="Shown in the audit log."
                 error={pressed ? nameFault : null}
                 maxLength={128}
                 value={name}
@@ -119,8 +119,8 @@ export function AccountDialog(props: { account: AccountOut | null; passwords: bo
             set={setRights}
             givable={{ actions: givable, sources: "all" }}
             pressed={pressed}
-            actionsHint="Beside those of the role."
-            everySource="every source, those to come as well"
+            actionsHint="In addition to the role's permissions."
+            everySource="all sources, including future ones"
           />
         </div>
       )}
@@ -130,7 +130,7 @@ export function AccountDialog(props: { account: AccountOut | null; passwords: bo
 
 export function LinkDialog({ link, name, onClose }: { link: string; name: string; onClose: () => void }) {
   return (
-    <ShownOnce title={`The link for ${name}`} label="the link" text={link} done="I have passed it on" onClose={onClose}>
+    <ShownOnce title={`The link for ${name}`} label="the link" text={link} done="Done" onClose={onClose}>
       Whoever opens it chooses the password, once. Give it to that person alone. It is not shown again.
     </ShownOnce>
   );

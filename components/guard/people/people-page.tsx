@@ -66,7 +66,7 @@ function Accounts({ signIn }: { signIn: MeOut["signIn"] }) {
       variant="primary"
       onClick={() => setOpen({ kind: "rights", account: null })}
     >
-      Make an account…
+      Create account…
     </Button>
   );
   const shownTokens = items.find(({ id }) => id === tokensOf);

@@ -64,7 +64,7 @@ function Sources(
         label="Sources"
         options={[
           { value: "every", label: everySource },
-          { value: "these", label: "these sources alone" },
+          { value: "these", label: "only these sources" },
         ]}
         value={draft.sources === null ? "every" : "these"}
         onChange={(chosen) => set({ ...draft, sources: chosen === "every" ? null : "" })}
@@ -72,7 +72,7 @@ function Sources(
       {draft.sources === null ? null : givable.sources === "all" ? (
         <TextField
           label="Names of the sources"
-          hint="With blanks between them."
+          hint="Separate with spaces."
           error={fault}
           value={draft.sources}
           onValue={(sources) => set({ ...draft, sources })}

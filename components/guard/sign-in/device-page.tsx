@@ -177,11 +177,11 @@ function Decision(props: {
           set={setRights}
           givable={{ sources: me.sources, actions: me.actions === "all" ? ACTIONS : me.actions }}
           pressed={pressed}
-          actionsHint="None ticked: everything you may do, except approve."
+          actionsHint="If you select none: everything you may do, except approve."
           everySource="all that you see"
         />
       ) : null}
-      <SelectField label="Good for" options={DAYS} value={days} onValue={setDays} />
+      <SelectField label="Expires in" options={DAYS} value={days} onValue={setDays} />
       {fields}
       <div className="mt-1 grid grid-cols-2 gap-2">
         <Button className="h-8!" disabled={busy} onClick={() => void decide("deny")}>

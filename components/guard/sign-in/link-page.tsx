@@ -87,7 +87,7 @@ function ChoosePassword({ secret, known }: { secret: string; known: string | nul
       {error ? <ErrorPanel error={error} inline title="This was not done" /> : null}
       <TextField
         label="Name"
-        hint={known === null ? "As it stands in the audit. You sign in with it." : undefined}
+        hint={known === null ? "Shown in the audit log. You sign in with it." : undefined}
         error={pressed ? faults.name : null}
         autoComplete="username"
         readOnly={known !== null}
@@ -105,7 +105,7 @@ function ChoosePassword({ secret, known }: { secret: string; known: string | nul
         onValue={setPassword}
       />
       <TextField
-        label="The same again"
+        label="Repeat the password"
         error={pressed ? faults.again : null}
         type="password"
         autoComplete="new-password"

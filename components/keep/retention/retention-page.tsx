@@ -100,7 +100,7 @@ function Periods({ retention }: { retention: RetentionOut | undefined }) {
               "No worker has looked yet."
             ) : (
               <>
-                A worker has last looked <TimeAgo at={retention.lookedAt} />.
+                Last run <TimeAgo at={retention.lookedAt} />.
               </>
             )}
           </p>

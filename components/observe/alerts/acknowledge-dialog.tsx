@@ -12,7 +12,7 @@ export function AcknowledgeDialog({ ids, onClose }: { ids: readonly string[]; on
     <ReasonDialog
       needs="acknowledge"
       title={`Acknowledge ${plural(ids.length, "alert")}?`}
-      description="Others see that you look at it. It is not told again, and goes on until its cause has ended."
+      description="Others see that you are looking at it. Its message is not repeated, and it fires until its cause has ended."
       size="sm"
       verb="Acknowledge"
       reason="optional"

@@ -137,12 +137,12 @@ function Facts({ alert }: { alert: AlertOut }) {
           <TextLink href={eventsHref(eventsOf(alert))}>the list</TextLink>
         </Fact>
         {alert.maintenanceUntil === null ? null : (
-          <Fact name="told to nobody">
+          <Fact name="no messages">
             until <TimeAgo at={alert.maintenanceUntil} />: <TextLink href="/alerts/channels">maintenance</TextLink>
           </Fact>
         )}
         {alert.mute === null ? null : (
-          <Fact name="told to nobody">
+          <Fact name="no messages">
             its group is ignored {untilWords(alert.mute, zone)}, by {alert.mute.createdBy}
           </Fact>
         )}

@@ -108,7 +108,7 @@ function NothingFires() {
   const on = all.filter(({ enabled }) => enabled);
   const blind = on.filter(({ fault }) => fault !== null);
   return (
-    <EmptyState title="No alert fires" action={<LinkButton href="/alerts/rules">Rules</LinkButton>}>
+    <EmptyState title="No alerts firing" action={<LinkButton href="/alerts/rules">Rules</LinkButton>}>
       {rules.isSuccess
         ? `${plural(on.length, "rule is", "rules are")} switched on${blind.length === 0 ? " and judged every ten seconds" : `; ${plural(blind.length, "cannot be judged", "cannot be judged")} now`}.`
         : "Rules are judged every ten seconds."}

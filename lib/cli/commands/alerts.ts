@@ -14,7 +14,7 @@ export const ALERT_COMMANDS = [
   },
   {
     name: "alert acknowledge",
-    summary: "Say that you look at alerts: they are not told again",
+    summary: "Acknowledge alerts, so that their messages are not repeated",
     arguments: [{ name: "id", many: true }],
     options: [
       { name: "note", value: "text", text: "What the others should know" },
@@ -62,7 +62,7 @@ export const ALERT_COMMANDS = [
   },
   {
     name: "maintenance list",
-    summary: "List the times in which nobody is told of alerts",
+    summary: "List the times in which no alerts are sent",
     options: [
       { name: "state", value: "state", values: ["live", "ended"], text: "In force or to come, or over; default: live" },
       ...pagingOptions,

@@ -84,7 +84,7 @@ export const redriveRequestSchema = named(
     startWhen: z.optional(z.strictObject({ breakerCloses: z.literal(true), until: z.optional(time) })),
     /** Absent = Parkade writes what was selected; a deliver redrive above the setting `reasonRequiredAbove` needs one. */
     reason: z.optional(reasonSchema),
-    /** Channels that are told when it ends or stands still. */
+    /** Channels that get a message when it ends or is stuck. */
     tell: z.optional(tellSchema),
   }),
   { select: { filter: { source: ["orders"], errorCode: ["TIMEOUT"] } }, lane: "slow", reason: "stock service is back" },

@@ -288,7 +288,7 @@ export const mendRequestSchema = named(
     reason: reasonSchema,
     /** Revise also the events that then break their JSON Schema. */
     breaking: z._default(z.boolean(), false),
-    /** Channels that are told when it ends or stands still. */
+    /** Channels that get a message when it ends or is stuck. */
     tell: z.optional(tellSchema),
   }),
   { ...EXAMPLE, reason: "the producer renamed custId", breaking: false },

@@ -223,7 +223,7 @@ function Muted({ mute, sources }: { mute: NonNullable<GroupOut["mute"]>; sources
         busy={lift.isPending}
         onClick={() =>
           lift.mutate(mute.id, {
-            onSuccess: () => void showToast({ title: "Its alerts are told again", tone: "success" }),
+            onSuccess: () => void showToast({ title: "Its alerts are sent again", tone: "success" }),
             onError: (error) => failureToast("It was not lifted", error),
           })
         }

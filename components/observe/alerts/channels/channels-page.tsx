@@ -46,7 +46,7 @@ export function ChannelsPage() {
       read={useChannels()}
       loading={{ rows: 3, columns: ["w-28", "flex-1", "w-24"] }}
       empty={{
-        title: "No channel is told of alerts",
+        title: "No channels yet",
         text: "The console shows them: the bell at the top of every page counts those that nobody has acknowledged. A channel takes them to a webhook, Slack, Microsoft Teams, PagerDuty, Alertmanager or by e-mail.",
       }}
       dialog={(channel, onClose) => <ChannelDialog channel={channel} onClose={onClose} />}
@@ -101,7 +101,7 @@ function Channel({ channel, onEdit }: { channel: ChannelOut; onEdit: () => void 
                 description:
                   waiting > 0
                     ? `${formatNumber(waiting)} messages that wait are not sent.`
-                    : "It is not told of anything more.",
+                    : "It gets no more messages.",
                 size: "sm",
                 variant: "danger",
                 verb: "Delete",
@@ -147,7 +147,7 @@ function Maintenances() {
         {items.map(({ id, sources, from, until, reason, createdBy }) => (
           <li key={id} className="flex flex-wrap items-center gap-x-3 gap-y-1 border-line px-3 py-2 not-first:border-t">
             <span className="min-w-0 flex-1 wrap-anywhere">
-              Nobody is told of {sources === null ? "anything" : sources.join(", ")} from <TimeAgo at={from} /> until{" "}
+              No messages about {sources === null ? "any source" : sources.join(", ")} from <TimeAgo at={from} /> until{" "}
               <TimeAgo at={until} />: {reason} <span className="text-muted">({createdBy})</span>
             </span>
             <ActionButton

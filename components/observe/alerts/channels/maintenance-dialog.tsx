@@ -25,7 +25,7 @@ export function MaintenanceDialog({ onClose }: { onClose: () => void }) {
       needs="change-alert"
       everySource={named.length === 0}
       title="Begin a maintenance window"
-      description="Alerts fire and are shown in the console, and no channel is told. What still fires at its end is told then."
+      description="Alerts fire and are shown in the console, and no messages are sent. Those that still fire at its end are sent then."
       size="sm"
       verb="Begin"
       ready={() => now > 0}
@@ -33,7 +33,7 @@ export function MaintenanceDialog({ onClose }: { onClose: () => void }) {
       onSubmit={async (reason) => {
         const until = new Date(now + Number(hours) * 3_600_000).toISOString();
         await begin.mutateAsync({ sources: named.length === 0 ? null : named, until, reason });
-        return { title: "Nobody is told until the maintenance ends", tone: "success" };
+        return { title: "No messages until the maintenance ends", tone: "success" };
       }}
     >
       <div className="grid gap-3">

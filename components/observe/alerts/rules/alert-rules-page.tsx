@@ -27,7 +27,7 @@ export function AlertRulesPage() {
       add="Add a rule…"
       read={rules}
       loading={{ rows: 8, columns: ["w-28", "flex-1", "w-24"] }}
-      empty={{ title: "There is no rule", text: "Without a rule nobody is told of anything." }}
+      empty={{ title: "No rules yet", text: "Without a rule no alert fires." }}
       dialog={(rule, onClose) => <RuleDialog rule={rule} onClose={onClose} />}
     >
       {(items, edit) => (
@@ -88,7 +88,8 @@ function Rule({ rule, onEdit }: { rule: AlertRuleOut; onEdit: () => void }) {
           variant="ghost"
           confirm={{
             title: `Switch ${name} ${enabled ? "off" : "on"}?`,
-            description: enabled && firing > 0 ? "Its alerts end, and those who were told hear so." : undefined,
+            description:
+              enabled && firing > 0 ? "Its alerts end, and the channels that got them get a message." : undefined,
             size: "sm",
             verb: enabled ? "Switch off" : "Switch on",
             reason: "optional",
@@ -105,7 +106,7 @@ function Rule({ rule, onEdit }: { rule: AlertRuleOut; onEdit: () => void }) {
           variant="ghost"
           confirm={{
             title: `Delete ${name}?`,
-            description: "Its alerts end and stay on record; those who were told hear so.",
+            description: "Its alerts end and stay on record; the channels that got them get a message.",
             size: "sm",
             variant: "danger",
             verb: "Delete",

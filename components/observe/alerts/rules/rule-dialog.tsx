@@ -72,7 +72,7 @@ type TextLook = { label: string; hint?: string; placeholder?: string; optional?:
 const TEXTS = {
   above: { label: "more than (events)" },
   factor: { label: "times the usual" },
-  atLeast: { label: "at least (events)", hint: "fewer say nothing" },
+  atLeast: { label: "at least (events)", hint: "fewer do not fire" },
   usualAtLeast: { label: "usually at least (events)" },
   aboveHours: { label: "older than (hours)" },
   quietHours: { label: "quiet time (hours)" },
@@ -84,7 +84,7 @@ const TEXTS = {
 const TIMES = [
   ["forMinutes", "fires after (min)", "0 = at once"],
   ["clearMinutes", "ends after (min)", "without its cause"],
-  ["repeatMinutes", "told again every (min)", "empty = never"],
+  ["repeatMinutes", "repeat every (min)", "empty = never"],
 ] as const;
 
 function Fields(form: Form<RuleDraft>) {
@@ -120,7 +120,7 @@ function Fields(form: Form<RuleDraft>) {
 
 function OwnField({ field, draft, errors, set, text, tick }: Form<RuleDraft> & { field: RuleField }) {
   if (field === "windowMs") return <SelectField {...text(field)} label="counted over" options={WINDOW_OPTIONS} />;
-  if (field === "perSource") return <Tick {...tick(field)} className="self-center" label="each source by itself" />;
+  if (field === "perSource") return <Tick {...tick(field)} className="self-center" label="per source" />;
   if (field === "states") {
     return (
       <fieldset className="grid gap-1">

@@ -18,7 +18,7 @@ export const GET = handle({
 
 export const POST = handle({
   id: "createAccount",
-  summary: "Make an account; a person chooses its password by the link, which is shown this once",
+  summary: "Create an account; its owner chooses a password by the link, which is shown once",
   body: newAccountSchema,
   status: 201,
   answer: madeAccountSchema,

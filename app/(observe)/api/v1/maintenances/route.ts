@@ -10,7 +10,7 @@ import {
 
 export const GET = handle({
   id: "listMaintenances",
-  summary: "Times in which nobody is told of alerts, newest first",
+  summary: "List the times in which no alerts are sent, newest first",
   query: maintenancesQuery,
   answer: maintenanceListSchema,
   run: ({ deps, viewer, query }) => listMaintenances(deps.db, viewer, query),

@@ -4,7 +4,7 @@ import { acknowledgedSchema, alertAcknowledgeSchema } from "@/lib/observe/alerts
 
 export const POST = handle({
   id: "acknowledgeAlerts",
-  summary: "Say that somebody looks at alerts: they are not told again. Or take that back",
+  summary: "Acknowledge alerts, so that their messages are not repeated, or undo it",
   body: alertAcknowledgeSchema,
   answer: acknowledgedSchema,
   problems: ["unknown-alert"],
