@@ -55,7 +55,7 @@ const TAGS = {
   controls: "Blacklists, whitelists and cooldowns",
   events: "Parked dead letters",
   forget: "The data of a person, deleted everywhere",
-  "group-mutes": "Groups of which nobody is told until later",
+  "group-mutes": "Muted groups",
   groups: "Events that failed in the same way",
   maintenances: "Times in which no alerts are sent",
   markers: "Deployments, incidents and notes on the charts",

@@ -41,7 +41,7 @@ export function PasswordDialog({ needsCode, onClose }: { needsCode: boolean; onC
           <TextField
             {...text("newPassword")}
             label="The new one"
-            hint="12 characters or more: four words by chance are good."
+            hint="At least 12 characters; four random words work well."
             type="password"
             autoComplete="new-password"
           />

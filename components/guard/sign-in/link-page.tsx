@@ -97,7 +97,7 @@ function ChoosePassword({ secret, known }: { secret: string; known: string | nul
       />
       <TextField
         label="Password"
-        hint="12 characters or more: four words by chance are good."
+        hint="At least 12 characters; four random words work well."
         error={pressed ? faults.password : null}
         type="password"
         autoComplete="new-password"

@@ -13,7 +13,7 @@ export const GET = handle({
 
 export const POST = handle({
   id: "makeOwnToken",
-  summary: "Make a token that acts as the own account; its secret is shown this once",
+  summary: "Create a token of your own account; its secret is shown once",
   body: tokenRequestSchema,
   status: 201,
   answer: madeTokenSchema,

@@ -6,7 +6,7 @@ const BY_NAME = { name: "$response.body#/name" };
 
 export const GET = handle({
   id: "listChannels",
-  summary: "Channels that are told of alerts, by name",
+  summary: "List the channels to which alerts are sent, by name",
   answer: channelListSchema,
   run: async ({ deps, viewer }) => ({ items: await CHANNELS.list(deps.db, viewer) }),
 });

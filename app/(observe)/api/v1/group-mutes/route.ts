@@ -10,7 +10,7 @@ import {
 
 export const GET = handle({
   id: "listGroupMutes",
-  summary: "Groups of which nobody is told until later, newest first",
+  summary: "List muted groups, newest first",
   query: groupMutesQuery,
   answer: groupMuteListSchema,
   run: ({ deps, viewer, query }) => listGroupMutes(deps.db, viewer, query),

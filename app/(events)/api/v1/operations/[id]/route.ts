@@ -19,7 +19,7 @@ export const GET = handle({
 
 export const PATCH = handle({
   id: "changeBulkOperation",
-  summary: "Cancel it: what it has changed stays changed; or name the channels that are told of its end",
+  summary: "Cancel it: events that it has changed stay changed; or choose the channels that are notified of its end",
   params,
   body: bulkOperationChangeSchema,
   answer: bulkOperationSchema,

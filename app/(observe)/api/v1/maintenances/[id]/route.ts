@@ -4,7 +4,7 @@ import { byId } from "@/lib/platform/api/query.shapes";
 
 export const DELETE = handle({
   id: "endMaintenance",
-  summary: "End a maintenance window before its time: what fires is told",
+  summary: "End a maintenance window early: alerts that fire are sent",
   params: byId("unknown-maintenance"),
   run: ({ deps, viewer, params: { id } }) => endMaintenance(deps, id, viewer),
 });

@@ -15,7 +15,7 @@ export const GET = handle({
 
 export const POST = handle({
   id: "makeAccountToken",
-  summary: "Make a token of a service account; its secret is shown this once",
+  summary: "Create a token of a service account; its secret is shown once",
   params,
   body: tokenRequestSchema,
   status: 201,
