@@ -158,6 +158,8 @@ async function workOwned(
     after = page.after;
     if (page.items.length === 0) return rest(redriver, { job, range, held, sawAll });
     const worked = await workPage(redriver, session, page.items, signals);
+    // The next page would hold the same items for as long as the turn lasts.
+    if (worked === "lost") return { kind: "again", delayMs: 0 };
     if (worked === "target-held") return { kind: "again", delayMs: redriver.paces.unreachableMs };
   }
   if (!session.stopped.aborted) return { kind: "again", delayMs: STOPPING_MS };
@@ -204,13 +206,16 @@ async function rest(
   return { kind: "again", delayMs: Math.min(Math.max(Math.min(...waits), AGAIN_MS_MIN), AGAIN_MS_MAX) };
 }
 
-/** One page from examination to commit. "target-held": a target takes no sends now, its items were handed back. */
+/**
+ * One page from examination to commit. "target-held": a target takes no sends now, its items were handed back. "lost": the store refused
+ * the end of an item, which this worker may own no more.
+ */
 async function workPage(
   redriver: Redriver,
   session: Session,
   page: readonly SliceItem[],
   signals: SliceSignals,
-): Promise<"worked" | "target-held"> {
+): Promise<"worked" | "target-held" | "lost"> {
   let anyHeld = false;
   for (const portion of portions(aggregateRuns(page))) {
     const { items, held } = await examineItems(redriver, session, portion, signals.halt);
@@ -225,6 +230,7 @@ async function workPage(
     // Only when no send of the portion is under way any more may the slice be given back.
     const failed = ended.find((end) => end.status === "rejected");
     if (failed) throw failed.reason;
+    if (ended.some((end) => end.status === "fulfilled" && !end.value)) return "lost";
   }
   return anyHeld ? "target-held" : "worked";
 }

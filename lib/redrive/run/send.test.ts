@@ -49,7 +49,7 @@ function bench(
     /** What was taken and sent, in order. */
     steps: [] as string[],
     finished: [] as Finish[],
-    run: Promise.resolve(),
+    run: Promise.resolve(true),
   };
   const state = createTargetState(whole, clock, { bulkhead: { permits: 1, queueMax: 9 } });
   before(state);

@@ -34,16 +34,17 @@ class IntentDenied extends Error {}
 
 /**
  * Sends an aggregate's items one after the other. After a failure, a refusal or a deferral the items behind it are held
- * back, so that none overtakes its head.
+ * back, so that none overtakes its head. False when an end was refused: the slice has another epoch, or a person has taken the item.
  */
 export async function sendRun(
   redriver: Redriver,
   session: Session,
   run: readonly ExaminedItem[],
   signals: SliceSignals,
-): Promise<void> {
+): Promise<boolean> {
   const { earlier } = session.redrive();
   const ended: EndedItem[] = [];
+  let allOurs = true;
   for (const examined of run) {
     const held = firstOf(ended, (before) => heldBehind(before, examined.item, earlier));
     const { outcome, closes, attempts }: ItemEnd = held
@@ -54,8 +55,10 @@ export async function sendRun(
     const ours = await session.finish(finish);
     redriver.attempts.ended(closes);
     if (!ours) redriver.log.warn({ redriveId: examined.item.redriveId, eventId: examined.item.eventId }, "fence lost");
+    allOurs &&= ours;
     if (!held) ended.push({ ...examined.item, outcome });
   }
+  return allOurs;
 }
 
 function firstOf<Item, Result>(items: readonly Item[], find: (item: Item) => Result | null): Result | null {
