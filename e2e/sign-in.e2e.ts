@@ -223,7 +223,7 @@ async function choosePassword(page: Page, link: string, name?: string): Promise<
   await page.goto("about:blank");
   await page.goto(link);
   if (name !== undefined) await page.getByRole("textbox", { name: "Name" }).fill(name);
-  await page.getByRole("textbox", { name: "Password" }).fill(PASSWORD);
+  await page.getByRole("textbox", { name: "Password", exact: true }).fill(PASSWORD);
   await page.getByLabel("Repeat the password").fill(PASSWORD);
   await page.getByRole("button", { name: "Set the password and sign in" }).click();
 }
