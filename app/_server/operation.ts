@@ -56,6 +56,7 @@ export type Operation<Params = unknown, Query = unknown, Body = unknown> = {
 
 export const SELECT_PROBLEMS: readonly ProblemCode[] = [
   "invalid-filter",
+  "unsupported-filter",
   "invalid-window",
   "empty-selection",
   "unknown-event",

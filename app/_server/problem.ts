@@ -7,6 +7,7 @@ export const PROBLEMS: Record<ProblemCode, readonly [status: number, title: stri
   "invalid-json": [400, "The body is not JSON"],
   "invalid-utf8": [400, "The body is not UTF-8"],
   "invalid-filter": [400, "The filter is not valid"],
+  "unsupported-filter": [422, "The filter cannot be used here"],
   "invalid-window": [422, "The window is not valid"],
   "invalid-cursor": [422, "The cursor is not valid"],
   "invalid-cloudevent": [400, "The CloudEvent is not valid"],

@@ -101,11 +101,11 @@ test("HELD events behind newer ones of which none is held are found, and all of 
 test("a change takes the held events of its request, and refuses more than can be named", async () => {
   const select = (asked: object) => readScopedSelection(db, viewer, "redrive", { filter: asked });
   await expect(select({ status: ["HELD"] })).rejects.toMatchObject({
-    code: "invalid-filter",
+    code: "unsupported-filter",
     fields: [{ field: "select.filter.status" }],
   });
   await expect(select({ "not.status": ["HELD"], source: ["few"] })).rejects.toMatchObject({
-    code: "invalid-filter",
+    code: "unsupported-filter",
     fields: [{ field: "select.filter.not.status" }],
   });
   const selection = await select({ status: ["HELD"], source: ["few"] });

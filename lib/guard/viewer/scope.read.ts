@@ -41,7 +41,7 @@ export async function readScopedSelection(
 
 /**
  * The events of a filter by HELD; null = it is by something else, or has none. A change of an event can end what holds others: a walk in
- * chunks would miss some of them, or reach some that were excluded. Throws DomainError `invalid-filter`.
+ * chunks would miss some of them, or reach some that were excluded. Throws DomainError `unsupported-filter`.
  */
 async function readHeldIds(db: Queryable, filter: ScopedFilter): Promise<string[] | null> {
   if (filter["not.status"]?.includes("HELD")) {
@@ -67,7 +67,7 @@ async function readHeldIds(db: Queryable, filter: ScopedFilter): Promise<string[
 }
 
 function heldFault(field: string, detail: string): DomainError {
-  return new DomainError("invalid-filter", `${field}: ${detail}`, { fields: [{ field, detail }] });
+  return new DomainError("unsupported-filter", `${field}: ${detail}`, { fields: [{ field, detail }] });
 }
 
 /** Read for a search by tags of somebody who may not reveal alone: no other is judged by them. */

@@ -47,7 +47,7 @@ const UNITS: Record<string, number> = { m: MINUTE_MS, h: HOUR_MS, d: DAY_MS };
 function invalid(
   field: string,
   detail: string,
-  code: "invalid-filter" | "invalid-window" = "invalid-window",
+  code: "invalid-filter" | "unsupported-filter" | "invalid-window" = "invalid-window",
 ): DomainError {
   return new DomainError(code, `${field} ${detail}`, { fields: [{ field, detail }] });
 }
@@ -102,7 +102,7 @@ export function statsQuery(known: readonly RolledUp[], readFrom = statsQueryFrom
   const parameters = Object.fromEntries(names.map((name) => [name, FILTER_SHAPE[name]]));
   return {
     parameters: { ...parameters, bucket },
-    problems: ["invalid-filter", "invalid-window"],
+    problems: ["invalid-filter", "unsupported-filter", "invalid-window"],
     read: (params, nowMs) => readFrom(params, nowMs, known),
   };
 }
@@ -114,7 +114,7 @@ export const topErrorsQuery = statsQuery(TOP_ERRORS_NAMES, topErrorsQueryFrom);
 
 /**
  * The query of top errors: without a window it counts what is parked now, with one what arrived in it. A status belongs
- * to the first only: what arrived has had several. Throws DomainError `invalid-filter`.
+ * to the first only: what arrived has had several. Throws DomainError `invalid-filter` or `unsupported-filter`.
  */
 export function topErrorsQueryFrom(params: URLSearchParams, nowMs: number): StatsQuery {
   const query = statsQueryFrom(params, nowMs, TOP_ERRORS_NAMES);
@@ -129,7 +129,7 @@ export function topErrorsQueryFrom(params: URLSearchParams, nowMs: number): Stat
     throw invalid(
       "status",
       `${refined} is not kept in the rollups: use ${EVENT_STATUSES.join(", ")}`,
-      "invalid-filter",
+      "unsupported-filter",
     );
   }
   return query;

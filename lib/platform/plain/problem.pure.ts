@@ -7,6 +7,7 @@ export const PROBLEM_CODES = [
   "invalid-json",
   "invalid-utf8",
   "invalid-filter",
+  "unsupported-filter",
   "invalid-window",
   "invalid-cursor",
   "invalid-cloudevent",

@@ -51,7 +51,7 @@ export { FREEZE_INLINE_MAX };
 /**
  * Freezes a selection into a new redrive and adds its jobs to the queue. ONE transaction: items, events QUEUED,
  * redrive, audit, and the answer under the Idempotency-Key, so that a repeated request gets the same answer and nothing
- * is frozen twice. Throws DomainError: `empty-selection`, `unknown-event`, `invalid-filter`, `idempotency-key-reused`,
+ * is frozen twice. Throws DomainError: `empty-selection`, `unknown-event`, `invalid-filter`, `unsupported-filter`, `idempotency-key-reused`,
  * `unknown-target`, `invalid-request` for a target of another kind than the events, `above-ceiling`.
  */
 export async function requestRedrive(

@@ -13,7 +13,7 @@ export const POST = handle({
   idempotent: "own",
   status: 202,
   answer: redriveAnswerSchema,
-  problems: ["unknown-target"],
+  problems: ["unknown-target", "unsupported-filter"],
   links: { getRedrive: BODY_ID },
   run: async ({ deps, request, query, viewer }) => {
     await refuseBody(request);
