@@ -150,16 +150,18 @@ const base = described(number, "The revision that was edited: it must be the cur
  */
 export const editRequestSchema = named(
   "EditRequest",
-  z.strictObject({
-    base,
-    text: z.optional(z.string("must be text; bytes that are no text go as base64")),
-    base64: z.optional(z.string("must be base64 text")),
-    contentType: z.optional(contentType),
-    headers: z.optional(headersSchema),
-    /** Also a payload that the dry run would refuse, as `problems` of the answer says. */
-    breaking: z.optional(z.boolean()),
-    reason: reasonSchema,
-  }),
+  z
+    .strictObject({
+      base,
+      text: z.optional(z.string("must be text; bytes that are no text go as base64")),
+      base64: z.optional(z.string("must be base64 text")),
+      contentType: z.optional(contentType),
+      headers: z.optional(headersSchema),
+      /** Also a payload that the dry run would refuse, as `problems` of the answer says. */
+      breaking: z.optional(z.boolean()),
+      reason: reasonSchema,
+    })
+    .register(z.globalRegistry, { not: { properties: { text: {}, base64: {} }, required: ["text", "base64"] } }),
   { base: 1, text: '{"orderNo":"77"}', reason: "the field was renamed" },
 );
 export type EditRequest = z.infer<typeof editRequestSchema>;
