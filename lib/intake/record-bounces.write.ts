@@ -9,6 +9,7 @@ import { followLines } from "@/lib/order/lines.write";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 import { errorSummary, INT4_MAX } from "@/lib/platform/plain/storable.pure";
+import { addedReasons } from "@/lib/redrive/life/redrive.write";
 import { lockEvents } from "@/lib/redrive/run/store/fence.write";
 import { FINAL_REDRIVES, ITEM, PARKED } from "@/lib/redrive/states/state.sql";
 import { BODY_HOLDS_BYTES, bytesHash, REVISION_HOLDS_BYTES } from "@/lib/repair/revisions/revise-events.write";
@@ -358,14 +359,15 @@ export async function storeBounces(
   // an event that Parkade had not sent.
   const sent = await tx.query<{ id: string; sent: number }>(
     `insert into event_bounces
-       (id, bounce, at, redrive_id, sent, error_type, error_message, error_detail, headers, origin, admission)
+       (id, bounce, at, redrive_id, sent, error_type, error_message, error_detail, headers, origin, admission, error_code)
      select w.id, w.bounce, to_timestamp($10::float8 / 1000), w.redrive,
             coalesce((select a.revision from sends a
                        where a.id = w.id and (w.redrive is null or a.redrive_id = w.redrive)
                        order by a.opened_at desc limit 1), 1),
-            w.type, w.message, w.stack, w.headers, w.origin, w.admission
-       from unnest($1::uuid[], $2::int[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::jsonb[], $8::jsonb[], $9::jsonb[])
-         as w (id, bounce, redrive, type, message, stack, headers, origin, admission)
+            w.type, w.message, w.stack, w.headers, w.origin, w.admission, w.error_code
+       from unnest($1::uuid[], $2::int[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::jsonb[], $8::jsonb[], $9::jsonb[],
+                   $11::text[])
+         as w (id, bounce, redrive, type, message, stack, headers, origin, admission, error_code)
      returning id, sent`,
     [
       column(({ found }) => found.id),
@@ -378,6 +380,7 @@ export async function storeBounces(
       column(({ parking }) => JSON.stringify(parking.letter.origin)),
       column(({ parking }) => parking.record && JSON.stringify(parking.record)),
       nowMs,
+      column(({ parking }) => parking.letter.errorCode),
     ],
     { name: "store-bounces" },
   );
@@ -405,7 +408,8 @@ export async function storeBounces(
 type RedriveBounces = { redriveId: string; sampled: number };
 
 /**
- * For each redrive, counts its deliveries that came back, and subtracts the confirmations that it had counted of them.
+ * For each redrive, counts its deliveries that bounced, by error code those whose send had not counted as failed, and subtracts the
+ * confirmations that it had counted of them.
  * The redrives are locked in one order: see `claimKeys`. Returns those whose brake or canary may react.
  */
 export async function countBounces(tx: Tx, bounces: readonly Bounce[]): Promise<RedriveBounces[]> {
@@ -415,12 +419,13 @@ export async function countBounces(tx: Tx, bounces: readonly Bounce[]): Promise<
   if (redriveIds.length === 0) return [];
   return tx.query<RedriveBounces>(
     `with counts as materialized (
-       select redrive, string_to_array(list, ',')::uuid[] as ids, unconfirmed
-         from unnest($1::uuid[], $2::text[], $3::int[]) as w (redrive, list, unconfirmed)
+       select redrive, string_to_array(list, ',')::uuid[] as ids, unconfirmed, codes
+         from unnest($1::uuid[], $2::text[], $3::int[], $4::jsonb[]) as w (redrive, list, unconfirmed, codes)
      ), locked as materialized (
        select id from redrives where id in (select redrive from counts) order by id for update
      ), counted as (
-       update redrives r set bounced = bounced + cardinality(c.ids), confirmed = confirmed - c.unconfirmed
+       update redrives r set bounced = bounced + cardinality(c.ids), confirmed = confirmed - c.unconfirmed,
+              bounced_by_reason = ${addedReasons("bounced_by_reason", "c.codes")}
          from counts c join locked l on l.id = c.redrive
         where r.id = c.redrive
        returning r.id, r.state, r.brake, r.canary,
@@ -435,7 +440,18 @@ export async function countBounces(tx: Tx, bounces: readonly Bounce[]): Promise<
       redriveIds,
       redriveIds.map((id) => (bounced.get(id) ?? []).map(({ found }) => found.id).join(",")),
       redriveIds.map((id) => confirmed.get(id)?.length ?? 0),
+      redriveIds.map((id) => JSON.stringify(codesOf(bounced.get(id) ?? []))),
     ],
     { name: "count-bounces" },
   );
+}
+
+function codesOf(bounces: readonly Bounce[]): Record<string, number> {
+  const codes: Record<string, number> = {};
+  for (const { found, redriveId, parking } of bounces) {
+    if (redriveId === null || found.failedRedrives.includes(redriveId)) continue;
+    const { errorCode } = parking.letter;
+    codes[errorCode] = (codes[errorCode] ?? 0) + 1;
+  }
+  return codes;
 }

@@ -159,8 +159,7 @@ const WORK: [what: string, rows: number, pages: number, run: (store: Store) => P
   ["why a redrive stands still", 4_000, 8_000, standstill],
   // Its ticks are merged above: those that were merged lie among the others until the table is vacuumed.
   ["the rate of a redrive", 500, 1_000, get(rate.GET, { params: { id: WAITING } })],
-  // All that failed is counted.
-  ["the causes of a redrive", 6_000, 20_000, get(causes.GET, { params: { id: WAITING } })],
+  ["the causes of a redrive", 200, 1_000, get(causes.GET, { params: { id: WAITING } })],
   ["the items of a redrive", 200, 1_000, get(items.GET, { params: { id: WAITING } })],
   [
     "what failed in a redrive",
@@ -168,6 +167,13 @@ const WORK: [what: string, rows: number, pages: number, run: (store: Store) => P
     1_000,
     get(items.GET, { params: { id: WAITING }, query: "?outcome=failed,refused" }),
   ],
+  [
+    "what bounced in a redrive",
+    300,
+    1_000,
+    get(items.GET, { params: { id: WAITING }, query: "?outcome=bounced,failed" }),
+  ],
+  ["the items of a cause", 300, 1_000, get(items.GET, { params: { id: WAITING }, query: "?result=TIMEOUT" })],
   ["the controls in force", 1_000, 2_000, get(controls.GET, { query: "?state=live" })],
   ["the controls that ended", 100, 500, get(controls.GET, { query: "?state=ended" })],
   ["the alerts that fire", 100, 500, get(alerts.GET, { query: "?state=firing" })],

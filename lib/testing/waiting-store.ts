@@ -34,10 +34,13 @@ function filling(items: number, nowMs: number, sources: { orders: string; billin
   // The last sixth of the events is not in a redrive.
   const events = `generate_series(1, ${Math.floor(items * 1.2)}) n`;
   const code = "case n % 3 when 0 then 'TIMEOUT' else 'UPSTREAM_5XX' end";
+  // A quarter of those outside of redrives bounced from the one that waits.
+  const bounced = `generate_series(${Math.ceil(items / 4) * 4 + 2}, ${Math.floor(items * 1.2)}, 4) n`;
   return {
     redrives: [
-      `insert into redrives (id, state, mode, lane, total, started_at, sources, ${columns})
-       values ('${WAITING}', 'RUNNING', 'deliver', 'main', ${items}, now() - interval '1 hour', '{orders,billing}', ${values})`,
+      `insert into redrives (id, state, mode, lane, total, failed, refused, failed_by_reason, refused_by_reason, bounced_by_reason, started_at, sources, ${columns})
+       values ('${WAITING}', 'RUNNING', 'deliver', 'main', ${items} + 1000, 500, 500, '{"HTTP_400": 500}', '{"HTTP_400": 500}',
+               '{"TIMEOUT": 9, "UPSTREAM_5XX": 20}', now() - interval '1 hour', '{orders,billing}', ${values})`,
       `insert into redrives (id, state, mode, lane, total, started_at, sources, ${columns})
        select ${uuid(`${nowMs}`, "0a0")}, case when n % 2 = 0 then 'PAUSED' else 'RUNNING' end, 'deliver', 'slow', ${Math.floor(items / 200)},
               now() - interval '1 hour', '{orders}', ${values} from generate_series(0, 19) n`,
@@ -58,6 +61,8 @@ function filling(items: number, nowMs: number, sources: { orders: string; billin
       `insert into redrive_items (id, redrive_id, slice, source_id, error_code, state, result, finished_at)
        select ${uuid(`${nowMs} - n`, "0e0")}, '${WAITING}', 0, ${source}, ${code}, case when n % 2 = 0 then 'failed' else 'refused' end, 'HTTP_400', now()
          from generate_series(1, 1000) n`,
+      `insert into redrive_items (id, redrive_id, slice, source_id, error_code, state, result, finished_at)
+       select ${event}, '${WAITING}', 0, ${source}, ${code}, 'delivered', 'OK', now() from ${bounced}`,
     ],
     redrive_ticks: [
       `insert into redrive_ticks (redrive_id, at, delivered)
@@ -77,12 +82,13 @@ function filling(items: number, nowMs: number, sources: { orders: string; billin
     ],
     dlq_events: [
       `insert into dlq_events (id, source_id, event_id, aggregate_type, aggregate_id, version, error_code, fingerprint, attempts, first_seen, status,
-                               redrive_at, confirmed_at, bounces)
+                               redrive_at, confirmed_at, bounces, bounced_redrives)
        select ${event}, ${source}, 'event-' || n, 'order', 'order-' || n / 3, n % 3, ${code}, 'group-' || n % 100, 4,
               to_timestamp((${fromMs} + n::bigint * ${DAYS * DAY_MS} / ${Math.ceil(items * 1.2)}) / 1000.0),
               case when n <= ${items} then 'QUEUED' when n % 4 = 0 then 'REDRIVEN' when n % 4 = 1 then 'IGNORED' else 'PENDING' end,
               case when n > ${items} and n % 4 = 0 then now() - interval '2 hours' end,
-              case when n > ${items + QUIET} and n % 4 = 0 then now() end, case when n % 50 = 0 then 1 else 0 end
+              case when n > ${items + QUIET} and n % 4 = 0 then now() end, case when n % 50 = 0 or n > ${items} and n % 4 = 2 then 1 else 0 end,
+              case when n > ${items} and n % 4 = 2 then array['${WAITING}'::uuid] end
          from ${events}`,
     ],
     quiet_windows: [
@@ -103,8 +109,8 @@ function filling(items: number, nowMs: number, sources: { orders: string; billin
       `insert into event_keys (source_id, event_id, id) select ${source}, 'event-' || n, ${event} from ${events}`,
     ],
     event_bounces: [
-      `insert into event_bounces (id, bounce, at, redrive_id, sent)
-       select ${event}, 1, now(), '${WAITING}', 1 from generate_series(50, ${items}, 50) n`,
+      `insert into event_bounces (id, bounce, at, redrive_id, sent, error_code)
+       select ${event}, 1, now(), '${WAITING}', 1, ${code} from ${bounced}`,
     ],
     dlq_groups: [
       `insert into dlq_groups (fingerprint, error_code, message_pattern, sample_event, first_seen, last_seen)

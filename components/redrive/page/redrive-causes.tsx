@@ -71,9 +71,11 @@ function Cause(props: { redrive: RedriveOut; view: CauseView; onChosen: (chosen:
         <span className="min-w-0 text-muted">{view.title}</span>
         <span className="text-sm text-faint">{percentWords(view.share * 1_000, 1_000)}</span>
         <div className="ml-auto flex gap-2">
-          <Button size="sm" variant="ghost" aria-expanded={open} onClick={() => setOpen(!open)}>
-            {open ? "Hide samples" : "Samples"}
-          </Button>
+          {view.samples.length > 0 ? (
+            <Button size="sm" variant="ghost" aria-expanded={open} onClick={() => setOpen(!open)}>
+              {open ? "Hide samples" : "Samples"}
+            </Button>
+          ) : null}
           {view.mendable ? (
             <LinkButton
               size="sm"

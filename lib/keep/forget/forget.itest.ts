@@ -148,8 +148,8 @@ async function leaveTraces(): Promise<void> {
        from dlq_events where event_id like 'order-3-%'`,
   );
   await run(
-    `insert into event_bounces (id, bounce, at, sent, error_message, headers)
-     select id, 1, now(), 1, $1, jsonb_build_array(jsonb_build_array('x-user', $1::text)) from dlq_events where event_id like 'order-3-%'`,
+    `insert into event_bounces (id, bounce, at, sent, error_code, error_message, headers)
+     select id, 1, now(), 1, error_code, $1, jsonb_build_array(jsonb_build_array('x-user', $1::text)) from dlq_events where event_id like 'order-3-%'`,
   );
 }
 
@@ -565,7 +565,7 @@ const NAMES_NOBODY: Record<string, readonly string[]> = {
   oidc_logouts: ["*"],
 };
 const ANYWHERE =
-  /^(kind|state|scope|mode|lane|origin|status|created_by|updated_by|lifted_by|cancelled_by|asked_by|decided_by|enabled_by|also_asked|authors|source|sources|fingerprint|error_code|digest|subject_kind|outcome|worker|expected_kind|refused_by_reason|failed_by_reason|actor|key|mode_by|recent|policies|canary|brake|brake_seen|earlier|despite|target|tag|aggregate_type|config|body|name|value|event_type)$/;
+  /^(kind|state|scope|mode|lane|origin|status|created_by|updated_by|lifted_by|cancelled_by|asked_by|decided_by|enabled_by|also_asked|authors|source|sources|fingerprint|error_code|digest|subject_kind|outcome|worker|expected_kind|refused_by_reason|failed_by_reason|bounced_by_reason|actor|key|mode_by|recent|policies|canary|brake|brake_seen|earlier|despite|target|tag|aggregate_type|config|body|name|value|event_type)$/;
 
 test("each column of the store that can hold a text is forgotten, or names nobody", async () => {
   const replaced = new Set(

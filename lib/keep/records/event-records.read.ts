@@ -116,7 +116,7 @@ const REVISIONS = `json_agg(json_build_object(
     'contentType', r.content_type, 'headers', r.headers, 'origin', r.origin) order by r.revision)::text`;
 
 const BOUNCED = `json_agg(json_build_object(
-    'bounce', n.bounce, 'at', ${utc("n.at")}, 'redriveId', n.redrive_id, 'sent', n.sent,
+    'bounce', n.bounce, 'at', ${utc("n.at")}, 'redriveId', n.redrive_id, 'sent', n.sent, 'errorCode', n.error_code,
     'error', json_build_object('type', n.error_type, 'message', n.error_message, 'stack', n.error_detail),
     'headers', n.headers, 'origin', n.origin, 'admitted', n.admission) order by n.bounce)::text`;
 

@@ -83,6 +83,8 @@ const storedBounceSchema = z.strictObject({
   at: time,
   redriveId: z.nullable(uuid),
   sent: count,
+  /** Absent: the line is of a version that did not keep it, and gets the code of the event. */
+  errorCode: z.optional(name),
   error: errorText,
   headers,
   origin: json,

@@ -137,9 +137,9 @@ async function giveHistory(): Promise<void> {
     [id],
   );
   await db.run(
-    `insert into event_bounces (id, bounce, at, redrive_id, sent, error_type, error_message, error_detail, headers, origin, admission)
-     values ($1, 1, '2026-01-02T03:04:05Z', null, 1, null, null, null, '[]', '{}', null),
-            ($1, 2, '2026-01-02T03:04:10Z', '00000000-0000-7000-8000-000000000001', 2, 'E', 'm', 's', '[["a",null]]',
+    `insert into event_bounces (id, bounce, at, redrive_id, sent, error_code, error_type, error_message, error_detail, headers, origin, admission)
+     values ($1, 1, '2026-01-02T03:04:05Z', null, 1, 'EARLIER', null, null, null, '[]', '{}', null),
+            ($1, 2, '2026-01-02T03:04:10Z', '00000000-0000-7000-8000-000000000001', 2, 'LATER', 'E', 'm', 's', '[["a",null]]',
              '{"offset":12345678901234567890}', '{"rules":[]}')`,
     [id],
   );

@@ -95,8 +95,8 @@ export async function insertRestored(
          from given g cross join lateral jsonb_array_elements(g.doc->'revisions') r),
      bounces as (
        insert into event_bounces
-         (id, bounce, at, redrive_id, sent, error_type, error_message, error_detail, headers, origin, admission)
-       select g.id, (n->>'bounce')::int, (n->>'at')::timestamptz, (n->>'redriveId')::uuid, (n->>'sent')::int,
+         (id, bounce, at, redrive_id, sent, error_code, error_type, error_message, error_detail, headers, origin, admission)
+       select g.id, (n->>'bounce')::int, (n->>'at')::timestamptz, (n->>'redriveId')::uuid, (n->>'sent')::int, coalesce(n->>'errorCode', g.error_code),
               n->'error'->>'type', n->'error'->>'message', n->'error'->>'stack', n->'headers', n->'origin', ${json("n->'admitted'")}
          from given g cross join lateral jsonb_array_elements(g.doc->'bounced') n)
      insert into dlq_event_bodies

@@ -57,8 +57,8 @@ const stored = async () =>
   (await world.db.query<{ id: string }>("select event_id as id from dlq_events order by 1")).map(({ id }) => id);
 const bounced = async (eventId: string) => {
   await world.db.run(
-    `insert into event_bounces (id, bounce, at, sent, headers, origin)
-     select id, 1, now() - interval '6 days', 1, '[]', '{}' from dlq_events where event_id = $1`,
+    `insert into event_bounces (id, bounce, at, sent, error_code, headers, origin)
+     select id, 1, now() - interval '6 days', 1, error_code, '[]', '{}' from dlq_events where event_id = $1`,
     [eventId],
   );
   await world.db.run("update dlq_events set bounces = 1 where event_id = $1", [eventId]);

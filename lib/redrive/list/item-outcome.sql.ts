@@ -1,11 +1,5 @@
 import { DEDUPLICATED_RESULTS } from "@/lib/redrive/run/item-outcome.pure";
-import {
-  ITEM_EXCEPTIONS,
-  ITEM_STATES,
-  type ItemOutcomeWord,
-  type ItemState,
-  stateOfOutcome,
-} from "@/lib/redrive/states/item-state.pure";
+import { ITEM_EXCEPTIONS, type ItemOutcomeWord, stateOfOutcome } from "@/lib/redrive/states/item-state.pure";
 import { ITEM } from "@/lib/redrive/states/state.sql";
 
 /** SQL: whether the target of the item `i` had its event already. */
@@ -16,38 +10,46 @@ export const ITEM_OUTCOME = `(case when i.state <> ${ITEM.delivered} then i.stat
   when i.redrive_id = any(e.bounced_redrives) then 'bounced' when e.confirmed_redrive = i.redrive_id then 'confirmed'
   when ${DEDUPLICATED} then 'deduplicated' else 'sent' end)`;
 
-/** SQL: why the item `i` with its event `e` ended so: what its event came back with, or the result of the item. */
-export const ITEM_CAUSE = `(case when ${ITEM_OUTCOME} = 'bounced' then e.error_code else i.result end)`;
+/** SQL: why the item `i` with its event `e` ended so: the error code of its bounce, or the result of the item. */
+export const ITEM_CAUSE = `(case when ${ITEM_OUTCOME} = 'bounced'
+  then (select b.error_code from event_bounces b where b.id = i.id and b.redrive_id = i.redrive_id limit 1) else i.result end)`;
 
 export type ItemsOfRedrive = { redrive: string; outcome: readonly ItemOutcomeWord[]; result?: string | undefined };
 
 /**
- * SQL: the items of a redrive in these states, which can be read from the newest on: open ones by the queue, exceptions from an index of
- * their own, others among all items of the redrive.
+ * SQL: the items of a redrive among which those with these outcomes are, and with `cause` (SQL of a text) those with that cause; null = any
+ * outcome. They can be read from the newest on: open ones by the queue, exceptions and bounces from indexes of their own, others among all
+ * items of the redrive.
  */
-export function itemsIn(redriveId: string, states: readonly ItemState[]): string {
+export function itemsWith(redriveId: string, outcomes: readonly ItemOutcomeWord[] | null, cause?: string): string {
   const ofRedrive = `select * from redrive_items where redrive_id = ${redriveId}`;
-  const wanted = ITEM_STATES.filter((state) => states.includes(state));
-  if (wanted.length === ITEM_STATES.length) return `(${ofRedrive})`;
-  if (wanted.every((state) => state === "open"))
-    return `(select i.* from open_items o join redrive_items i on i.id = o.id and i.redrive_id = o.redrive_id where o.redrive_id = ${redriveId} order by o.id desc)`;
-  const exceptions: readonly ItemState[] = ITEM_EXCEPTIONS;
-  if (!wanted.every((state) => exceptions.includes(state)))
-    return `(${ofRedrive} and state in (${wanted.map((state) => ITEM[state]).join(", ")}))`;
-  return `(${wanted.map((state) => `(${ofRedrive} and exception = ${ITEM[state]} order by id desc)`).join(" union all ")})`;
-}
-
-/** SQL: the items of a redrive whose events bounced, from the newest on: an index holds the bounced events, and no index this outcome. */
-export function bouncedItems(redriveId: string): string {
-  return `(select i.* from dlq_events b join redrive_items i on i.id = b.id and i.redrive_id = ${redriveId}
-    where b.bounces > 0 and ${redriveId} = any(b.bounced_redrives) order by b.id desc)`;
+  const caused = (column: string) => (cause === undefined ? "" : ` and ${column} = ${cause}`);
+  if (outcomes === null) return `(${ofRedrive})`;
+  const part = (outcome: ItemOutcomeWord): string | null => {
+    if (outcome === "open")
+      return `(select i.* from open_items o join redrive_items i on i.id = o.id and i.redrive_id = o.redrive_id
+        where o.redrive_id = ${redriveId} order by o.id desc)`;
+    if (outcome === "bounced")
+      // Each bounce looks up its item: from the newest item on, all that did not bounce would be read.
+      return `(select i.* from event_bounces b
+        cross join lateral (select * from redrive_items own where own.id = b.id and own.redrive_id = b.redrive_id offset 0) i
+        where i.id = b.id and b.redrive_id = ${redriveId}${caused("b.error_code")} order by b.id desc)`;
+    const exception = ITEM_EXCEPTIONS.find((state) => state === outcome);
+    return exception ? `(${ofRedrive} and exception = ${ITEM[exception]}${caused("result")} order by id desc)` : null;
+  };
+  const parts = [...new Set(outcomes)].map(part);
+  if (parts.every((sql) => sql !== null)) return `(${parts.join(" union all ")})`;
+  const states = [...new Set(outcomes.map(stateOfOutcome))].map((state) => ITEM[state]);
+  return `(${ofRedrive} and state in (${states.join(", ")}))`;
 }
 
 /** SQL: from items `i` with their events `e`, those of a parameter that holds `ItemsOfRedrive` as JSON. */
-export function itemsOfRedrive({ outcome }: ItemsOfRedrive, param: string): string {
-  return `${itemsIn(`(${param}::jsonb ->> 'redrive')::uuid`, outcome.map(stateOfOutcome))} i join dlq_events e on e.id = i.id
+export function itemsOfRedrive({ outcome, result }: ItemsOfRedrive, param: string): string {
+  const field = (name: string) => `(${param}::jsonb ->> '${name}')`;
+  const cause = result === undefined ? undefined : field("result");
+  return `${itemsWith(`${field("redrive")}::uuid`, outcome, cause)} i join dlq_events e on e.id = i.id
     where ${ITEM_OUTCOME} = any(array(select jsonb_array_elements_text(${param}::jsonb -> 'outcome')))
-      and (${param}::jsonb ->> 'result' is null or ${ITEM_CAUSE} = ${param}::jsonb ->> 'result')`;
+      and ${cause === undefined ? "true" : `${ITEM_CAUSE} = ${cause}`}`;
 }
 
 /**

@@ -2,19 +2,19 @@ import { paramsFrom } from "@/lib/events/filter/event-filter.sql";
 import { maskData, maskNullable } from "@/lib/guard/masking/mask.pure";
 import type { Masks } from "@/lib/guard/masking/mask-rule.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
-import { ofSeenRedrive } from "@/lib/guard/viewer/scope.sql";
+import { ofSeenRedrive, seesRedrive } from "@/lib/guard/viewer/scope.sql";
 import { assertMay, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { checksOf, type StoredCheck } from "@/lib/redrive/gate/stored-checks.pure";
 import { STOPPED } from "@/lib/redrive/list/decided-attempts.read";
-import { bouncedItems, ITEM_CAUSE, ITEM_OUTCOME, itemsIn } from "@/lib/redrive/list/item-outcome.sql";
+import { ITEM_CAUSE, ITEM_OUTCOME, itemsWith } from "@/lib/redrive/list/item-outcome.sql";
 import type { RedriveCauses, RedriveItemList, RedriveItemOut } from "@/lib/redrive/list/redrive-items.shapes";
 import {
-  ITEM_STATES,
+  ITEM_EXCEPTIONS,
+  ITEM_OUTCOMES,
   type ItemOutcomeWord,
-  type ItemState,
   stateOfOutcome,
 } from "@/lib/redrive/states/item-state.pure";
 import { ITEM } from "@/lib/redrive/states/state.sql";
@@ -53,6 +53,9 @@ function itemOut({ finishedAtMs, findings, detail, ...row }: ItemRow, masks: Mas
   };
 }
 
+/** The outcomes that have a cause. */
+const CAUSED: readonly ItemOutcomeWord[] = [...ITEM_EXCEPTIONS, "bounced"];
+
 /** Items of a redrive, newest event first. `outcome`: words with commas between them. */
 export async function listRedriveItems(
   db: Queryable,
@@ -60,19 +63,21 @@ export async function listRedriveItems(
   query: IdPage & { redriveId: string; state: string | null; outcome: string | null; result: string | null },
 ): Promise<RedriveItemList> {
   const outcomes = (query.outcome?.split(",") ?? null) as ItemOutcomeWord[] | null;
-  const states = query.state === null ? outcomes?.map(stateOfOutcome) : [query.state as ItemState];
   const params = paramsFrom(1);
   const redrive = params.add(query.redriveId);
-  const bounced = outcomes?.every((outcome) => outcome === "bounced");
+  const cause = query.result === null ? undefined : params.add(query.result);
+  const ofState = ITEM_OUTCOMES.filter((word) => stateOfOutcome(word) === query.state);
+  const read = outcomes ?? (query.state !== null ? ofState : cause !== undefined ? CAUSED : null);
   // A condition that is not asked for is not in the text: a kept plan could not use the cursor as the bound of an index.
   const conditions = [
     ofSeenRedrive("i.redrive_id", params.add(sourceScope(viewer))),
-    ...(query.result === null ? [] : [`${ITEM_CAUSE} = ${params.add(query.result)}`]),
+    ...(query.state === null ? [] : [`i.state = ${params.add(query.state)}`]),
+    ...(cause === undefined ? [] : [`${ITEM_CAUSE} = ${cause}`]),
     ...(outcomes === null ? [] : [`${ITEM_OUTCOME} = any(${params.add(outcomes)}::text[])`]),
     ...(query.cursor === null ? [] : [`i.id < ${params.add(query.cursor)}::uuid`]),
   ];
   const rows = await db.query<ItemRow>(
-    `select ${ITEM_COLUMNS} from ${bounced ? bouncedItems(redrive) : itemsIn(redrive, states ?? ITEM_STATES)} i ${ITEM_JOINS}
+    `select ${ITEM_COLUMNS} from ${itemsWith(redrive, read, cause)} i ${ITEM_JOINS}
       where ${conditions.join(" and ")} order by i.id desc limit ${query.limit + 1}`,
     params.values,
     { name: "redrive-items" },
@@ -102,33 +107,47 @@ export async function* exportRedriveItems(
 /** Samples shown of each cause. */
 const SAMPLES = 3;
 
-const CAUSED = ["failed", "bounced", "refused"] as const;
+/** SQL: with an outcome and a cause `c`, the newest items of that cause. */
+const SAMPLED = [
+  `select i.id from redrive_items i
+    where c.outcome <> 'bounced' and i.redrive_id = $1 and i.exception = c.outcome and i.result = c.cause order by i.id desc limit ${SAMPLES}`,
+  `select b.id from event_bounces b
+    cross join lateral (select state from redrive_items own where own.id = b.id and own.redrive_id = b.redrive_id offset 0) i
+    where c.outcome = 'bounced' and b.redrive_id = $1 and b.error_code = c.cause and i.state = ${ITEM.delivered}
+    order by b.id desc limit ${SAMPLES}`,
+];
 
-/** Failures, bounces and refusals by cause, most frequent first. */
+type Cause = RedriveCauses["causes"][number];
+
+/**
+ * Failures, bounces and refusals by cause, most frequent first. The redrive's counters know how many there are of each, also of events that
+ * have left the store.
+ */
 export async function readRedriveCauses(db: Queryable, viewer: Viewer, id: string): Promise<RedriveCauses> {
-  const rows = await db.query<ItemRow & { cause: string; count: number; place: number }>(
-    `with caused as materialized (
-       select i.id, i.state as outcome, i.result as cause
-         from ${itemsIn("$1", ["failed", "refused"])} i where ${ofSeenRedrive("i.redrive_id", "$2")}
-       union all
-       select i.id, ${ITEM_OUTCOME}, ${ITEM_CAUSE} from ${bouncedItems("$1")} i join dlq_events e on e.id = i.id
-        where ${ofSeenRedrive("i.redrive_id", "$2")}
-     ), placed as (
-       select *, row_number() over (partition by outcome, cause order by id desc) as place,
-              count(*) over (partition by outcome, cause) as n
-         from caused where outcome = any($3)
+  const rows = await db.query<ItemRow & { caused: Cause["outcome"]; cause: string; count: number }>(
+    `with causes as materialized (
+       select outcome, key as cause, value::bigint as n
+         from redrives r
+        cross join lateral (values (${ITEM.failed}, failed_by_reason), ('bounced', bounced_by_reason), (${ITEM.refused}, refused_by_reason)) w (outcome, counts)
+        cross join lateral jsonb_each_text(counts)
+        where r.id = $1 and ${seesRedrive("r", "$2")}
      )
-     select p.cause, p.n as count, p.place, ${ITEM_COLUMNS}
-       from placed p join redrive_items i on i.id = p.id and i.redrive_id = $1 ${ITEM_JOINS}
-      where p.place <= ${SAMPLES} order by p.n desc, p.cause, p.outcome, p.place`,
-    [id, sourceScope(viewer), CAUSED],
+     select c.outcome as caused, c.cause, c.n as count, ${ITEM_COLUMNS}
+       from causes c left join lateral (${SAMPLED.map((sql) => `(${sql})`).join(" union all ")}) sampled on true
+       left join redrive_items i on i.id = sampled.id and i.redrive_id = $1 ${ITEM_JOINS}
+      order by c.n desc, c.cause, c.outcome, i.id desc`,
+    [id, sourceScope(viewer)],
+    { name: "redrive-causes" },
   );
   const masks = await readMasks(db);
-  const causes: RedriveCauses["causes"] = [];
-  for (const { cause, count, place, ...row } of rows) {
-    const outcome = row.outcome as (typeof CAUSED)[number];
-    if (place === 1) causes.push({ outcome, result: cause, count, samples: [] });
-    causes.at(-1)!.samples.push(itemOut(row, masks));
+  const causes: Cause[] = [];
+  for (const { caused, cause, count, ...row } of rows) {
+    const last = causes.at(-1);
+    const of =
+      last?.outcome === caused && last.result === cause ? last : { outcome: caused, result: cause, count, samples: [] };
+    if (of !== last) causes.push(of);
+    // Without an item: none is stored any more.
+    if (row.id !== null) of.samples.push(itemOut(row, masks));
   }
   return { causes };
 }

@@ -36,7 +36,10 @@ const outcomeOfItems = {
     z.optional(listText(ITEM_OUTCOMES)),
     "What became of them, with commas between them: delivered ones are sent, deduplicated, confirmed or bounced",
   ),
-  result: described(z.optional(z.string()), "Reason of a refusal, or code of a failure or a bounce"),
+  result: described(
+    z.optional(z.string()),
+    "Reason of a refusal, or code of a failure or a bounce; without an outcome or a state, only such items have one",
+  ),
 };
 
 export const redriveItemsQuery = idPageQuery({
@@ -101,9 +104,13 @@ export const redriveCausesSchema = z.object({
   causes: z.array(
     z.object({
       outcome: z.enum(["failed", "bounced", "refused"]),
+      /** Reason of a refusal, code of a failure, or the error code that a bounce brought. */
       result: z.string(),
-      count: countOut,
-      samples: z.array(redriveItemSchema),
+      count: described(
+        countOut,
+        "Counted when it happened: events that have left the store are included, and an event whose failure was recorded after its bounce counts as both",
+      ),
+      samples: described(z.array(redriveItemSchema), "The newest, at most 3; empty = none is stored any more"),
     }),
   ),
 });

@@ -32,6 +32,26 @@ const bounce = (redriveId: string, eventId: string, errorCode: string) =>
 const preview = (select: RedriveRequest["select"]) =>
   previewRedrive(world.deps, previewRequestSchema.parse({ select }), viewer);
 
+/** All items of a redrive that failed, bounced or were refused, counted by cause, with the ids of the newest. */
+async function recounted(redriveId: string) {
+  const rows = await world.db.query<{ id: string; outcome: string; result: string }>(
+    `select i.id, case when i.state = 'delivered' then 'bounced' else i.state end as outcome, coalesce(b.error_code, i.result) as result
+       from redrive_items i left join event_bounces b on b.id = i.id and b.redrive_id = i.redrive_id and i.state = 'delivered'
+      where i.redrive_id = $1 and (i.state in ('failed', 'refused') or b.id is not null) order by i.id desc`,
+    [redriveId],
+  );
+  const causes = Map.groupBy(rows, ({ outcome, result }) => `${outcome} ${result}`);
+  return Object.fromEntries([...causes].map(([cause, of]) => [cause, [of.length, of.slice(0, 3).map(({ id }) => id)]]));
+}
+
+async function causesOf(redriveId: string) {
+  const { causes } = await readRedriveCauses(world.db, viewer, redriveId);
+  expect(causes.map(({ count }) => count)).toEqual(causes.map(({ count }) => count).toSorted((a, b) => b - a));
+  return Object.fromEntries(
+    causes.map(({ outcome, result, count, samples }) => [`${outcome} ${result}`, [count, samples.map(({ id }) => id)]]),
+  );
+}
+
 describe("the events of a redrive by outcome", () => {
   test("are listed, grouped by cause, exported and selected by the same words", async () => {
     await world.park(6);
@@ -90,6 +110,41 @@ describe("the events of a redrive by outcome", () => {
     await expect(world.request({ select: { redrive: id, outcome: ["cancelled"] } })).rejects.toMatchObject({
       code: "empty-selection",
     });
+  });
+
+  test("are counted by cause as in a recount, also when they bounced from a later redrive with another error", async () => {
+    await world.park(24);
+    const ids = await world.idsOf(["event-0000", "event-0001"]);
+    await world.db.run("update dlq_events set cooldown_until = now() + interval '1 hour' where id = any($1::uuid[])", [
+      ids,
+    ]);
+    world.sink.answer = ({ eventId }) => (eventId < "event-0006" ? 422 : eventId < "event-0008" ? 400 : 200);
+    await world.worker();
+    const { id } = await world.request();
+    await world.ended(id);
+    for (let n = 8; n < 14; n++)
+      await bounce(id, `event-00${String(n).padStart(2, "0")}`, n < 13 ? "TIMEOUT" : "STALE");
+    const causes = await recounted(id);
+    expect(Object.entries(causes).map(([cause, [count]]) => [cause, count])).toEqual(
+      expect.arrayContaining([
+        ["failed HTTP_422", 4],
+        ["failed HTTP_400", 2],
+        ["refused cooling", 2],
+        ["bounced TIMEOUT", 5],
+        ["bounced STALE", 1],
+      ]),
+    );
+    expect(await causesOf(id)).toEqual(causes);
+
+    await world.db.run("update dlq_events set cooldown_until = null");
+    world.sink.answer = () => 200;
+    const stale = { redrive: id, outcome: ["bounced" as const], result: "STALE" };
+    const again = await world.request({ select: stale });
+    await world.ended(again.id);
+    await bounce(again.id, "event-0013", "TIMEOUT");
+    expect(await causesOf(id)).toEqual(causes);
+    expect(await causesOf(again.id)).toEqual(await recounted(again.id));
+    expect(await preview(stale)).toMatchObject({ total: 1 });
   });
 
   test("of a large dry run are frozen in chunks: what passed goes, and nothing else", async () => {
