@@ -1,22 +1,20 @@
-import { type Call, printAnswer } from "@/lib/cli/call";
-import { EXIT } from "@/lib/cli/command";
-import { UsageError } from "@/lib/cli/command-line";
-import { factsText, tableText } from "@/lib/cli/table";
+import { type Call, given, printAnswer } from "@/lib/cli/call";
+import { EXIT, UsageError } from "@/lib/cli/command";
+import { printTable } from "@/lib/cli/lists";
+import { factsText } from "@/lib/cli/table";
 import type { ApprovalList, ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
 import { formatNumber, formatRate } from "@/lib/platform/plain/format.pure";
 
 /** `approvals`: what waits for a second person. */
 export async function listApprovals(call: Call): Promise<number> {
   const list = await call.api.get<ApprovalList>("api/v1/approvals", new URLSearchParams({ state: "asked" }));
-  const columns = [
-    { title: "id", whole: true as const, of: ({ id }: ApprovalOut) => id },
-    { title: "what", of: ({ subjectKind }: ApprovalOut) => (subjectKind === "redrive" ? "redrive" : "mend") },
-    { title: "events", of: ({ terms }: ApprovalOut) => terms.events },
-    { title: "asked by", of: ({ askedBy }: ApprovalOut) => askedBy },
-    { title: "until", of: ({ expiresAt }: ApprovalOut) => expiresAt },
-  ];
-  await printAnswer(call, list, () => tableText(list.items, columns, call.terminal.columns));
-  return EXIT.done;
+  return printTable(call, list, [
+    { title: "id", whole: true, of: ({ id }) => id },
+    { title: "what", of: ({ subjectKind }) => (subjectKind === "redrive" ? "redrive" : "mend") },
+    { title: "events", of: ({ terms }) => terms.events },
+    { title: "asked by", of: ({ askedBy }) => askedBy },
+    { title: "until", of: ({ expiresAt }) => expiresAt },
+  ]);
 }
 
 /** `approve` and `reject`. Without --digest it shows what is approved, and asks. */
@@ -36,11 +34,9 @@ export async function decide(call: Call, decision: "approve" | "reject"): Promis
       return EXIT.refused;
     }
   }
-  const reason = line.text("reason");
-  const body = { decision, digest, ...(reason === null ? {} : { reason }) };
+  const body = { decision, digest, ...given(call, "reason") };
   const answer = await api.change<ApprovalOut>(path, { method: "PATCH", body });
-  await printAnswer(call, answer, () => `${answer.id} is ${answer.state === "given" ? "approved" : answer.state}\n`);
-  return EXIT.done;
+  return printAnswer(call, answer, () => `${answer.id} is ${answer.state === "given" ? "approved" : answer.state}\n`);
 }
 
 function termsText({ terms, askedBy, digest }: ApprovalOut): string {

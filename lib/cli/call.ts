@@ -1,6 +1,7 @@
+import { randomUUID } from "node:crypto";
 import type { Api } from "@/lib/cli/api";
-import { FILTER_OPTIONS } from "@/lib/cli/command";
-import { type CommandLine, UsageError } from "@/lib/cli/command-line";
+import { EXIT, FILTER_OPTIONS, UsageError } from "@/lib/cli/command";
+import type { CommandLine } from "@/lib/cli/command-line";
 import type { EventList } from "@/lib/events/events.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import type { Clock } from "@/lib/platform/clock";
@@ -29,10 +30,26 @@ export type Terminal = {
 export type Call = { line: CommandLine; api: Api; terminal: Terminal; clock: Clock; signal: AbortSignal };
 
 /** An answer as JSON with --json, else as text. */
-export async function printAnswer(call: Call, answer: unknown, text: () => string): Promise<void> {
+export async function printAnswer(call: Call, answer: unknown, text: () => string): Promise<number> {
   const { line, terminal } = call;
   sayHints(call, answer);
   await terminal.print(line.flag("json") ? `${JSON.stringify(answer)}\n` : text());
+  return EXIT.done;
+}
+
+/** The options of these names that were given, under the names of the API. */
+export function given({ line }: Pick<Call, "line">, ...names: string[]): Record<string, string> {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = line.text(name);
+      return value === null ? [] : [[name, value] as const];
+    }),
+  );
+}
+
+/** The Idempotency-Key of a request. */
+export function requestKey({ line }: Call): string {
+  return line.text("idempotency-key") ?? randomUUID();
 }
 
 /** What an answer says of its filter, such as a source that does not exist. */
@@ -49,7 +66,7 @@ type Select = { ids: string[] } | { filter: Record<string, string | string[]> } 
  */
 export async function selectOf(call: Call): Promise<Select> {
   const { line } = call;
-  const operation = line.command.options?.some(({ name }) => name === "operation") ? line.text("operation") : null;
+  const operation = line.text("operation");
   const ways = [
     line.arguments.length > 0 && { ids: line.arguments },
     line.filter.size > 0 && !onlySource(line) && { filter: filterBody(line.filter) },
@@ -72,8 +89,7 @@ function onlySource({ filter, arguments: ids }: CommandLine): boolean {
 
 /** Throws when no event, or the events of several sources, have the producer's id. */
 export async function idOfProducers({ line, api }: Pick<Call, "line" | "api">, id: string): Promise<string> {
-  const source = line.text("source");
-  const query = new URLSearchParams({ eventId: id, limit: "2", ...(source === null ? {} : { source }) });
+  const query = new URLSearchParams({ eventId: id, limit: "2", ...given({ line }, "source") });
   const { items } = await api.get<EventList>("api/v1/events", query);
   if (items.length === 0) throw new ApiError("unknown-event", `There is no event ${id}`, { status: 404 });
   if (items.length > 1) {

@@ -1,5 +1,4 @@
-import { randomUUID } from "node:crypto";
-import { type Call, countText, printAnswer, selectOf } from "@/lib/cli/call";
+import { type Call, countText, printAnswer, requestKey, selectOf } from "@/lib/cli/call";
 import { EXIT } from "@/lib/cli/command";
 import { confirmed } from "@/lib/cli/confirm";
 import { followOperation } from "@/lib/cli/follow";
@@ -22,13 +21,12 @@ export async function changeEvents(call: Call, kind: keyof typeof ASKED): Promis
     reason: line.text("reason"),
     ...(kind === "release" ? { keepLimits: line.flag("keep-limits") } : {}),
   };
-  const key = line.text("idempotency-key") ?? randomUUID();
+  const key = requestKey(call);
   const answer = await api.change<BulkAnswer>(`api/v1/events/${kind}`, { method: "POST", body, key });
   if (answer.id !== null && answer.state === "RUNNING") {
     terminal.say(`Bulk operation ${answer.id}: a worker changes the events.`);
     if (!line.flag("detach")) return followOperation(call, answer.id);
-    await printAnswer(call, answer, () => `${answer.id}\n`);
-    return EXIT.done;
+    return printAnswer(call, answer, () => `${answer.id}\n`);
   }
   const refused = Object.values(answer.refused).reduce((sum, count) => sum + count, 0);
   await printAnswer(call, answer, () =>

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { engines } from "../../package.json";
-import { FILTER_OPTIONS } from "./command";
+import { FILTER_OPTIONS, optionsOf } from "./command";
 import { readCommandLine } from "./command-line";
-import { COMMANDS, optionsOf } from "./command-table";
+import { COMMANDS } from "./command-table";
 import { commandText, overviewText } from "./help";
 
 /** The packages ask for it; see `scripts/pack-kit.ts`. */

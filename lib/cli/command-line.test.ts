@@ -1,8 +1,8 @@
 import { describe, expect, it, test } from "vitest";
 import { FILTER_NAMES, NOT_NAMES } from "@/lib/events/filter/filter-params.shapes";
-import { FILTER_OPTIONS, NOT_OPTIONS } from "./command";
-import { readCommandLine, UsageError } from "./command-line";
-import { COMMANDS, optionsOf } from "./command-table";
+import { FILTER_OPTIONS, NOT_OPTIONS, optionsOf, UsageError } from "./command";
+import { readCommandLine } from "./command-line";
+import { COMMANDS } from "./command-table";
 
 const read = (text: string) => readCommandLine(text.split(" "))!;
 

@@ -1,17 +1,6 @@
 import { parseArgs } from "node:util";
-import { type Command, FILTER_OPTIONS, NOT_OPTIONS, type Option } from "@/lib/cli/command";
-import { COMMANDS, optionsOf } from "@/lib/cli/command-table";
-
-/** The command line is wrong: `message` says what, and `command` whose help has the answer. */
-export class UsageError extends Error {
-  override name = "UsageError";
-  readonly command: Command | null;
-
-  constructor(message: string, command: Command | null = null) {
-    super(message);
-    this.command = command;
-  }
-}
+import { type Command, FILTER_OPTIONS, NOT_OPTIONS, type Option, optionsOf, UsageError } from "@/lib/cli/command";
+import { COMMANDS } from "@/lib/cli/command-table";
 
 export type CommandLine = {
   command: Command;

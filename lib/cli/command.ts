@@ -1,3 +1,4 @@
+import type { Call } from "@/lib/cli/call";
 import { FILTER_STATUSES, NOT_PREFIX } from "@/lib/events/filter/filter-params.shapes";
 import { ADMISSION_MARKS } from "@/lib/intake/admission/admission.pure";
 
@@ -31,7 +32,20 @@ export type Command = {
   filter?: true;
   details: string;
   examples: readonly string[];
+  /** Resolves with the exit code. */
+  run(call: Call): Promise<number>;
 };
+
+/** The command line is wrong: `message` says what, and `command` whose help has the answer. */
+export class UsageError extends Error {
+  override name = "UsageError";
+  readonly command: Command | null;
+
+  constructor(message: string, command: Command | null = null) {
+    super(message);
+    this.command = command;
+  }
+}
 
 /** More events than this are changed only after the person has typed their number, or with --yes. */
 export const UNASKED_MAX = 10;
@@ -61,6 +75,11 @@ export const GLOBAL_OPTIONS: readonly Option[] = [
   { name: "help", short: "h", text: "Show the help of the command" },
   { name: "version", text: "Show the version" },
 ];
+
+/** What a command takes besides the filter. */
+export function optionsOf(command: Command): readonly Option[] {
+  return [...(command.options ?? []), ...GLOBAL_OPTIONS];
+}
 
 /** The variable with the secret that `park` signs with: on a command line others on the machine would see it. */
 export const SIGNING_SECRET = "PARKADE_SIGNING_SECRET";

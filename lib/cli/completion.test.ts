@@ -1,6 +1,7 @@
 import { describe, expect, it, test } from "vitest";
 import type { Names } from "./command";
-import { candidates, type Shell } from "./completion";
+import type { Shell } from "./commands/program";
+import { candidates } from "./completion";
 
 const namesOf = async (names: Names) => ({ sources: ["billing", "orders"], targets: ["orders.audit"] })[names];
 /** The last word is the one under the cursor. */
@@ -13,14 +14,14 @@ test.each([
       "replay",
       "revisions",
       "restore",
+      "release",
       "recipe",
       "redrive",
-      "release",
+      "redrives",
+      "resume",
       "remove",
       "retention",
-      "resume",
       "reject",
-      "redrives",
       "redrive-rule",
     ],
   ],

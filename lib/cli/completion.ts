@@ -1,30 +1,15 @@
-import { type Command, FILTER_OPTIONS, type Names, NOT_OPTIONS, type Option } from "@/lib/cli/command";
-import { takeCommand, takesNext, UsageError } from "@/lib/cli/command-line";
-import { COMMANDS, optionsOf } from "@/lib/cli/command-table";
-
-export type Shell = "bash" | "zsh";
-
-/** The word by which the scripts ask for candidates. */
-export const COMPLETE_WORD = "__complete";
-
-/** `COMP_WORDS` splits at `=`; the word under the cursor ends the list. Without a candidate bash offers files. */
-const BASH = `_parkade() {
-  local IFS=$'\\n'
-  COMPREPLY=($(parkade ${COMPLETE_WORD} bash "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
-}
-complete -o default -F _parkade parkade
-`;
-
-const ZSH = `#compdef parkade
-_parkade() {
-  local -a found
-  found=("\${(@f)$(parkade ${COMPLETE_WORD} zsh "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
-  [[ -n "$found" ]] && compadd -- "\${found[@]}" || _files
-}
-if [[ "\${funcstack[1]}" = _parkade ]]; then _parkade "$@"; else compdef _parkade parkade; fi
-`;
-
-export const SCRIPTS: Record<Shell, string> = { bash: BASH, zsh: ZSH };
+import {
+  type Command,
+  FILTER_OPTIONS,
+  type Names,
+  NOT_OPTIONS,
+  type Option,
+  optionsOf,
+  UsageError,
+} from "@/lib/cli/command";
+import { takeCommand, takesNext } from "@/lib/cli/command-line";
+import { COMMANDS } from "@/lib/cli/command-table";
+import type { Shell } from "@/lib/cli/commands/program";
 
 /**
  * What may stand in place of the last word, one candidate a line. `namesOf` reads the names of the sources or of the targets;

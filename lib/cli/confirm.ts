@@ -1,6 +1,5 @@
 import type { Call } from "@/lib/cli/call";
-import { UNASKED_MAX } from "@/lib/cli/command";
-import { UsageError } from "@/lib/cli/command-line";
+import { UNASKED_MAX, UsageError } from "@/lib/cli/command";
 import { plural } from "@/lib/platform/plain/format.pure";
 
 /**

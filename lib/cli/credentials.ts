@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { chmodSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { UsageError } from "@/lib/cli/command-line";
+import { UsageError } from "@/lib/cli/command";
 
 /** What `parkade login` keeps of one Parkade. */
 export type Credential = { token: string; tokenId: string; account: string; expiresAt: string };

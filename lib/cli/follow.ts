@@ -1,6 +1,5 @@
 import { type Call, countText, patiently, printAnswer } from "@/lib/cli/call";
-import { EXIT } from "@/lib/cli/command";
-import { UsageError } from "@/lib/cli/command-line";
+import { EXIT, UsageError } from "@/lib/cli/command";
 import { factsText } from "@/lib/cli/table";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
 import { controlCause } from "@/lib/order/controls/control.pure";
@@ -222,6 +221,5 @@ async function printSteered(
   answer: (RedriveOut & { underWay: number | null }) | BulkOperationOut,
 ): Promise<number> {
   const sends = "underWay" in answer && answer.underWay ? `, ${plural(answer.underWay, "send")} still under way` : "";
-  await printAnswer(call, answer, () => `${answer.id} is ${answer.state}${sends}\n`);
-  return EXIT.done;
+  return printAnswer(call, answer, () => `${answer.id} is ${answer.state}${sends}\n`);
 }

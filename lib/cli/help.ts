@@ -1,4 +1,5 @@
 import {
+  type Argument,
   type Command,
   ENVIRONMENT,
   EXIT,
@@ -8,7 +9,7 @@ import {
   GLOBAL_OPTIONS,
   type Option,
 } from "@/lib/cli/command";
-import { argumentText, COMMANDS } from "@/lib/cli/command-table";
+import { COMMANDS } from "@/lib/cli/command-table";
 import { wrapped } from "@/lib/cli/table";
 
 const WIDTH = 100;
@@ -47,6 +48,12 @@ export function commandText(command: Command): string {
   ]
     .filter((part) => part !== false && part !== undefined)
     .join("\n\n");
+}
+
+/** `id`, `[id ...]`, as in a usage line. */
+function argumentText({ name: word, optional, many }: Argument): string {
+  const text = `<${word}>${many ? " ..." : ""}`;
+  return optional ? `[${text}]` : text;
 }
 
 function usageLine(command: Command): string {

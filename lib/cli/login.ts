@@ -2,6 +2,7 @@ import type { Api } from "@/lib/cli/api";
 import { type Call, patiently, printAnswer } from "@/lib/cli/call";
 import { EXIT, TOKEN } from "@/lib/cli/command";
 import { readCredential, writeCredential } from "@/lib/cli/credentials";
+import { serverOf } from "@/lib/cli/server";
 import { factsText } from "@/lib/cli/table";
 import type { MeOut } from "@/lib/guard/accounts/accounts.shapes";
 import type { DeviceAnswer, DeviceStarted } from "@/lib/guard/device-sign-ins/device-sign-ins.shapes";
@@ -9,28 +10,16 @@ import { ACTIONS } from "@/lib/guard/viewer/viewer.pure";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { visible } from "@/lib/platform/plain/format.pure";
 
-/** The Parkade that the command line names. */
-export type Server = {
-  url: string;
-  /** Of the credentials. */
-  file: string;
-  /** Name of this machine. */
-  machine: string;
-  /** The environment holds a token, which goes before the one of the file. */
-  otherToken: boolean;
-  apiWith(token: string | null): Api;
-};
-
 const NAME_CHARS_MAX = 100;
 
 /** `login`: shows a code, waits until the person has confirmed it in the console, and keeps the token. */
-export async function login(call: Call, server: Server): Promise<number> {
+export async function login(call: Call): Promise<number> {
+  const server = serverOf(call);
   const { line, terminal } = call;
   const api = server.apiWith(null);
   const me = await api.get<MeOut>("api/v1/me");
   if (me.signIn.open && me.means !== null) {
-    await printAnswer(call, { url: server.url, signInNeeded: false }, () => `No sign-in is needed at ${server.url}\n`);
-    return EXIT.done;
+    return printAnswer(call, { url: server.url, signInNeeded: false }, () => `No sign-in is needed at ${server.url}\n`);
   }
   if (!me.signIn.accounts && me.signIn.oidc === null) {
     terminal.say(
@@ -53,8 +42,7 @@ export async function login(call: Call, server: Server): Promise<number> {
   if (former !== null) await revoke(server, former).catch(() => terminal.say("The former token was not revoked."));
   if (server.otherToken) terminal.say(`${TOKEN} is set, and goes before this sign-in.`);
   const signedIn = { url: server.url, signInNeeded: true, token };
-  await printAnswer(call, signedIn, () => `Signed in as ${visible(token.accountName)} until ${token.expiresAt}\n`);
-  return EXIT.done;
+  return printAnswer(call, signedIn, () => `Signed in as ${visible(token.accountName)} until ${token.expiresAt}\n`);
 }
 
 /** Asks until the person has decided, and has the second factor that is demanded. Throws ApiError when the code has ended. */
@@ -77,7 +65,8 @@ async function waitFor(call: Call, api: Api, { deviceSecret, pollMs }: DeviceSta
 const lacksFactor = (error: unknown) => error instanceof ApiError && error.code === "second-factor-needed";
 
 /** `logout`: the token ends at the server first, so that a copy of it is worth nothing. */
-export async function logout(call: Call, server: Server): Promise<number> {
+export async function logout(call: Call): Promise<number> {
+  const server = serverOf(call);
   const { terminal } = call;
   const credential = readCredential(server.file, server.url);
   if (credential !== null) {
@@ -91,16 +80,18 @@ export async function logout(call: Call, server: Server): Promise<number> {
   }
   if (server.otherToken) terminal.say(`${TOKEN} is set, and stays as it is.`);
   const text = credential === null ? "Nobody was signed in" : `${visible(credential.account)} is signed out`;
-  await printAnswer(
+  return printAnswer(
     call,
     { url: server.url, account: credential?.account ?? null },
     () => `${text} at ${server.url}\n`,
   );
-  return EXIT.done;
 }
 
 /** A token that is not good any more needs no revoking. */
-async function revoke({ apiWith }: Server, { token, tokenId }: { token: string; tokenId: string }): Promise<void> {
+async function revoke(
+  { apiWith }: ReturnType<typeof serverOf>,
+  { token, tokenId }: { token: string; tokenId: string },
+): Promise<void> {
   try {
     await apiWith(token).change(`api/v1/tokens/${tokenId}`, { method: "DELETE", body: {} });
   } catch (error) {

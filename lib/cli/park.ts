@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type Signing, signingFault } from "@/lib/brokers/http/request-signature";
 import { type Call, printAnswer } from "@/lib/cli/call";
-import { EXIT, SIGNING_SECRET } from "@/lib/cli/command";
-import { UsageError } from "@/lib/cli/command-line";
+import { EXIT, SIGNING_SECRET, UsageError } from "@/lib/cli/command";
 import { factsText } from "@/lib/cli/table";
 import type { ParkAnswer } from "@/lib/events/events.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";

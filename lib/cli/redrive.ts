@@ -1,5 +1,4 @@
-import { randomUUID } from "node:crypto";
-import { type Call, countText, printAnswer, reasonsText, sayHints, selectOf } from "@/lib/cli/call";
+import { type Call, countText, given, printAnswer, reasonsText, requestKey, sayHints, selectOf } from "@/lib/cli/call";
 import { EXIT } from "@/lib/cli/command";
 import { confirmed } from "@/lib/cli/confirm";
 import { followRedrive } from "@/lib/cli/follow";
@@ -17,23 +16,19 @@ const CONTROLS_NAMED = 5;
 /** `redrive` and `verify`. A verification sends nothing, so it is not asked about. */
 export async function redrive(call: Call, mode: "deliver" | "verify"): Promise<number> {
   const { line, api, terminal } = call;
-  const flag = (name: string) =>
-    line.command.options?.some((option) => option.name === name) ? line.flag(name) : false;
   const request = {
     select: await selectOf(call),
     mode,
     lane: line.text("lane") ?? "slow",
-    ...(line.text("target") === null ? {} : { target: line.text("target") }),
+    ...given(call, "target", "earlier"),
     ratePerSecond: line.number("rate"),
-    ...(flag("canary") ? { canary: true } : {}),
+    canary: line.flag("canary") || undefined,
     ...(line.texts("despite").length === 0 ? {} : { despite: line.texts("despite") }),
-    ...(line.text("earlier") === null ? {} : { earlier: line.text("earlier") }),
   };
   if (line.flag("preview") || (mode === "deliver" && !line.flag("yes"))) {
     const preview = await api.change<PreviewOut>("api/v1/redrives/preview", { method: "POST", body: request });
     if (line.flag("preview")) {
-      await printAnswer(call, preview, () => previewText(preview, line.text("earlier")));
-      return EXIT.done;
+      return printAnswer(call, preview, () => previewText(preview, line.text("earlier")));
     }
     sayHints(call, preview);
     const asked = preview.eligible ?? preview.total;
@@ -41,13 +36,12 @@ export async function redrive(call: Call, mode: "deliver" | "verify"): Promise<n
     if (!(await confirmed(call, "Redrive", asked))) return EXIT.refused;
     request.select = pinSelection(request.select, preview.cutoff);
   }
-  const key = line.text("idempotency-key") ?? randomUUID();
-  const at = mode === "deliver" ? line.text("at") : null;
+  const key = requestKey(call);
   const body = {
     ...request,
     reason: line.text("reason"),
-    ...(at === null ? {} : { startAt: at }),
-    ...(flag("when-closed") ? { startWhen: { breakerCloses: true } } : {}),
+    startAt: line.text("at") ?? undefined,
+    ...(line.flag("when-closed") ? { startWhen: { breakerCloses: true } } : {}),
   };
   const begun = await api.change<RedriveAnswer>("api/v1/redrives", { method: "POST", body, key });
   terminal.say(
@@ -55,8 +49,7 @@ export async function redrive(call: Call, mode: "deliver" | "verify"): Promise<n
   );
   if (begun.waitsFor.includes("approval")) terminal.say(`Another person approves it: parkade approve ${begun.id}`);
   if (!line.flag("detach")) return followRedrive(call, begun.id);
-  await printAnswer(call, begun, () => `${begun.id}\n`);
-  return EXIT.done;
+  return printAnswer(call, begun, () => `${begun.id}\n`);
 }
 
 function previewText(

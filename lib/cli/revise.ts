@@ -1,44 +1,35 @@
-import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { type Call, printAnswer } from "@/lib/cli/call";
-import { EXIT } from "@/lib/cli/command";
-import { UsageError } from "@/lib/cli/command-line";
+import { type Call, printAnswer, requestKey } from "@/lib/cli/call";
+import { UsageError } from "@/lib/cli/command";
+import { printTable } from "@/lib/cli/lists";
 import { findEvent } from "@/lib/cli/show";
-import { factsText, tableText } from "@/lib/cli/table";
+import { factsText } from "@/lib/cli/table";
 import { formatBytes } from "@/lib/platform/plain/format.pure";
 import type { EditedAnswer, RevisedAnswer, RevisionList } from "@/lib/repair/revisions/revisions.shapes";
 
 export async function listRevisions(call: Call): Promise<number> {
   const { id } = await findEvent(call, call.line.arguments[0]!);
   const answer = await call.api.get<RevisionList>(`api/v1/events/${id}/revisions`);
-  await printAnswer(call, answer, () =>
-    tableText(
-      answer.items,
-      [
-        { title: "revision", of: ({ revision, current }) => `${revision}${current ? " (current)" : ""}` },
-        { title: "cause", of: ({ cause }) => cause },
-        { title: "from", of: ({ base }) => base },
-        { title: "size", of: ({ bytes }) => formatBytes(bytes) },
-        { title: "sends", of: ({ sends }) => sends },
-        { title: "at", of: ({ at }) => at },
-        { title: "by", of: ({ actor }) => actor },
-        { title: "reason", of: ({ reason }) => reason },
-      ],
-      call.terminal.columns,
-    ),
-  );
-  return EXIT.done;
+  return printTable(call, answer, [
+    { title: "revision", of: ({ revision, current }) => `${revision}${current ? " (current)" : ""}` },
+    { title: "cause", of: ({ cause }) => cause },
+    { title: "from", of: ({ base }) => base },
+    { title: "size", of: ({ bytes }) => formatBytes(bytes) },
+    { title: "sends", of: ({ sends }) => sends },
+    { title: "at", of: ({ at }) => at },
+    { title: "by", of: ({ actor }) => actor },
+    { title: "reason", of: ({ reason }) => reason },
+  ]);
 }
 
 export async function edit(call: Call): Promise<number> {
   const { line } = call;
   const payload = readFile(line.text("file")!, call);
-  const contentType = line.text("content-type");
   return revise(call, "", {
     base: Number(line.text("base")),
     base64: payload.toString("base64"),
     ...(line.flag("breaking") ? { breaking: true } : {}),
-    ...(contentType === null ? {} : { contentType }),
+    contentType: line.text("content-type") ?? undefined,
   });
 }
 
@@ -51,20 +42,19 @@ async function revise(call: Call, path: string, change: object): Promise<number>
   const { line, api } = call;
   const { id } = await findEvent(call, line.arguments[0]!);
   const body = { ...change, reason: line.text("reason") };
-  const key = randomUUID();
+  const key = requestKey(call);
   const answer = await api.change<RevisedAnswer & Partial<EditedAnswer>>(`api/v1/events/${id}/revisions${path}`, {
     method: "POST",
     body,
     key,
   });
-  await printAnswer(call, answer, () =>
+  return printAnswer(call, answer, () =>
     factsText([
       ["event", answer.id],
       ["revision", answer.revision],
       ...(answer.problems ?? []).map(({ detail }): [string, string] => ["no redrive sends it", detail]),
     ]),
   );
-  return EXIT.done;
 }
 
 function readFile(name: string, { line }: Call): Buffer {

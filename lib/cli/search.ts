@@ -1,4 +1,4 @@
-import { type Call, printAnswer } from "@/lib/cli/call";
+import { type Call, given, printAnswer } from "@/lib/cli/call";
 import { EXIT } from "@/lib/cli/command";
 import { moreText, readPages } from "@/lib/cli/lists";
 import { type Column, factsText, tableText } from "@/lib/cli/table";
@@ -30,8 +30,7 @@ async function list(call: Call): Promise<number> {
 
 async function count(call: Call): Promise<number> {
   const counts = await call.api.get<EventCounts>("api/v1/events/count", call.line.filter);
-  await printAnswer(call, counts, () => countsText(counts));
-  return EXIT.done;
+  return printAnswer(call, counts, () => countsText(counts));
 }
 
 /** Each state, and indented below it the parts of it, which it counts too. */
@@ -54,9 +53,8 @@ function sayCount({ value, kind }: CountOut): string {
 
 export async function exportEvents({ line, api, terminal, signal }: Call): Promise<number> {
   const query = new URLSearchParams(line.filter);
-  const reason = line.text("reason");
-  query.set("format", line.text("format") ?? "ndjson");
-  if (reason !== null) query.set("reason", reason);
+  for (const [name, value] of Object.entries({ format: "ndjson", ...given({ line }, "format", "reason") }))
+    query.set(name, value);
   if (line.flag("bom")) query.set("bom", "true");
   const { body } = await api.stream("api/v1/events/export", query);
   try {

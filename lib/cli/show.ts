@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { type Call, idOfProducers, printAnswer } from "@/lib/cli/call";
+import { type Call, given, idOfProducers, printAnswer } from "@/lib/cli/call";
 import { EXIT } from "@/lib/cli/command";
 import { factsText, tableText } from "@/lib/cli/table";
 import type { EventDetail } from "@/lib/events/events.shapes";
@@ -11,16 +11,12 @@ export async function show(call: Call): Promise<number> {
   const { line, api, terminal } = call;
   const event = await findEvent(call, line.arguments[0]!);
   if (line.flag("payload")) {
-    const revision = line.text("revision");
-    const reason = line.text("reason");
-    const query = new URLSearchParams(reason === null ? {} : { reason });
-    if (revision !== null) query.set("revision", revision);
+    const query = new URLSearchParams(given(call, "reason", "revision"));
     const { body } = await api.stream(`api/v1/events/${event.id}/payload`, query);
     if (body) await terminal.pipe(body);
     return EXIT.done;
   }
-  await printAnswer(call, event, () => textOf(event, terminal.columns));
-  return EXIT.done;
+  return printAnswer(call, event, () => textOf(event, terminal.columns));
 }
 
 /** A producer's eventId may be a UUID, too: what is no id of an event is looked for as one. */

@@ -1,5 +1,4 @@
-import { type Call, printAnswer } from "@/lib/cli/call";
-import { EXIT } from "@/lib/cli/command";
+import { type Call, given, printAnswer } from "@/lib/cli/call";
 import type { ImposedStop, StopOut } from "@/lib/guard/stops/stops.shapes";
 import { plural } from "@/lib/platform/plain/format.pure";
 
@@ -17,21 +16,18 @@ export async function stop(call: Call): Promise<number> {
       : underWay > 0
         ? `, ${plural(underWay, "send")} still under way`
         : "";
-  await printAnswer(call, stopped, () => `${scopeText(stopped.target)} stopped${sends}\n`);
-  return EXIT.done;
+  return printAnswer(call, stopped, () => `${scopeText(stopped.target)} stopped${sends}\n`);
 }
 
 /** `go`: lifts the stop of everything, or of `--target`, and says what stays stopped. */
 export async function go(call: Call): Promise<number> {
   const { line, api } = call;
-  const reason = line.text("reason");
-  const body = reason === null ? {} : { reason };
+  const body = given(call, "reason");
   const { lifted } = await api.change<{ lifted: boolean }>(pathOf(call), { method: "DELETE", body });
   const { items } = await api.get<{ items: StopOut[] }>(STOPS);
   const left = items.map((item) => `still stopped: ${scopeText(item.target)}, by ${item.createdBy}: ${item.reason}\n`);
   const what = scopeText(line.text("target"));
-  await printAnswer(call, { lifted, items }, () => `${what} ${lifted ? "resumed" : "not stopped"}\n${left.join("")}`);
-  return EXIT.done;
+  return printAnswer(call, { lifted, items }, () => `${what} ${lifted ? "resumed" : "not stopped"}\n${left.join("")}`);
 }
 
 function pathOf({ line }: Call): string {

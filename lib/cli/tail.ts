@@ -1,7 +1,6 @@
 import type { Api } from "@/lib/cli/api";
 import { type Call, patiently } from "@/lib/cli/call";
-import { EXIT } from "@/lib/cli/command";
-import { UsageError } from "@/lib/cli/command-line";
+import { EXIT, UsageError } from "@/lib/cli/command";
 import { PAGE_MAX } from "@/lib/cli/lists";
 import { EVENT_COLUMNS } from "@/lib/cli/search";
 import { tableText } from "@/lib/cli/table";

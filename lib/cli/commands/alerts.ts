@@ -1,6 +1,79 @@
-import { type Command, idempotencyKeyOption, pagingOptions, requiredReasonOption } from "@/lib/cli/command";
+import { type Call, given, printAnswer, requestKey } from "@/lib/cli/call";
+import { type Command, EXIT, idempotencyKeyOption, pagingOptions, requiredReasonOption } from "@/lib/cli/command";
+import { list, printTable } from "@/lib/cli/lists";
+import { KIND_WORDS } from "@/lib/observe/alerts/alert-words.pure";
+import type { AlertOut } from "@/lib/observe/alerts/alerts.shapes";
+import type { AlertRuleOut } from "@/lib/observe/alerts/rules/alert-rules.shapes";
+import type { ChannelOut, DeliveryList } from "@/lib/observe/channels/channels.shapes";
+import type { MaintenanceOut } from "@/lib/observe/maintenance/maintenances.shapes";
+import type { MarkerOut } from "@/lib/observe/markers/markers.shapes";
+import { plural, visible } from "@/lib/platform/plain/format.pure";
 
-export const ALERT_COMMANDS = [
+async function acknowledgeAlerts(call: Call): Promise<number> {
+  const { line, api } = call;
+  const body = { ids: line.arguments, acknowledged: !line.flag("undo"), ...given(call, "note") };
+  const answer = await api.change<{ changed: number; unchanged: number }>("api/v1/alerts/acknowledge", {
+    method: "POST",
+    body,
+  });
+  const rest = answer.unchanged === 0 ? "" : `, ${answer.unchanged} had ended or were so before`;
+  return printAnswer(call, answer, () => `${plural(answer.changed, "alert")} changed${rest}\n`);
+}
+
+const TEST_MS_MAX = 30_000;
+const LOOK_MS = 500;
+
+async function testChannel(call: Call): Promise<number> {
+  const { line, api, clock, signal } = call;
+  const path = `api/v1/channels/${encodeURIComponent(line.arguments[0]!)}`;
+  const { id } = await api.change<{ id: string }>(`${path}/test`, {
+    method: "POST",
+    body: {},
+    key: requestKey(call),
+  });
+  const untilMs = clock.nowMs() + TEST_MS_MAX;
+  for (;;) {
+    const { items } = await api.get<DeliveryList>(`${path}/deliveries?limit=50`);
+    const sent = items.find((delivery) => delivery.id === id);
+    const over = sent?.state === "sent" || sent?.state === "failed" || clock.nowMs() >= untilMs;
+    if (over) {
+      const words = sent?.state === "sent" ? "taken" : `not taken${sent?.lastError ? `: ${sent.lastError}` : ""}`;
+      await printAnswer(call, sent ?? { id }, () => visible(`${words}\n`));
+      return sent?.state === "sent" ? EXIT.done : EXIT.refused;
+    }
+    await clock.sleep(LOOK_MS, signal);
+  }
+}
+
+async function addMarker(call: Call): Promise<number> {
+  const { line, api } = call;
+  const { link: url, ...named } = given(call, "kind", "source", "link", "at");
+  const key = requestKey(call);
+  const added = await api.change<MarkerOut>("api/v1/markers", {
+    method: "POST",
+    body: { label: line.arguments[0]!, url, ...named },
+    key,
+  });
+  return printAnswer(call, added, () => `${added.id}\n`);
+}
+
+async function beginMaintenance(call: Call): Promise<number> {
+  const { line, api, clock } = call;
+  const sources = line.texts("source");
+  const until = new Date(clock.wallMs() + Number(line.text("minutes")) * 60_000).toISOString();
+  const body = { sources: sources.length === 0 ? null : sources, until, reason: line.text("reason") };
+  const key = requestKey(call);
+  const begun = await api.change<MaintenanceOut>("api/v1/maintenances", { method: "POST", body, key });
+  return printAnswer(call, begun, () => `${begun.id}\n`);
+}
+
+async function endMaintenance(call: Call): Promise<number> {
+  const path = `api/v1/maintenances/${encodeURIComponent(call.line.arguments[0]!)}`;
+  await call.api.change(path, { method: "DELETE", body: {} });
+  return printAnswer(call, {}, () => "ended: what fires is told\n");
+}
+
+export const ALERT_COMMANDS: readonly Command[] = [
   {
     name: "alert list",
     summary: "List alerts, newest first",
@@ -11,6 +84,17 @@ export const ALERT_COMMANDS = [
     ],
     details: "Shows what is wrong in one sentence each, since when, and who looks at it.",
     examples: ["parkade alert list", "parkade alert list --state resolved --source orders"],
+    run: list<AlertOut>(
+      "api/v1/alerts",
+      [
+        { title: "id", whole: true, of: ({ id }) => id },
+        { title: "severity", of: ({ severity }) => severity },
+        { title: "since", of: ({ since }) => since },
+        { title: "acknowledged", of: ({ acknowledgedBy }) => acknowledgedBy },
+        { title: "what", of: ({ sentence }) => sentence },
+      ],
+      { state: "firing" },
+    ),
   },
   {
     name: "alert acknowledge",
@@ -22,6 +106,7 @@ export const ALERT_COMMANDS = [
     ],
     details: "The ids are those that `alert list` shows. An alert goes on until its cause has ended.",
     examples: ['parkade alert acknowledge 019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b30 --note "looking at the stock service"'],
+    run: acknowledgeAlerts,
   },
   {
     name: "alert rules",
@@ -29,6 +114,15 @@ export const ALERT_COMMANDS = [
     options: [...pagingOptions],
     details: "Shows what each watches, how many of its alerts fire, and why it cannot be judged, if so.",
     examples: ["parkade alert rules"],
+    run: list<AlertRuleOut>("api/v1/alert-rules", [
+      { title: "id", whole: true, of: ({ id }) => id },
+      { title: "name", of: ({ name }) => name },
+      { title: "severity", of: ({ severity }) => severity },
+      { title: "on", of: ({ enabled }) => (enabled ? "on" : "off") },
+      { title: "firing", of: ({ firing }) => String(firing) },
+      { title: "watches", of: ({ watch }) => KIND_WORDS[watch.kind] },
+      { title: "not judged", of: ({ fault }) => fault },
+    ]),
   },
   {
     name: "channel list",
@@ -36,6 +130,19 @@ export const ALERT_COMMANDS = [
     options: [],
     details: "Shows how many messages wait, when the last one was sent, and the last error.",
     examples: ["parkade channel list"],
+    run: async (call) => {
+      const answer = await call.api.get<{ items: ChannelOut[] }>("api/v1/channels");
+      await printTable(call, answer, [
+        { title: "name", whole: true, of: ({ name }) => name },
+        { title: "kind", of: ({ config }) => config.kind },
+        { title: "on", of: ({ enabled }) => (enabled ? "on" : "off") },
+        { title: "waiting", of: ({ waiting }) => String(waiting) },
+        { title: "last sent", of: ({ lastSentAt }) => lastSentAt },
+        { title: "last error", of: ({ lastError }) => lastError },
+      ]);
+      if (answer.items.length === 0) call.terminal.say("No channels: alerts are shown in the console only.");
+      return EXIT.done;
+    },
   },
   {
     name: "channel test",
@@ -45,6 +152,7 @@ export const ALERT_COMMANDS = [
     details:
       "It goes the way of every other message: through the store and a worker. Exits with 1 when the receiver did not take it within 30 s.",
     examples: ["parkade channel test ops"],
+    run: testChannel,
   },
   {
     name: "mark",
@@ -59,6 +167,7 @@ export const ALERT_COMMANDS = [
     ],
     details: "For CI systems: run it when a deployment has ended.",
     examples: ['parkade mark "orders 4.17.0" --source orders --link https://ci.example.com/builds/4170'],
+    run: addMarker,
   },
   {
     name: "maintenance list",
@@ -69,6 +178,18 @@ export const ALERT_COMMANDS = [
     ],
     details: "Alerts fire in such a time, and are shown in the console.",
     examples: ["parkade maintenance list"],
+    run: list<MaintenanceOut>(
+      "api/v1/maintenances",
+      [
+        { title: "id", whole: true, of: ({ id }) => id },
+        { title: "of", of: ({ sources }) => sources?.join(", ") ?? "every source" },
+        { title: "from", of: ({ from }) => from },
+        { title: "until", of: ({ until, endedAt }) => endedAt ?? until },
+        { title: "by", of: ({ createdBy }) => createdBy },
+        { title: "reason", of: ({ reason }) => reason },
+      ],
+      { state: "live" },
+    ),
   },
   {
     name: "maintenance begin",
@@ -81,6 +202,7 @@ export const ALERT_COMMANDS = [
     ],
     details: "It ends by itself. What still fires at its end is told then.",
     examples: ['parkade maintenance begin --minutes 60 --source orders --reason "the stock service moves"'],
+    run: beginMaintenance,
   },
   {
     name: "maintenance end",
@@ -89,5 +211,6 @@ export const ALERT_COMMANDS = [
     options: [],
     details: "The id is the one that `maintenance list` shows. What fires is told.",
     examples: ["parkade maintenance end 019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b30"],
+    run: endMaintenance,
   },
-] as const satisfies readonly Command[];
+];

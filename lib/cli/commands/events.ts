@@ -1,3 +1,4 @@
+import { changeEvents } from "@/lib/cli/change";
 import {
   allOption,
   type Command,
@@ -14,6 +15,11 @@ import {
   SIGNING_SECRET,
   yesOption,
 } from "@/lib/cli/command";
+import { park } from "@/lib/cli/park";
+import { edit, listRevisions, restore } from "@/lib/cli/revise";
+import { exportEvents, search } from "@/lib/cli/search";
+import { show } from "@/lib/cli/show";
+import { tail } from "@/lib/cli/tail";
 import { EVENT_SORTS } from "@/lib/events/list/event-sort.pure";
 
 const sourceOption: Option = {
@@ -24,7 +30,7 @@ const sourceOption: Option = {
 };
 const baseOption = { name: "base", value: "n", number: "whole", required: true } as const;
 
-export const EVENT_COMMANDS = [
+export const EVENT_COMMANDS: readonly Command[] = [
   {
     name: "search",
     summary: "List events, newest first",
@@ -49,6 +55,7 @@ export const EVENT_COMMANDS = [
       "parkade search --source orders --sort failedOldest",
       "parkade search --count",
     ],
+    run: search,
   },
   {
     name: "show",
@@ -67,6 +74,7 @@ export const EVENT_COMMANDS = [
     ],
     details: "The id is the event's own, or the producer's eventId.",
     examples: ["parkade show order-77-v3", `parkade show order-77-v3 --payload --reason "to try it here" > body.json`],
+    run: show,
   },
   {
     name: "revisions",
@@ -75,6 +83,7 @@ export const EVENT_COMMANDS = [
     options: [sourceOption],
     details: "What arrived, what bounces brought, what edits and mends made of it, and how often each was sent.",
     examples: ["parkade revisions order-77-v3"],
+    run: listRevisions,
   },
   {
     name: "edit",
@@ -91,6 +100,7 @@ export const EVENT_COMMANDS = [
     details:
       "Adds a revision, which the next redrive sends; what arrived stays. An event in a redrive is refused, and so is a payload that is not valid JSON or breaks its JSON Schema, unless --breaking is given.",
     examples: ['parkade edit order-77-v3 --file body.json --base 1 --reason "the field was renamed"'],
+    run: edit,
   },
   {
     name: "restore",
@@ -104,6 +114,7 @@ export const EVENT_COMMANDS = [
     ],
     details: "No bytes are copied: a later redrive sends the revision under the key that it had.",
     examples: ['parkade restore order-77-v3 --revision 1 --base 2 --reason "it was not the field"'],
+    run: restore,
   },
   {
     name: "ignore",
@@ -113,6 +124,7 @@ export const EVENT_COMMANDS = [
     options: [requiredReasonOption, allOption, yesOption, detachOption, idempotencyKeyOption],
     details: `${SELECTION} More than 2,000 events are changed by a worker, which the command follows.`,
     examples: ['parkade ignore --errorCode VALIDATION_ERROR --reason "fixed at the producer"'],
+    run: (call) => changeEvents(call, "ignore"),
   },
   {
     name: "release",
@@ -130,6 +142,7 @@ export const EVENT_COMMANDS = [
     ],
     details: `${SELECTION} More than 2,000 events are changed by a worker, which the command follows.`,
     examples: ['parkade release --eventId order-77-v3 --reason "it is needed after all"'],
+    run: (call) => changeEvents(call, "release"),
   },
   {
     name: "confirm",
@@ -139,6 +152,7 @@ export const EVENT_COMMANDS = [
     options: [requiredReasonOption, allOption, yesOption, detachOption, idempotencyKeyOption],
     details: `${SELECTION} An event that was sent is confirmed at once, without waiting for the end of its quiet window; one that is still parked reached its consumer in another way, and is closed. Neither is sent again. One that comes back later is parked again. More than 2,000 events are changed by a worker, which the command follows.`,
     examples: ['parkade confirm order-77-v3 --reason "the target has it: ticket 311"'],
+    run: (call) => changeEvents(call, "confirm"),
   },
   {
     name: "park",
@@ -166,6 +180,7 @@ export const EVENT_COMMANDS = [
       "parkade park --source orders < events.ndjson",
       `${SIGNING_SECRET}="$SECRET" parkade park --source billing < event.json`,
     ],
+    run: park,
   },
   {
     name: "tail",
@@ -177,6 +192,7 @@ export const EVENT_COMMANDS = [
     details:
       "Oldest first, each event once, until Ctrl-C; an event that comes back after a redrive is no new one. With --json one event a line. While Parkade does not answer it is asked again; events of that time are printed afterwards. It takes no --from and no --to: `search` and `export` read what is past.",
     examples: ["parkade tail --errorCode TIMEOUT", "parkade tail --json | jq -r .eventId"],
+    run: tail,
   },
   {
     name: "export",
@@ -194,5 +210,6 @@ export const EVENT_COMMANDS = [
       `parkade export --source orders --reason "it moves" | parkade park --url https://other.example`,
       "parkade export --format csv > events.csv",
     ],
+    run: exportEvents,
   },
-] as const satisfies readonly Command[];
+];

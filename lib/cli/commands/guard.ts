@@ -1,3 +1,5 @@
+import { decide, listApprovals } from "@/lib/cli/approve";
+import { type Call, given } from "@/lib/cli/call";
 import {
   type Command,
   idArgument,
@@ -7,6 +9,11 @@ import {
   requiredReasonOption,
   targetOption,
 } from "@/lib/cli/command";
+import { printList } from "@/lib/cli/lists";
+import { login, logout, whoami } from "@/lib/cli/login";
+import { go, stop } from "@/lib/cli/stop";
+import { verifyAudit } from "@/lib/cli/verify-audit";
+import type { AuditOut } from "@/lib/guard/audit/audit.shapes";
 import { AUDIT_SUBJECTS } from "@/lib/guard/audit/audit-entry.pure";
 
 const digestOption: Option = {
@@ -17,7 +24,20 @@ const digestOption: Option = {
 
 const stoppedTargetOption: Option = { ...targetOption, text: "Only the sends to this target; default: all sends" };
 
-export const GUARD_COMMANDS = [
+function listAudit(call: Call): Promise<number> {
+  const names = ["action", "subjectKind", "subjectId", "eventId", "redriveId", "operationId", "from", "to"];
+  const { by: actor, ...filter } = given(call, "by", ...names);
+  return printList<AuditOut>(call, "api/v1/audit", { ...(actor && { actor }), ...filter }, [
+    { title: "at", whole: true, of: ({ at }) => at },
+    { title: "by", of: ({ actor }) => actor },
+    { title: "action", of: ({ action }) => action },
+    { title: "count", of: ({ count }) => count ?? "not yet" },
+    { title: "subject", of: ({ subjectId, operationId, redriveId }) => subjectId ?? operationId ?? redriveId },
+    { title: "reason", of: ({ reason }) => reason },
+  ]);
+}
+
+export const SIGN_IN_COMMANDS: readonly Command[] = [
   {
     name: "login",
     summary: "Sign in to a Parkade, by its console",
@@ -27,24 +47,31 @@ export const GUARD_COMMANDS = [
     details:
       "Shows an address and a code. Open the address in a browser where you are signed in, compare the code, and confirm: you choose there what the token may do and how long. The token is kept in parkade/credentials.json below XDG_CONFIG_HOME, or ~/.config, which only you may read; each Parkade has its own. PARKADE_TOKEN goes before it. Where nobody must sign in it says so.",
     examples: ["parkade login --url https://parkade.example.com"],
+    run: login,
   },
   {
     name: "logout",
     summary: "Revoke the token of `parkade login`, and forget it",
     details: "A token in PARKADE_TOKEN stays as it is.",
     examples: ["parkade logout --url https://parkade.example.com"],
+    run: logout,
   },
   {
     name: "whoami",
     summary: "Who you are for Parkade, and what you may do",
     details: "Ends with 1 where nobody is signed in.",
     examples: ["parkade whoami", "parkade whoami --json"],
+    run: whoami,
   },
+];
+
+export const GUARD_COMMANDS: readonly Command[] = [
   {
     name: "approvals",
     summary: "List what waits for the approval of a second person",
     details: "Newest first, at most 50.",
     examples: ["parkade approvals"],
+    run: listApprovals,
   },
   {
     name: "approve",
@@ -54,6 +81,7 @@ export const GUARD_COMMANDS = [
     details:
       "Shows what is approved, and asks. With --digest it asks nothing; Parkade refuses a digest of what has changed since. Who asked cannot approve.",
     examples: ["parkade approve 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50 --actor maria"],
+    run: (call) => decide(call, "approve"),
   },
   {
     name: "reject",
@@ -62,6 +90,7 @@ export const GUARD_COMMANDS = [
     options: [digestOption, requiredReasonOption],
     details: "It is cancelled, and its events are parked again.",
     examples: ['parkade reject 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50 --reason "not before the release"'],
+    run: (call) => decide(call, "reject"),
   },
   {
     name: "stop",
@@ -73,6 +102,7 @@ export const GUARD_COMMANDS = [
       'parkade stop --reason "stock answers with wrong data"',
       'parkade stop --target orders --reason "stock is down"',
     ],
+    run: stop,
   },
   {
     name: "go",
@@ -80,6 +110,7 @@ export const GUARD_COMMANDS = [
     options: [reasonOption, stoppedTargetOption],
     details: "It says which stops are still in force: lifting the stop of everything lifts that of no target.",
     examples: ["parkade go", 'parkade go --target orders --reason "stock is back"'],
+    run: go,
   },
   {
     name: "audit",
@@ -103,6 +134,7 @@ export const GUARD_COMMANDS = [
     details:
       "An entry must match every option that is given. --by is who did it; --actor, as everywhere, is your own name. --json shows also what was before and after.",
     examples: ["parkade audit --from -24h --action control", "parkade audit --eventId order-77-v3"],
+    run: listAudit,
   },
   {
     name: "verify-audit",
@@ -111,5 +143,6 @@ export const GUARD_COMMANDS = [
     details:
       "A worker compares every entry with its seal, the chain with itself, and with anchors. Exit code 1: something was changed, deleted, moved, cut off or added past the product, or the check could not be done; the first bad entry is named.",
     examples: ["parkade verify-audit", "parkade verify-audit --json"],
+    run: verifyAudit,
   },
-] as const satisfies readonly Command[];
+];

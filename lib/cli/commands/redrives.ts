@@ -1,3 +1,4 @@
+import { type Call, given } from "@/lib/cli/call";
 import {
   allOption,
   type Command,
@@ -15,8 +16,13 @@ import {
   targetOption,
   yesOption,
 } from "@/lib/cli/command";
+import { follow, setPace, steer } from "@/lib/cli/follow";
+import { printList } from "@/lib/cli/lists";
+import { redrive } from "@/lib/cli/redrive";
 import { EARLIER_CHOICES } from "@/lib/order/order-gate.pure";
+import { formatAgo } from "@/lib/platform/plain/format.pure";
 import { CONFIRMABLE_REFUSALS } from "@/lib/redrive/gate/refusal.pure";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 
 const rateOption: Option = { name: "rate", value: "n", number: "any", text: "Maximum events per second" };
 const previewOption: Option = { name: "preview", text: "Only say what would be sent and what would be refused" };
@@ -49,7 +55,25 @@ const redriveOptions = [
 const FOLLOWED =
   "The command follows it to its end and prints the counts. Ctrl-C stops following, not the redrive; `parkade follow` shows it again and `parkade cancel` stops it.";
 
-export const REDRIVE_COMMANDS = [
+function listRedrives(call: Call): Promise<number> {
+  const { terminal, clock } = call;
+  const age = (time: string) => (terminal.columns === null ? time : formatAgo(Date.parse(time), clock.wallMs()));
+  return printList<RedriveOut>(call, "api/v1/redrives", given(call, "state", "waitsFor"), [
+    { title: "id", whole: true, of: ({ id }) => id },
+    { title: "state", of: ({ state }) => state },
+    { title: "created", of: ({ createdAt }) => age(createdAt) },
+    { title: "by", of: ({ createdBy }) => createdBy },
+    { title: "events", of: ({ total }) => total },
+    { title: "delivered", of: ({ delivered }) => delivered },
+    { title: "failed", of: ({ failed }) => failed },
+    { title: "refused", of: ({ refused }) => refused },
+    { title: "open", of: ({ open }) => open },
+    { title: "reason", of: ({ reason }) => reason },
+    { title: "why it does not move", of: ({ stalled }) => stalled?.text ?? null },
+  ]);
+}
+
+export const REDRIVE_COMMANDS: readonly Command[] = [
   {
     name: "redrive",
     summary: "Send events back to where they came from",
@@ -68,6 +92,7 @@ export const REDRIVE_COMMANDS = [
       'parkade redrive --source orders --from -24h --target orders.audit --reason "the audit missed them"',
       "parkade redrive --aggregateId order-77 --preview",
     ],
+    run: (call) => redrive(call, "deliver"),
   },
   {
     name: "verify",
@@ -80,6 +105,7 @@ export const REDRIVE_COMMANDS = [
       'parkade verify --source orders --reason "would they go through?"',
       'parkade verify --operation 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a60 --earlier include --reason "mended"',
     ],
+    run: (call) => redrive(call, "verify"),
   },
   {
     name: "redrives",
@@ -96,6 +122,7 @@ export const REDRIVE_COMMANDS = [
     details:
       "Shows the counts of each redrive, and why one does not move. `parkade follow` shows one of them as it goes on.",
     examples: ["parkade redrives", "parkade redrives --state live"],
+    run: listRedrives,
   },
   {
     name: "follow",
@@ -103,6 +130,7 @@ export const REDRIVE_COMMANDS = [
     arguments: [idArgument],
     details: "Ctrl-C stops following, and nothing else. A redrive that is paused ends the command with 4.",
     examples: ["parkade follow 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50"],
+    run: follow,
   },
   {
     name: "pause",
@@ -111,6 +139,7 @@ export const REDRIVE_COMMANDS = [
     options: [reasonOption],
     details: "After the answer no further send begins; it says how many are under way.",
     examples: ['parkade pause 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50 --reason "too many failures"'],
+    run: (call) => steer(call, "pause"),
   },
   {
     name: "resume",
@@ -123,6 +152,7 @@ export const REDRIVE_COMMANDS = [
     ],
     details: "It does not follow the redrive: `parkade follow` does.",
     examples: ["parkade resume 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50 --rate 2 --canary"],
+    run: (call) => steer(call, "resume"),
   },
   {
     name: "cancel",
@@ -131,6 +161,7 @@ export const REDRIVE_COMMANDS = [
     options: [reasonOption],
     details: "What was sent or changed by then stays so.",
     examples: ["parkade cancel 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50"],
+    run: (call) => steer(call, "cancel"),
   },
   {
     name: "undo",
@@ -139,6 +170,7 @@ export const REDRIVE_COMMANDS = [
     options: [reasonOption],
     details: "It is refused once something may have been sent: `parkade cancel` then gives back what is open.",
     examples: ["parkade undo 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50"],
+    run: (call) => steer(call, "undo"),
   },
   {
     name: "start",
@@ -147,6 +179,7 @@ export const REDRIVE_COMMANDS = [
     options: [reasonOption],
     details: "A redrive that also waits for an approval still waits for that.",
     examples: ["parkade start 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50"],
+    run: (call) => steer(call, "start"),
   },
   {
     name: "pace",
@@ -164,5 +197,6 @@ export const REDRIVE_COMMANDS = [
     ],
     details: "Each is in force within half a second and has an audit entry.",
     examples: ["parkade pace 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50 --rate 2 --concurrency 1"],
+    run: setPace,
   },
-] as const satisfies readonly Command[];
+];

@@ -1,11 +1,71 @@
+import { type Call, printAnswer, requestKey } from "@/lib/cli/call";
 import { type Command, idempotencyKeyOption, requiredReasonOption, retryableOption } from "@/lib/cli/command";
+import { configOf } from "@/lib/cli/commands/sources";
+import { checkContracts } from "@/lib/cli/contract";
+import { printTable } from "@/lib/cli/lists";
+import { factsText } from "@/lib/cli/table";
+import { formatRate } from "@/lib/platform/plain/format.pure";
+import type { TargetList, TargetOut } from "@/lib/sources/sources.shapes";
 
-export const TARGET_COMMANDS = [
+const TARGETS = "api/v1/targets";
+
+/** All of them: the API has them on one page. */
+export async function readTargets({ api }: Pick<Call, "api">): Promise<TargetOut[]> {
+  return (await api.get<TargetList>(TARGETS)).items;
+}
+
+async function listTargets(call: Call): Promise<number> {
+  const targets = await readTargets(call);
+  return printTable(call, { items: targets, nextCursor: null }, [
+    { title: "name", of: ({ name }) => name },
+    { title: "source", of: ({ source }) => source },
+    { title: "lane", of: ({ lane }) => lane },
+    { title: "rate", of: ({ ratePerSecond }) => rateText(ratePerSecond) },
+    { title: "held", of: ({ breakerForce }) => breakerForce },
+    { title: "address", of: ({ address }) => address },
+  ]);
+}
+
+async function addTarget(call: Call): Promise<number> {
+  const { line, api } = call;
+  const path = `api/v1/sources/${encodeURIComponent(line.text("source")!)}/targets`;
+  const body = {
+    name: line.arguments[0],
+    destination: configOf(call),
+    retryable: line.flag("retryable"),
+    reason: line.text("reason"),
+  };
+  const key = requestKey(call);
+  const target = await api.change<TargetOut>(path, { method: "POST", body, key });
+  return printAnswer(call, target, () =>
+    factsText([
+      ["target", target.name],
+      ["source", target.source],
+      ["address", target.address],
+      ["rate", rateText(target.ratePerSecond)],
+    ]),
+  );
+}
+
+async function removeTarget(call: Call): Promise<number> {
+  const { line, api } = call;
+  const name = line.arguments[0]!;
+  const body = { reason: line.text("reason") };
+  await api.change(`${TARGETS}/${encodeURIComponent(name)}`, { method: "DELETE", body });
+  return printAnswer(call, { removed: name }, () => factsText([["removed", name]]));
+}
+
+function rateText(ratePerSecond: number | null): string {
+  return ratePerSecond === null ? "unlimited" : formatRate(ratePerSecond);
+}
+
+export const TARGET_COMMANDS: readonly Command[] = [
   {
     name: "target list",
     summary: "List the targets",
     details: "Those of each source's lanes, and the named ones: where they deliver, and how fast.",
     examples: ["parkade target list"],
+    run: listTargets,
   },
   {
     name: "target add",
@@ -24,6 +84,7 @@ export const TARGET_COMMANDS = [
     examples: [
       'parkade target add orders.audit --source orders --set redriveTo.queue=audit.orders --reason "the audit missed a day"',
     ],
+    run: addTarget,
   },
   {
     name: "target remove",
@@ -33,6 +94,7 @@ export const TARGET_COMMANDS = [
     details:
       "Refused while a redrive delivers to it, or another target falls back to it. The history of events keeps its name.",
     examples: ['parkade target remove orders.audit --reason "the audit has them"'],
+    run: removeTarget,
   },
   {
     name: "contract",
@@ -54,5 +116,6 @@ export const TARGET_COMMANDS = [
       "parkade contract orders --format markdown > contract.md",
       "parkade contract --strict",
     ],
+    run: checkContracts,
   },
-] as const satisfies readonly Command[];
+];
