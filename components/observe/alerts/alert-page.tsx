@@ -16,9 +16,9 @@ import { TimeAgo } from "@/components/ui/time-ago";
 import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { groupPath } from "@/lib/events/groups/group-path.pure";
 import { aboutPath } from "@/lib/observe/alerts/alert-paths.pure";
-import { KIND_WORDS } from "@/lib/observe/alerts/alert-words.pure";
 import { useAlert } from "@/lib/observe/alerts/alerts.browser";
 import type { AlertOut } from "@/lib/observe/alerts/alerts.shapes";
+import { alertKindOf } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
 import { useZone } from "@/lib/platform/browser/clock-zone.browser";
 import { plural } from "@/lib/platform/plain/format.pure";
 import { AlertState, SeverityBadge } from "./alert-looks";
@@ -101,7 +101,7 @@ function Facts({ alert }: { alert: AlertOut }) {
         </Fact>
         <Fact name="rule">
           <TextLink href={`/alerts/rules#${rule.id}`}>{rule.name}</TextLink>
-          <span className="block text-sm text-muted">{KIND_WORDS[alert.kind]}</span>
+          <span className="block text-sm text-muted">{alertKindOf(alert.kind).words}</span>
         </Fact>
         <Fact name="since">
           <TimeAgo at={alert.since} />

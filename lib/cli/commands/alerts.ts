@@ -1,8 +1,8 @@
 import { type Call, given, printAnswer, requestKey } from "@/lib/cli/call";
 import { type Command, EXIT, idempotencyKeyOption, pagingOptions, requiredReasonOption } from "@/lib/cli/command";
 import { list, printTable } from "@/lib/cli/lists";
-import { KIND_WORDS } from "@/lib/observe/alerts/alert-words.pure";
 import type { AlertOut } from "@/lib/observe/alerts/alerts.shapes";
+import { alertKindOf } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
 import type { AlertRuleOut } from "@/lib/observe/alerts/rules/alert-rules.shapes";
 import type { ChannelOut, DeliveryList } from "@/lib/observe/channels/channels.shapes";
 import type { MaintenanceOut } from "@/lib/observe/maintenance/maintenances.shapes";
@@ -120,7 +120,7 @@ export const ALERT_COMMANDS: readonly Command[] = [
       { title: "severity", of: ({ severity }) => severity },
       { title: "on", of: ({ enabled }) => (enabled ? "on" : "off") },
       { title: "firing", of: ({ firing }) => String(firing) },
-      { title: "watches", of: ({ watch }) => KIND_WORDS[watch.kind] },
+      { title: "watches", of: ({ watch }) => alertKindOf(watch.kind).words },
       { title: "not judged", of: ({ fault }) => fault },
     ]),
   },

@@ -8,7 +8,7 @@ import {
 } from "@/lib/events/filter/event-filter.shapes";
 import { filterQuery } from "@/lib/events/list/event-page.shapes";
 import { reasonSchema } from "@/lib/events/selection/selection.shapes";
-import { SEVERITIES } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import { SEVERITIES } from "@/lib/observe/alerts/severity.pure";
 import { VERDICTS } from "@/lib/observe/group-verdict.pure";
 import { pageOf } from "@/lib/platform/api/id-page.shapes";
 import type { PathOf, QueryOf } from "@/lib/platform/api/query.shapes";

@@ -1,11 +1,11 @@
 import type { AlertAcknowledge, AlertList, AlertOut } from "@/lib/observe/alerts/alerts.shapes";
+import type { AlertWatch } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
 import type {
   AlertRuleChange,
   AlertRuleList,
   AlertRuleOut,
   AlertRuleRequest,
   AlertTrialOut,
-  AlertWatch,
 } from "@/lib/observe/alerts/rules/alert-rules.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { firstPageEvery, usePages } from "@/lib/platform/browser/pages.browser";

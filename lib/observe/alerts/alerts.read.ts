@@ -1,8 +1,9 @@
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { LiveState } from "@/lib/observe/alerts/alert-state.pure";
 import { type AlertEvidence, type AlertList, type AlertOut, evidenceOut } from "@/lib/observe/alerts/alerts.shapes";
-import type { AlertSubject } from "@/lib/observe/alerts/findings.pure";
-import { type AlertKind, RUNBOOKS, type Severity } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import type { AlertSubject } from "@/lib/observe/alerts/kinds/alert-kind.pure";
+import { type AlertKind, alertKindOf } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
+import type { Severity } from "@/lib/observe/alerts/severity.pure";
 import { arrivedEver } from "@/lib/observe/mutes/group-mutes.read";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
@@ -140,7 +141,7 @@ export async function assertAlertsSeen(db: Queryable, viewer: Viewer, ids: reado
 function alertOut({ ownRunbook, evidence, ...row }: Row, runbook: (name: string) => string): AlertOut {
   return {
     ...row,
-    runbookUrl: ownRunbook ?? runbook(RUNBOOKS[row.kind]),
+    runbookUrl: ownRunbook ?? runbook(alertKindOf(row.kind).runbook),
     evidence: evidenceOut(evidence),
   };
 }

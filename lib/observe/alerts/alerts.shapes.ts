@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
-import { ALERT_KINDS, SEVERITIES } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import { ALERT_KINDS } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
+import { SEVERITIES } from "@/lib/observe/alerts/severity.pure";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import {
   countOut,

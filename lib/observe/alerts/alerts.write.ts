@@ -1,6 +1,6 @@
 import type { LiveState } from "@/lib/observe/alerts/alert-state.pure";
 import type { AlertEvidence } from "@/lib/observe/alerts/alerts.shapes";
-import type { AlertSubject } from "@/lib/observe/alerts/findings.pure";
+import type { AlertSubject } from "@/lib/observe/alerts/kinds/alert-kind.pure";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 
 /** Returns the number of the next evaluation. One that is under way is refused at its end. */

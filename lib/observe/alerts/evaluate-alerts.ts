@@ -11,10 +11,10 @@ import {
   storeAlerts,
 } from "@/lib/observe/alerts/alerts.write";
 import { readEvidence } from "@/lib/observe/alerts/evidence.read";
-import { readAlertFacts, type WatchedGroup } from "@/lib/observe/alerts/facts/alert-facts.read";
-import { readBrokenContracts } from "@/lib/observe/alerts/facts/broken-contracts";
+import { readAlertFacts } from "@/lib/observe/alerts/facts/alert-facts";
+import type { WatchedGroup } from "@/lib/observe/alerts/facts/alert-facts.pure";
+import { alertKindOf } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
 import { type PlannedChange, planEvaluation } from "@/lib/observe/alerts/plan-evaluation.pure";
-import type { AlertKind } from "@/lib/observe/alerts/rules/alert-rule.pure";
 import { readRulesInForce } from "@/lib/observe/alerts/rules/alert-rules.read";
 import { type Quiet, tellChannels } from "@/lib/observe/channels/tell-channels";
 import { covers } from "@/lib/observe/maintenance/maintenance.pure";
@@ -62,11 +62,7 @@ export async function evaluateAlerts(deps: AlertDeps): Promise<Evaluation | null
     log.warn({ err: error, part }, "a part of the facts could not be read: the rules that need it were not evaluated");
   const facts = await readAlertFacts(
     db,
-    {
-      ...{ bodies: rules.map(({ watch }) => watch), watched, nowMs, muted: muted.inForce },
-      contracts: () => readBrokenContracts(db, nowMs),
-      stormsJoined,
-    },
+    { rules: rules.map(({ watch }) => watch), watched, nowMs, muted: muted.inForce, stormsJoined },
     note,
   );
   const { changes, faults } = planEvaluation(rules, live, facts);
@@ -106,7 +102,9 @@ type Evidence = ReadonlyMap<Change, AlertEvidence>;
 /** Sample events of the alerts that fire now. Best effort: an alert without samples is told all the same. */
 async function evidenceOf({ db, clock, log }: AlertDeps, changes: readonly Change[]): Promise<Evidence> {
   const found = new Map<Change, AlertEvidence>();
-  const shown = changes.filter(({ fires, rule }) => fires && OF_EVENTS.has(rule.watch.kind)).slice(0, EVIDENCE_MAX);
+  const shown = changes
+    .filter(({ fires, rule }) => fires && alertKindOf(rule.watch.kind).isOfEvents)
+    .slice(0, EVIDENCE_MAX);
   const untilMs = clock.nowMs() + EVIDENCE_MS_MAX;
   for (const change of shown) {
     if (clock.nowMs() > untilMs) break;
@@ -120,9 +118,6 @@ async function evidenceOf({ db, clock, log }: AlertDeps, changes: readonly Chang
   }
   return found;
 }
-
-/** Kinds that are about parked events. */
-const OF_EVENTS: ReadonlySet<AlertKind> = new Set(["size", "inflow", "age", "new-group", "group-back", "success"]);
 
 type Moment = { generation: number; nowMs: number; quiet: Quiet; evidence: Evidence };
 

@@ -1,7 +1,8 @@
 import { type LiveAlert, nextStep } from "@/lib/observe/alerts/alert-state.pure";
 import type { AlertFacts } from "@/lib/observe/alerts/facts/alert-facts.pure";
-import { type Finding, judge } from "@/lib/observe/alerts/findings.pure";
-import type { AlertRuleBody, Severity } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import type { Finding } from "@/lib/observe/alerts/kinds/alert-kind.pure";
+import { type AlertWatch, judge } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
+import type { Severity } from "@/lib/observe/alerts/severity.pure";
 
 /** Live alerts of one rule: beyond them what is wrong is no longer one thing after the other. */
 export const RULE_ALERTS_MAX = 1_000;
@@ -11,7 +12,7 @@ type PlannedRule = {
   name: string;
   severity: Severity;
   version: number;
-  watch: AlertRuleBody;
+  watch: AlertWatch;
   fault: string | null;
 };
 export type KnownAlert = LiveAlert & { id: string; ruleId: string; key: string; source: string | null };

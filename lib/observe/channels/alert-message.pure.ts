@@ -1,4 +1,5 @@
-import type { AlertKind, Severity } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import type { AlertKind } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
+import type { Severity } from "@/lib/observe/alerts/severity.pure";
 import { formatAbsolute, formatAgo, formatNumber, plural } from "@/lib/platform/plain/format.pure";
 
 /**

@@ -4,7 +4,7 @@ import { oauthSettings } from "@/lib/brokers/kinds/fields.shapes";
 import { MASK, plainAddressFault, redactUrl, urlHoldsSecret } from "@/lib/brokers/kinds/redact-url.shapes";
 import { PLAIN_ADDRESS_WORDS, type PlainSecretMode, referenceIn } from "@/lib/brokers/kinds/secret-references.pure";
 import { reasonSchema } from "@/lib/events/selection/selection.shapes";
-import { SEVERITIES } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import { SEVERITIES } from "@/lib/observe/alerts/severity.pure";
 import { CHANNEL_KINDS } from "@/lib/observe/channels/notices.pure";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import {

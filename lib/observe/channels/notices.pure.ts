@@ -1,4 +1,5 @@
-import type { AlertKind, Severity } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import type { AlertKind } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
+import type { Severity } from "@/lib/observe/alerts/severity.pure";
 
 /** Where messages about alerts go. */
 export const CHANNEL_KINDS = ["webhook", "slack", "teams", "pagerduty", "email", "alertmanager"] as const;

@@ -4,7 +4,7 @@ import { aboutPath, runbookAt } from "@/lib/observe/alerts/alert-paths.pure";
 import { quoted } from "@/lib/observe/alerts/alert-words.pure";
 import { type LiveAlertRow, readLiveAlerts } from "@/lib/observe/alerts/alerts.read";
 import { evidenceOut } from "@/lib/observe/alerts/alerts.shapes";
-import { RUNBOOKS } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import { alertKindOf } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
 import { readRulesInForce } from "@/lib/observe/alerts/rules/alert-rules.read";
 import { type AlertMessage, LISTED_MAX, type MessageAlert } from "@/lib/observe/channels/alert-message.pure";
 import { type ChannelInForce, readChannelsInForce, readNotices } from "@/lib/observe/channels/channels.read";
@@ -94,7 +94,7 @@ function messageOf(
     firing: alerts.length,
     alerts: alerts.slice(0, LISTED_MAX).map(({ row }) => messageAlert(row, publicUrl)),
     url: `${publicUrl}${alerts.length === 1 ? aboutPath(first!.row) : `/alerts?rule=${ruleId}`}`,
-    runbookUrl: runbookUrl ?? (kind === null ? null : runbookAt(publicUrl)(RUNBOOKS[kind])),
+    runbookUrl: runbookUrl ?? (kind === null ? null : runbookAt(publicUrl)(alertKindOf(kind).runbook)),
   };
 }
 

@@ -3,7 +3,7 @@ import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { maskText } from "@/lib/guard/masking/mask-text.pure";
 import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import { insertOutbox } from "@/lib/kit/outbox/insert";
-import { readStillRedrives } from "@/lib/observe/alerts/facts/alert-facts.read";
+import { readStillRedrives } from "@/lib/observe/alerts/facts/alert-facts";
 import type { AlertMessage } from "@/lib/observe/channels/alert-message.pure";
 import { endedMessage, standsStillMessage } from "@/lib/observe/channels/operation-message.pure";
 import { readAwaitedOperations } from "@/lib/observe/channels/operation-tells.read";

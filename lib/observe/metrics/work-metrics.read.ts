@@ -3,7 +3,7 @@ import { seesSubject } from "@/lib/guard/approvals/approvals.read";
 import { listStops } from "@/lib/guard/stops/stops.read";
 import { ofSources, seesRedrive } from "@/lib/guard/viewer/scope.sql";
 import { type MeasuredRoom, readRoom } from "@/lib/intake/room/room.read";
-import { SEVERITIES, type Severity } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import { SEVERITIES, type Severity } from "@/lib/observe/alerts/severity.pure";
 import { type Beat, engineMetrics } from "@/lib/observe/metrics/engine-metrics.read";
 import type { Scrape } from "@/lib/observe/metrics/parked-metrics.read";
 import type { Queryable } from "@/lib/platform/database/db";

@@ -3,7 +3,7 @@
 import { DraftDialog, type Form } from "@/components/ui/draft-dialog";
 import { TextField, Tick } from "@/components/ui/input";
 import { SelectField } from "@/components/ui/select";
-import { SEVERITIES } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import { SEVERITIES } from "@/lib/observe/alerts/severity.pure";
 import { useAddChannel, useChangeChannel } from "@/lib/observe/channels/channels.browser";
 import type { ChannelOut } from "@/lib/observe/channels/channels.shapes";
 import { CHANNEL_KINDS, CHANNEL_NAMES, type ChannelKind } from "@/lib/observe/channels/notices.pure";

@@ -2,7 +2,7 @@ import { withValue } from "@/components/sources/form/source-draft";
 import type { Asked } from "@/components/ui/draft-dialog";
 import { valueAt } from "@/lib/brokers/kinds/config-strings.pure";
 import type { OAuthSettings } from "@/lib/brokers/kinds/fields.shapes";
-import type { Severity } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import type { Severity } from "@/lib/observe/alerts/severity.pure";
 import type { ChannelOut, ChannelRequest } from "@/lib/observe/channels/channels.shapes";
 import type { ChannelKind } from "@/lib/observe/channels/notices.pure";
 

@@ -6,9 +6,11 @@ import { ConfirmButton } from "@/components/ui/dialog-button";
 import { lazily } from "@/components/ui/lazily";
 import { TextLink } from "@/components/ui/text-link";
 import { alertRules, useAlertRules } from "@/lib/observe/alerts/alerts.browser";
-import { SEVERITIES, sourcesOf } from "@/lib/observe/alerts/rules/alert-rule.pure";
-import type { AlertRuleOut, AlertWatch } from "@/lib/observe/alerts/rules/alert-rules.shapes";
-import { formatDuration, formatNumber, formatShare, plural } from "@/lib/platform/plain/format.pure";
+import { sourcesOf } from "@/lib/observe/alerts/kinds/alert-kind.pure";
+import { type AlertWatch, alertKindOf } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
+import type { AlertRuleOut } from "@/lib/observe/alerts/rules/alert-rules.shapes";
+import { SEVERITIES } from "@/lib/observe/alerts/severity.pure";
+import { formatDuration, formatNumber } from "@/lib/platform/plain/format.pure";
 import { SeverityBadge } from "../alert-looks";
 import { AlertsNav } from "../alerts-nav";
 
@@ -73,7 +75,7 @@ function Rule({ rule, onEdit }: { rule: AlertRuleOut; onEdit: () => void }) {
           ) : null}
         </div>
         <p className="wrap-anywhere">
-          {watchWords(watch)}
+          {alertKindOf(watch.kind).describe(watch)}
           {sources}
         </p>
         <p className="text-sm text-muted">{timesWords(watch)}</p>
@@ -121,40 +123,6 @@ function Rule({ rule, onEdit }: { rule: AlertRuleOut; onEdit: () => void }) {
       </div>
     </li>
   );
-}
-
-function watchWords(watch: AlertWatch): string {
-  const each = "perSource" in watch && watch.perSource ? " of a source" : "";
-  switch (watch.kind) {
-    case "size":
-      return `More than ${plural(watch.above, "event")}${each} parked`;
-    case "inflow":
-      return `In ${formatDuration(watch.windowMs)} at least ${formatNumber(watch.factor)} × the usual arrivals${each}, and ${formatNumber(watch.atLeast)}`;
-    case "silence":
-      return `No arrivals${each} in ${formatDuration(watch.windowMs)}, where ${formatNumber(watch.usualAtLeast)} are usual`;
-    case "age":
-      return `One parked event${each} in twenty older than ${formatDuration(watch.aboveMs)}`;
-    case "new-group":
-      return `A group that was never seen before, with ${plural(watch.atLeast, "event")}`;
-    case "group-back":
-      return `A group with ${plural(watch.atLeast, "event")} after ${formatDuration(watch.quietMs)} without any`;
-    case "success":
-      return `In ${formatDuration(watch.windowMs)} fewer than ${formatShare(watch.below)} of at least ${plural(watch.atLeast, "redriven event")}${each} stayed processed`;
-    case "breaker":
-      return "The breaker of a target is open";
-    case "healing":
-      return "Sends to a target are slowed down";
-    case "source":
-      return `A source is ${watch.states.join(" or ")}`;
-    case "contract":
-      return "A target breaks its contract";
-    case "storage":
-      return `Less than ${formatShare(watch.belowShare)} of the room for events is left`;
-    case "audit":
-      return "A check of the audit found something";
-    case "redrive-still":
-      return "A redrive stands still";
-  }
 }
 
 function timesWords({ forMs, clearMs, repeatMs }: AlertWatch): string {

@@ -4,21 +4,17 @@ import { DraftDialog, type Form } from "@/components/ui/draft-dialog";
 import { TextField, Tick } from "@/components/ui/input";
 import { SelectField } from "@/components/ui/select";
 import { useSettled } from "@/components/ui/use-settled";
-import { KIND_WORDS } from "@/lib/observe/alerts/alert-words.pure";
 import { alertRules } from "@/lib/observe/alerts/alerts.browser";
-import {
-  ALERT_KINDS,
-  SEVERITIES,
-  SOURCE_FAULTS,
-  sourcesOf,
-  WINDOWS_MS,
-} from "@/lib/observe/alerts/rules/alert-rule.pure";
-import type { AlertRuleOut, AlertWatch } from "@/lib/observe/alerts/rules/alert-rules.shapes";
+import { sourcesOf } from "@/lib/observe/alerts/kinds/alert-kind.pure";
+import { ALERT_KINDS, type AlertWatch, alertKindOf } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
+import { type Setting, type Settings, TIMES, WINDOWS_MS } from "@/lib/observe/alerts/kinds/settings.pure";
+import type { AlertRuleOut } from "@/lib/observe/alerts/rules/alert-rules.shapes";
+import { SEVERITIES } from "@/lib/observe/alerts/severity.pure";
 import { formatDuration } from "@/lib/platform/plain/format.pure";
-import { draftOf, FIELDS_OF, NEW_RULE, type RuleDraft, type RuleField, ruleRequest } from "./rule-draft";
+import { draftOf, NEW_RULE, type RuleDraft, ruleRequest, type Typed, typedIn } from "./rule-draft";
 import { TrialPanel } from "./trial-panel";
 
-const KIND_OPTIONS = ALERT_KINDS.map((kind) => ({ value: kind, label: KIND_WORDS[kind] }));
+const KIND_OPTIONS = ALERT_KINDS.map((kind) => ({ value: kind, label: alertKindOf(kind).words }));
 const SEVERITY_OPTIONS = SEVERITIES.map((severity) => ({ value: severity, label: severity }));
 const WINDOW_OPTIONS = WINDOWS_MS.map((ms) => ({ value: String(ms), label: formatDuration(ms) }));
 
@@ -37,6 +33,9 @@ export function RuleDialog({ rule, onClose }: { rule: AlertRuleOut | null; onClo
       reason="optional"
       initial={() => (rule === null ? NEW_RULE : draftOf(rule))}
       request={ruleRequest}
+      errorsOf={(fields) =>
+        Object.fromEntries(fields.map(({ field, detail }) => [field.replace(/^watch\./, ""), detail]))
+      }
       // A name that nobody has typed yet is no fault to show.
       early={(errors) => ({ ...errors, name: undefined })}
       save={async (request, reason) => {
@@ -67,28 +66,15 @@ function LiveTrial({ watch }: { watch: AlertWatch | null }) {
   return <TrialPanel watch={settled === "" ? null : JSON.parse(settled)} />;
 }
 
-type TextLook = { label: string; hint?: string; placeholder?: string; optional?: boolean };
-
-const TEXTS = {
-  above: { label: "more than (events)" },
-  factor: { label: "times the usual" },
-  atLeast: { label: "at least (events)", hint: "fewer do not fire" },
-  usualAtLeast: { label: "usually at least (events)" },
-  aboveHours: { label: "older than (hours)" },
-  quietHours: { label: "quiet time (hours)" },
-  belowPercent: { label: "below (%)" },
-  sources: { label: "sources", optional: true, placeholder: "orders, billing", hint: "none = every source" },
-  errorCodes: { label: "error codes", optional: true, placeholder: "TIMEOUT", hint: "none = every code" },
-} satisfies Partial<Record<RuleField, TextLook>>;
-
-const TIMES = [
-  ["forMinutes", "fires after (min)", "0 = at once"],
-  ["clearMinutes", "ends after (min)", "without its cause"],
-  ["repeatMinutes", "repeat every (min)", "empty = never"],
-] as const;
-
 function Fields(form: Form<RuleDraft>) {
   const { draft, text, tick } = form;
+  const fields = (settings: Settings) => (
+    <div className="flex flex-wrap items-start gap-2">
+      {Object.entries(settings).map(([name, setting]) => (
+        <SettingField key={name} name={name} setting={setting} {...form} />
+      ))}
+    </div>
+  );
   return (
     <div className="grid gap-3">
       <div className="flex flex-wrap items-start gap-2">
@@ -96,56 +82,47 @@ function Fields(form: Form<RuleDraft>) {
         <SelectField {...text("severity")} label="severity" options={SEVERITY_OPTIONS} />
         <SelectField {...text("kind")} label="watches" options={KIND_OPTIONS} />
       </div>
-      <div className="flex flex-wrap items-start gap-2">
-        {FIELDS_OF[draft.kind].map((field) => (
-          <OwnField key={field} field={field} {...form} />
-        ))}
-      </div>
-      <div className="flex flex-wrap items-start gap-2">
-        {TIMES.map(([field, label, hint]) => (
-          <TextField key={field} {...text(field)} label={label} hint={hint} className="w-40" inputMode="decimal" />
-        ))}
-        <TextField
-          {...text("runbookUrl")}
-          label="runbook address"
-          optional
-          hint="none = the one of this kind"
-          className="min-w-56 flex-1"
-        />
-      </div>
+      {fields(alertKindOf(draft.kind).settings)}
+      {fields(TIMES)}
+      <TextField {...text("runbookUrl")} label="runbook address" optional hint="none = the one of this kind" />
       <Tick {...tick("enabled")} label="switched on" />
     </div>
   );
 }
 
-function OwnField({ field, draft, errors, set, text, tick }: Form<RuleDraft> & { field: RuleField }) {
-  if (field === "windowMs") return <SelectField {...text(field)} label="counted over" options={WINDOW_OPTIONS} />;
-  if (field === "perSource") return <Tick {...tick(field)} className="self-center" label="per source" />;
-  if (field === "states") {
+function SettingField({ name, setting, draft, errors, set }: Form<RuleDraft> & { name: string; setting: Setting }) {
+  const typed = typedIn(draft, name, setting);
+  const onTyped = (value: Typed) => set({ settings: { ...draft.settings, [name]: value } });
+  const { label } = setting;
+  if (typeof typed === "boolean")
+    return <Tick className="self-center" label={label} checked={typed} onChecked={onTyped} />;
+  if (setting.input === "choices") {
+    const chosen = typed as readonly string[];
     return (
       <fieldset className="grid gap-1">
-        <legend className="text-sm font-medium text-muted">when it is</legend>
-        {SOURCE_FAULTS.map((state) => (
+        <legend className="text-sm font-medium text-muted">{label}</legend>
+        {setting.choices.map((choice) => (
           <Tick
-            key={state}
-            label={state}
-            checked={draft.states.includes(state)}
-            onChecked={(on) =>
-              set({ states: on ? [...draft.states, state] : draft.states.filter((each) => each !== state) })
-            }
+            key={choice}
+            label={choice}
+            checked={chosen.includes(choice)}
+            onChecked={(on) => onTyped(on ? [...chosen, choice] : chosen.filter((each) => each !== choice))}
           />
         ))}
-        {errors.states ? <p className="text-sm text-danger">{errors.states}</p> : null}
+        {errors[name] ? <p className="text-sm text-danger">{errors[name]}</p> : null}
       </fieldset>
     );
   }
-  const wide = field === "sources" || field === "errorCodes";
+  const control = { label, value: typed as string, error: errors[name], onValue: onTyped };
+  if (setting.input === "window") return <SelectField {...control} options={WINDOW_OPTIONS} />;
+  const isNames = setting.input === "names";
   return (
     <TextField
-      {...text(field as keyof typeof TEXTS)}
-      {...TEXTS[field as keyof typeof TEXTS]}
-      className={wide ? "min-w-40 flex-1" : "w-40"}
-      inputMode={wide ? "text" : "decimal"}
+      {...control}
+      hint={setting.hint}
+      {...(isNames ? { optional: true, placeholder: setting.placeholder } : {})}
+      className={isNames ? "min-w-40 flex-1" : "w-40"}
+      inputMode={isNames ? "text" : "decimal"}
     />
   );
 }

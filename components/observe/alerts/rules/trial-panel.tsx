@@ -7,8 +7,8 @@ import { Panel } from "@/components/ui/panel";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { TimeAbsolute } from "@/components/ui/time-ago";
 import { useAlertTrial } from "@/lib/observe/alerts/alerts.browser";
-import type { AlertKind } from "@/lib/observe/alerts/rules/alert-rule.pure";
-import type { AlertTrialOut, AlertWatch } from "@/lib/observe/alerts/rules/alert-rules.shapes";
+import { type AlertKind, type AlertWatch, alertKindOf } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
+import type { AlertTrialOut } from "@/lib/observe/alerts/rules/alert-rules.shapes";
 import { useMarkers } from "@/lib/observe/stats/stats.browser";
 import { formatDuration, formatNumber, formatShare, plural } from "@/lib/platform/plain/format.pure";
 
@@ -43,7 +43,8 @@ function Trial({ trial, kind, onRetry }: { trial: AlertTrialOut; kind: AlertKind
     );
     return { atMs, values: { value, threshold, fired: inside ? value : null } };
   });
-  const format = formatOf(kind);
+  const { unit } = alertKindOf(kind);
+  const format = unit === "duration" ? formatDuration : unit === "share" ? formatShare : formatNumber;
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-2">
       <p role="status">
@@ -103,9 +104,4 @@ function Trial({ trial, kind, onRetry }: { trial: AlertTrialOut; kind: AlertKind
       )}
     </div>
   );
-}
-
-function formatOf(kind: AlertKind): (value: number) => string {
-  if (kind === "age") return formatDuration;
-  return kind === "success" ? formatShare : formatNumber;
 }

@@ -1,26 +1,36 @@
-import type { SourceFault } from "@/lib/observe/alerts/rules/alert-rule.pure";
-
-/** The facts of one evaluation. All rules judge by the same, so that two of them never disagree. */
-export type AlertFacts = {
-  nowMs: number;
-  levels: Part<CountRow[]>;
+/** What rules are judged by. */
+export type FactRows = {
+  levels: CountRow[];
   /** Parked events by the hour of their first sight. `errorCode` null: all codes together. */
-  ages: Part<AgeRow[]>;
+  ages: AgeRow[];
   /** By the length of the window, milliseconds. */
-  arrivals: Part<ReadonlyMap<number, ArrivalRow[]>>;
-  outcomes: Part<ReadonlyMap<number, OutcomeRow[]>>;
-  groups: Part<GroupFact[]>;
-  targets: Part<TargetFact[]>;
-  sources: Part<SourceFact[]>;
-  contracts: Part<ContractFact[]>;
-  rooms: Part<RoomFact[]>;
+  arrivals: ReadonlyMap<number, ArrivalRow[]>;
+  outcomes: ReadonlyMap<number, OutcomeRow[]>;
+  groups: GroupFact[];
+  targets: TargetFact[];
+  sources: SourceFact[];
+  contracts: ContractFact[];
+  rooms: RoomFact[];
   /** The check of the audit whose finding stands; none when no finding does. */
-  audit: Part<AuditFact[]>;
-  redrives: Part<RedriveFact[]>;
+  audit: AuditFact[];
+  redrives: RedriveFact[];
+};
+export type FactName = keyof FactRows;
+
+/**
+ * The facts of one evaluation. All rules judge by the same, so that two of them never disagree. The alerts of the rules that need
+ * a part with a `fault` stay as they are; no rule needs a part that is absent.
+ */
+export type AlertFacts = { nowMs: number } & {
+  [Name in FactName]?: { rows: FactRows[Name] } | { fault: string };
 };
 
-/** A part that could not be read: the alerts of the rules that need it stay as they are. `null` = no rule needs it. */
-export type Part<Rows> = { rows: Rows } | { fault: string } | null;
+/** How a source can fail to be read. `unread`: no worker reports it. */
+export const SOURCE_FAULTS = ["failing", "unreachable", "unread"] as const;
+export type SourceFault = (typeof SOURCE_FAULTS)[number];
+
+/** A group of which an alert `fires` since then, or ended then: epoch milliseconds. */
+export type WatchedGroup = { fingerprint: string; source: string; sinceMs: number; fires: boolean };
 
 type OfSource = { source: string; errorCode: string };
 export type CountRow = OfSource & { n: number };

@@ -1,8 +1,7 @@
 import { groupsMeant, waitsForRules } from "@/lib/events/groups/aliases/aliases.sql";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { maskText } from "@/lib/guard/masking/mask-text.pure";
-import type { GroupFact } from "@/lib/observe/alerts/facts/alert-facts.pure";
-import type { WatchedGroup } from "@/lib/observe/alerts/facts/alert-facts.read";
+import type { GroupFact, WatchedGroup } from "@/lib/observe/alerts/facts/alert-facts.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { PARKED } from "@/lib/redrive/states/state.sql";
 

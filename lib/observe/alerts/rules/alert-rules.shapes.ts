@@ -1,6 +1,8 @@
 import * as z from "zod/mini";
 import { reasonSchema } from "@/lib/events/selection/selection.shapes";
-import { ALERT_KINDS, SEVERITIES, SOURCE_FAULTS, WINDOWS_MS } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import { ALERT_KINDS, type AlertKind, type AlertWatch, alertKindOf } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
+import { type Setting, TIMES, WINDOWS_MS } from "@/lib/observe/alerts/kinds/settings.pure";
+import { SEVERITIES } from "@/lib/observe/alerts/severity.pure";
 import {
   boundedText,
   countOut,
@@ -13,45 +15,59 @@ import {
   pageOut,
   timeOut,
 } from "@/lib/platform/api/schemas.shapes";
-import { formatDuration } from "@/lib/platform/plain/format.pure";
-import { TEXT_MAX } from "@/lib/platform/plain/storable.pure";
+import { formatDuration, formatNumber } from "@/lib/platform/plain/format.pure";
 import { deletion, ruleName, yesOrNo } from "@/lib/rules/rule.shapes";
 
-const DAY_MS = 86_400_000;
 const NAMES_MAX = 100;
+const COUNT_MAX = 1_000_000_000;
 
 const whole = (min: number, max: number, unit = "") => {
   const rule = `must be a whole number${unit} from ${min} to ${max}`;
   return z.int(rule).check(z.gte(min, rule), z.lte(max, rule));
 };
-const ms = (min: number, max: number) => whole(min, max, " of milliseconds");
 const share = z
   .number("must be a share above 0 and below 1")
   .check(z.gt(0, "must be above 0"), z.lt(1, "must be below 1: 0.8 is 80 %"));
 
-const names = (max: number) => {
-  const one = z
-    .array(boundedText(max))
-    .check(z.minLength(1, "name at least one, or leave it out"), z.maxLength(NAMES_MAX));
-  return z.optional(one);
-};
-const sources = names(TEXT_MAX.sourceName);
-const errorCodes = names(TEXT_MAX.errorCode);
-
 const windowText = `must be one of ${WINDOWS_MS.join(", ")} (${WINDOWS_MS.map(formatDuration).join(", ")})`;
-const windowMs = z
-  .int(windowText)
-  .check(z.refine((value) => WINDOWS_MS.includes(value), windowText))
-  .register(z.globalRegistry, { enum: WINDOWS_MS });
 
-const REPEAT_MS = { min: 300_000, max: 7 * DAY_MS };
-const WAIT_MS_MAX = 7 * DAY_MS;
-const COUNT_MAX = 1_000_000_000;
+function settingSchema(setting: Setting) {
+  switch (setting.input) {
+    case "count":
+      return whole(setting.min, COUNT_MAX);
+    case "duration":
+      return whole(setting.min, setting.max, " of milliseconds");
+    case "factor": {
+      const { min, max } = setting;
+      const bounds = [`must be at least ${formatNumber(min)}`, `must be at most ${formatNumber(max)}`] as const;
+      return z.number("must be a number").check(z.gte(min, bounds[0]), z.lte(max, bounds[1]));
+    }
+    case "share":
+      return share;
+    case "window":
+      return z
+        .int(windowText)
+        .check(z.refine((value) => WINDOWS_MS.includes(value), windowText))
+        .register(z.globalRegistry, { enum: WINDOWS_MS });
+    case "names": {
+      const names = z.array(boundedText(setting.charactersMax));
+      return z.optional(names.check(z.minLength(1, "name at least one, or leave it out"), z.maxLength(NAMES_MAX)));
+    }
+    case "tick":
+      return z._default(yesOrNo, setting.initial);
+    case "choices": {
+      const { choices } = setting;
+      return z
+        .array(z.enum(choices, `must be one of ${choices.join(", ")}`))
+        .check(z.minLength(1, "name at least one"), z.maxLength(choices.length));
+    }
+  }
+}
 
 const times = {
-  forMs: z._default(ms(0, WAIT_MS_MAX), 0),
-  clearMs: z._default(ms(0, WAIT_MS_MAX), 300_000),
-  repeatMs: z._default(z.nullable(ms(REPEAT_MS.min, REPEAT_MS.max)), 14_400_000),
+  forMs: z._default(settingSchema(TIMES.forMs), TIMES.forMs.initial),
+  clearMs: z._default(settingSchema(TIMES.clearMs), TIMES.clearMs.initial),
+  repeatMs: z._default(z.nullable(settingSchema(TIMES.repeatMs)), TIMES.repeatMs.initial),
   /** Where to read what to do; absent = the runbook of this kind. */
   runbookUrl: z.optional(
     z
@@ -59,55 +75,20 @@ const times = {
       .check(z.maxLength(2_000, "must have at most 2,000 characters")),
   ),
 };
-const scope = { sources };
-const coded = { sources, errorCodes };
-const counted = { ...coded, perSource: z._default(yesOrNo, true) };
-const kind = <Kind extends (typeof ALERT_KINDS)[number]>(name: Kind) => z.literal(name);
-const quietMs = ms(3_600_000, 365 * DAY_MS);
 
-/** What a rule watches: the fields of its kind, and the times of every rule. */
-const alertWatchSchema = z.discriminatedUnion(
-  "kind",
-  [
-    z.strictObject({ kind: kind("size"), above: whole(0, COUNT_MAX), ...counted, ...times }),
-    z.strictObject({
-      kind: kind("inflow"),
-      windowMs,
-      factor: z.number("must be a number").check(z.gte(1, "must be at least 1"), z.lte(1_000, "must be at most 1,000")),
-      atLeast: whole(1, COUNT_MAX),
-      ...counted,
-      ...times,
-    }),
-    z.strictObject({ kind: kind("silence"), windowMs, usualAtLeast: whole(1, COUNT_MAX), ...counted, ...times }),
-    z.strictObject({ kind: kind("age"), aboveMs: ms(60_000, 365 * DAY_MS), ...counted, ...times }),
-    z.strictObject({ kind: kind("new-group"), atLeast: whole(1, COUNT_MAX), quietMs, ...coded, ...times }),
-    z.strictObject({ kind: kind("group-back"), atLeast: whole(1, COUNT_MAX), quietMs, ...coded, ...times }),
-    z.strictObject({
-      kind: kind("success"),
-      windowMs,
-      below: share,
-      atLeast: whole(1, COUNT_MAX),
-      ...counted,
-      ...times,
-    }),
-    z.strictObject({ kind: kind("breaker"), ...scope, ...times }),
-    z.strictObject({ kind: kind("healing"), ...scope, ...times }),
-    z.strictObject({
-      kind: kind("source"),
-      states: z
-        .array(z.enum(SOURCE_FAULTS, `must be one of ${SOURCE_FAULTS.join(", ")}`))
-        .check(z.minLength(1, "name at least one"), z.maxLength(SOURCE_FAULTS.length)),
-      ...scope,
-      ...times,
-    }),
-    z.strictObject({ kind: kind("contract"), ...scope, ...times }),
-    z.strictObject({ kind: kind("storage"), belowShare: share, ...times }),
-    z.strictObject({ kind: kind("audit"), ...times }),
-    z.strictObject({ kind: kind("redrive-still"), ...scope, ...times }),
-  ],
-  { error: `kind must be one of ${ALERT_KINDS.join(", ")}` },
-);
-export type AlertWatch = z.infer<typeof alertWatchSchema>;
+function kindSchema(kind: AlertKind) {
+  const own = Object.entries(alertKindOf(kind).settings).map(
+    ([name, setting]) => [name, settingSchema(setting)] as const,
+  );
+  return z.strictObject({ kind: z.literal(kind), ...Object.fromEntries(own), ...times });
+}
+
+const [firstKind, ...otherKinds] = ALERT_KINDS;
+
+/** What a rule watches: the settings of its kind, and the times of every rule. Its type is that of the settings. */
+const alertWatchSchema = z.discriminatedUnion("kind", [kindSchema(firstKind!), ...otherKinds.map(kindSchema)], {
+  error: `kind must be one of ${ALERT_KINDS.join(", ")}`,
+}) as unknown as z.ZodMiniType<AlertWatch>;
 
 const severity = z.enum(SEVERITIES, `must be one of ${SEVERITIES.join(", ")}`);
 

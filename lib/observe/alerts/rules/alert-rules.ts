@@ -2,18 +2,16 @@ import { isDeepStrictEqual } from "node:util";
 import { Noun, type NounDeps } from "@/lib/guard/noun";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { readRetention } from "@/lib/keep/retention/retention.read";
-import { BEGAN_MS } from "@/lib/observe/alerts/findings.pure";
-import { sourcesOf } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import { sourcesOf } from "@/lib/observe/alerts/kinds/alert-kind.pure";
+import { type AlertWatch, alertKindOf } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
 import {
   type AlertRuleChange,
   type AlertRuleOut,
   type AlertRuleRequest,
-  type AlertWatch,
   alertRuleSchema,
 } from "@/lib/observe/alerts/rules/alert-rules.shapes";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { nameTaken } from "@/lib/platform/database/name-taken";
-import { formatDuration } from "@/lib/platform/plain/format.pure";
 import { type FieldError, invalidFields } from "@/lib/platform/plain/problem.pure";
 import { unknownSourceFaults } from "@/lib/sources/sources.read";
 
@@ -107,19 +105,11 @@ export async function assertCanFire(
   if (sources !== null) {
     faults.push(...(await unknownSourceFaults(db, viewer, { names: sources, field: "watch.sources" })));
   }
-  if (watch.kind === "age" && expires) {
-    const { days, rules } = await readRetention(db);
-    // Whole UTC days expire.
-    const keptMs = (Math.max(days, ...rules.map((rule) => rule.days)) + 1) * DAY_MS;
-    if (watch.aboveMs >= keptMs) {
-      const detail = `no event is older than ${formatDuration(keptMs)}, see retention: give less, or the rule can never fire`;
-      faults.push({ field: "watch.aboveMs", detail });
-    }
-  }
-  if ((watch.kind === "new-group" || watch.kind === "group-back") && watch.forMs >= BEGAN_MS) {
-    const detail = `a group counts as new for ${formatDuration(BEGAN_MS)}: give less, or the rule can never fire`;
-    faults.push({ field: "watch.forMs", detail });
-  }
+  const { days, rules } = await readRetention(db);
+  // Whole UTC days expire.
+  const keptMs = expires ? (Math.max(days, ...rules.map((rule) => rule.days)) + 1) * DAY_MS : null;
+  const never = alertKindOf(watch.kind).neverFires?.(watch, keptMs);
+  if (never) faults.push({ ...never, field: `watch.${never.field}` });
   if (faults.length > 0) throw invalidFields(faults, "invalid-config");
 }
 

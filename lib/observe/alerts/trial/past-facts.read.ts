@@ -1,5 +1,13 @@
-import type { AgeRow, AlertFacts, ArrivalRow, CountRow, OutcomeRow } from "@/lib/observe/alerts/facts/alert-facts.pure";
-import { type AlertRuleBody, sourcesOf } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import type {
+  AgeRow,
+  AlertFacts,
+  ArrivalRow,
+  CountRow,
+  FactName,
+  OutcomeRow,
+} from "@/lib/observe/alerts/facts/alert-facts.pure";
+import { sourcesOf } from "@/lib/observe/alerts/kinds/alert-kind.pure";
+import { type AlertWatch, alertKindOf } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
 import { USUAL_DAYS } from "@/lib/observe/baseline.pure";
 import { flowPieces } from "@/lib/observe/flow.read";
 import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS, SIZE_EFFECT_SQL } from "@/lib/observe/flow-tables.sql";
@@ -17,36 +25,26 @@ const SOURCES_MAX = 20;
 type TrialSpan = { fromMs: number; toMs: number; stepMs: number };
 
 /** The past of a week, for which minutes are kept. */
-export function trialSpan(watch: AlertRuleBody, nowMs: number): TrialSpan {
+export function trialSpan(watch: AlertWatch, nowMs: number): TrialSpan {
   const stepMs = "windowMs" in watch ? watch.windowMs : HOUR_MS;
   const toMs = Math.floor(nowMs / stepMs) * stepMs;
   return { fromMs: toMs - 7 * DAY_MS, toMs, stepMs };
 }
 
-const EMPTY: AlertFacts = {
-  nowMs: 0,
-  ...{ levels: null, ages: null, arrivals: null, outcomes: null, groups: null },
-  ...{ targets: null, sources: null, contracts: null, rooms: null, audit: null, redrives: null },
-};
-
 /** The facts as they were at each step; empty for a kind of whose past nothing is kept. */
-export async function readPastFacts(db: Queryable, watch: AlertRuleBody, span: TrialSpan): Promise<AlertFacts[]> {
-  switch (watch.kind) {
-    case "inflow":
-    case "silence":
-      return pastArrivals(db, watch, span);
-    case "success":
-      return pastOutcomes(db, watch, span);
-    case "size":
-      return pastLevels(db, watch, span);
-    case "age":
-      return pastAges(db, watch, span);
-    default:
-      return [];
-  }
+export async function readPastFacts(db: Queryable, watch: AlertWatch, span: TrialSpan): Promise<AlertFacts[]> {
+  return (await PAST[alertKindOf(watch.kind).facts]?.(db, watch as Windowed, span)) ?? [];
 }
 
-type Coded = AlertRuleBody & { errorCodes?: readonly string[] | undefined };
+type Windowed = Coded & { windowMs: number };
+const PAST: Partial<Record<FactName, (db: Queryable, watch: Windowed, span: TrialSpan) => Promise<AlertFacts[]>>> = {
+  arrivals: pastArrivals,
+  outcomes: pastOutcomes,
+  levels: pastLevels,
+  ages: pastAges,
+};
+
+type Coded = AlertWatch & { errorCodes?: readonly string[] | undefined };
 type Series = {
   source: string;
   atMs: number;
@@ -95,11 +93,7 @@ function bySource(rows: readonly Series[]): Map<string, Map<number, Series>> {
 /** The code of a rule's rows: its only one where it names one, any text otherwise. */
 const codeOf = (watch: Coded) => watch.errorCodes?.[0] ?? "";
 
-async function pastArrivals(
-  db: Queryable,
-  watch: Coded & { windowMs: number },
-  span: TrialSpan,
-): Promise<AlertFacts[]> {
+async function pastArrivals(db: Queryable, watch: Windowed, span: TrialSpan): Promise<AlertFacts[]> {
   const sources = bySource(await readSeries(db, watch, span));
   // What was usual then is counted by full hours, also those of the days before the trial.
   const longestMs = USUAL_DAYS * Math.max(DAY_MS, span.stepMs) + 2 * DAY_MS;
@@ -126,15 +120,11 @@ async function pastArrivals(
         days: windows.map((window) => usualIn(source, window)),
       }),
     );
-    return { ...EMPTY, nowMs: endMs, arrivals: { rows: new Map([[watch.windowMs, arrivals]]) } };
+    return { nowMs: endMs, arrivals: { rows: new Map([[watch.windowMs, arrivals]]) } };
   });
 }
 
-async function pastOutcomes(
-  db: Queryable,
-  watch: Coded & { windowMs: number },
-  span: TrialSpan,
-): Promise<AlertFacts[]> {
+async function pastOutcomes(db: Queryable, watch: Windowed, span: TrialSpan): Promise<AlertFacts[]> {
   const sources = bySource(await readSeries(db, watch, span));
   return stepsOf(span).map((startMs) => {
     const outcomes = [...sources].flatMap(([source, steps]): OutcomeRow[] => {
@@ -143,7 +133,7 @@ async function pastOutcomes(
         ? [{ source, errorCode: codeOf(watch), confirmed: row.confirmed, bounced: row.bounced, failed: row.failed }]
         : [];
     });
-    return { ...EMPTY, nowMs: startMs + span.stepMs, outcomes: { rows: new Map([[watch.windowMs, outcomes]]) } };
+    return { nowMs: startMs + span.stepMs, outcomes: { rows: new Map([[watch.windowMs, outcomes]]) } };
   });
 }
 
@@ -161,19 +151,18 @@ async function pastLevels(db: Queryable, watch: Coded, span: TrialSpan): Promise
   const facts: AlertFacts[] = [];
   for (const startMs of [...stepsOf({ ...span, toMs: span.toMs + span.stepMs })].reverse()) {
     const rows = [...level].map(([source, n]): CountRow => ({ source, errorCode: codeOf(watch), n }));
-    if (startMs < span.toMs) facts.push({ ...EMPTY, nowMs: startMs + span.stepMs, levels: { rows } });
+    if (startMs < span.toMs) facts.push({ nowMs: startMs + span.stepMs, levels: { rows } });
     for (const [source, steps] of sources)
       level.set(source, (level.get(source) ?? 0) - (steps.get(startMs)?.effect ?? 0));
   }
   return facts.reverse();
 }
 
-async function pastAges(db: Queryable, watch: Coded & { perSource: boolean }, span: TrialSpan): Promise<AlertFacts[]> {
+async function pastAges(db: Queryable, watch: Coded, span: TrialSpan): Promise<AlertFacts[]> {
   const ends = stepsOf(span).map((startMs) => startMs + span.stepMs);
   const code = watch.errorCodes ? { errorCode: [...watch.errorCodes] } : {};
   const scopes = await sourcesWithMost(db, sourcesOf(watch));
   const facts = ends.map((nowMs): AlertFacts & { ages: { rows: AgeRow[] } } => ({
-    ...EMPTY,
     nowMs,
     ages: { rows: [] },
   }));

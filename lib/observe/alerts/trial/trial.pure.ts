@@ -1,7 +1,7 @@
 import { type LiveAlert, nextStep } from "@/lib/observe/alerts/alert-state.pure";
 import type { AlertFacts } from "@/lib/observe/alerts/facts/alert-facts.pure";
-import { type Finding, judge } from "@/lib/observe/alerts/findings.pure";
-import type { AlertRuleBody } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import type { Finding } from "@/lib/observe/alerts/kinds/alert-kind.pure";
+import { type AlertWatch, alertKindOf, judge } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
 
 /** A time in which an alert would have fired; `toMs` null = it would still fire. Epoch milliseconds. */
 export type TrialPeriod = {
@@ -18,7 +18,7 @@ export type Trial = { periods: TrialPeriod[]; points: Map<string, TrialPoint[]>;
 /**
  * Judges the past as an evaluation judges the present: the same function, one step after the other. `facts` ascend in time.
  */
-export function tryRule(watch: AlertRuleBody, facts: Iterable<AlertFacts>): Trial {
+export function tryRule(watch: AlertWatch, facts: Iterable<AlertFacts>): Trial {
   const live = new Map<string, LiveAlert>();
   const open = new Map<string, TrialPeriod>();
   const trial: Trial = { periods: [], points: new Map(), fault: null };
@@ -42,7 +42,7 @@ export function tryRule(watch: AlertRuleBody, facts: Iterable<AlertFacts>): Tria
 }
 
 type Run = {
-  watch: AlertRuleBody;
+  watch: AlertWatch;
   trial: Trial;
   live: Map<string, LiveAlert>;
   open: Map<string, TrialPeriod>;
@@ -67,8 +67,7 @@ function advance({ watch, trial, live, open }: Run, at: { key: string; finding: 
   trial.periods.push({ ...period, toMs: atMs });
 }
 
-/** Of a success and of a silence less is worse. */
-function isBeyond({ kind }: AlertRuleBody, value: number | null, peak: number | null): boolean {
+function isBeyond({ kind }: AlertWatch, value: number | null, peak: number | null): boolean {
   if (value === null || peak === null) return peak === null;
-  return kind === "success" || kind === "silence" ? value < peak : value > peak;
+  return alertKindOf(kind).lessIsWorse ? value < peak : value > peak;
 }

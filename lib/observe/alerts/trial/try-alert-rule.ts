@@ -1,13 +1,11 @@
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { maskText } from "@/lib/guard/masking/mask-text.pure";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import * as words from "@/lib/observe/alerts/alert-words.pure";
-import { readAlertFacts } from "@/lib/observe/alerts/facts/alert-facts.read";
-import { readBrokenContracts } from "@/lib/observe/alerts/facts/broken-contracts";
-import { judge } from "@/lib/observe/alerts/findings.pure";
-import { type AlertKind, type AlertRuleBody, sourcesOf } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import { readAlertFacts } from "@/lib/observe/alerts/facts/alert-facts";
+import { sourcesOf } from "@/lib/observe/alerts/kinds/alert-kind.pure";
+import { type AlertWatch, alertKindOf, judge } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
 import { type AlertRuleDeps, assertCanFire } from "@/lib/observe/alerts/rules/alert-rules";
-import type { AlertTrialOut, AlertWatch } from "@/lib/observe/alerts/rules/alert-rules.shapes";
+import type { AlertTrialOut } from "@/lib/observe/alerts/rules/alert-rules.shapes";
 import { readPastFacts, trialSpan } from "@/lib/observe/alerts/trial/past-facts.read";
 import { type Trial, type TrialPeriod, tryRule } from "@/lib/observe/alerts/trial/trial.pure";
 import { splitMutes } from "@/lib/observe/mutes/end-mutes.write";
@@ -17,16 +15,6 @@ import type { Log } from "@/lib/platform/log";
 import { iso, isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 
 const LISTED_MAX = 100;
-
-const NO_PAST: Partial<Record<AlertKind, string>> = {
-  breaker: "Workers say how a breaker is now; no past of it is kept",
-  healing: "Workers say how much they slow down now; no past of it is kept",
-  source: "Workers say how a source is read now; no past of it is kept",
-  contract: "A contract is checked against what is measured now; no past of it is kept",
-  audit: "The finding that stands is looked at; earlier ones are not tried",
-  storage: "The room is measured now; no past of it is kept",
-  "redrive-still": "Whether a redrive stands still is known while it runs; no past of it is kept",
-};
 
 /** Judges the past days and the present as an evaluation does. Stores nothing. Throws DomainError `forbidden`, `invalid-config`. */
 export async function tryAlertRule(
@@ -45,26 +33,29 @@ export async function tryAlertRule(
     await readAlertFacts(
       db,
       {
-        bodies: [watch],
+        rules: [watch],
         watched: [],
         muted: splitMutes(await readOpenMutes(db)).inForce,
         nowMs,
-        contracts: () => readBrokenContracts(db, nowMs),
       },
       note,
     ),
     new Set(),
   );
-  const past: Trial =
-    watch.kind === "new-group" || watch.kind === "group-back"
-      ? { periods: await readPastGroups(db, watch, span.fromMs), points: new Map(), fault: null }
-      : tryRule(watch, await readPastFacts(db, watch, span));
+  const kind = alertKindOf(watch.kind);
+  const past: Trial = kind.group
+    ? {
+        periods: await readPastGroups(db, { ...kind.group, watch: watch as GroupWatch }, span.fromMs),
+        points: new Map(),
+        fault: null,
+      }
+    : tryRule(watch, await readPastFacts(db, watch, span));
   const shown = seriesOf(past);
   return {
     from: iso(span.fromMs),
     to: iso(span.toMs),
     stepMs: span.stepMs,
-    noPast: NO_PAST[watch.kind] ?? null,
+    noPast: kind.noPast ?? null,
     fired: past.periods.slice(-LISTED_MAX).map(({ fromMs, toMs, ...period }) => ({
       ...period,
       from: iso(fromMs),
@@ -102,7 +93,8 @@ const HOUR_MS = 3_600_000;
 const ARRIVED = "parked + bounced + unstored";
 const PERIODS_MAX = 1_000;
 
-type GroupRule = Extract<AlertRuleBody, { kind: "new-group" | "group-back" }>;
+type GroupWatch = Extract<AlertWatch, { quietMs: number }>;
+type GroupRule = NonNullable<ReturnType<typeof alertKindOf>["group"]> & { watch: GroupWatch };
 type Row = {
   fingerprint: string;
   source: string;
@@ -114,11 +106,14 @@ type Row = {
 };
 
 /** When groups began, or came back, since then: by the hour, in which the rule's least must have arrived. */
-async function readPastGroups(db: Queryable, watch: GroupRule, fromMs: number): Promise<TrialPeriod[]> {
-  const began =
-    watch.kind === "new-group"
-      ? "g.first_seen >= to_timestamp($1::float8 / 1000) and h.at = date_trunc('hour', g.first_seen, 'UTC')"
-      : "h.before is not null and h.at - h.before >= make_interval(secs => $5::float8 / 1000)";
+async function readPastGroups(
+  db: Queryable,
+  { watch, isFirst, sentence }: GroupRule,
+  fromMs: number,
+): Promise<TrialPeriod[]> {
+  const began = isFirst
+    ? "g.first_seen >= to_timestamp($1::float8 / 1000) and h.at = date_trunc('hour', g.first_seen, 'UTC')"
+    : "h.before is not null and h.at - h.before >= make_interval(secs => $5::float8 / 1000)";
   const rows = await db.query<Row>(
     `with hours as (
        select fingerprint, source_id, at, ${ARRIVED} as n,
@@ -136,9 +131,7 @@ async function readPastGroups(db: Queryable, watch: GroupRule, fromMs: number): 
   const masks = await readMasks(db);
   return rows.map(({ pattern, fromMs: atMs, beforeMs, n, ...row }) => {
     const group = { ...row, pattern: maskText(pattern, masks.of(row.source)), arrived: n, runSinceMs: atMs, beforeMs };
-    const rest = { firstSeenMs: atMs, lastMs: atMs, parked: n, mayBeKnown: false };
-    const sentence =
-      watch.kind === "new-group" ? words.newGroup({ ...group, ...rest }) : words.groupBack({ ...group, ...rest });
-    return { key: `${row.fingerprint}@${row.source}`, fromMs: atMs, toMs: atMs + HOUR_MS, peak: n, sentence };
+    const key = `${row.fingerprint}@${row.source}`;
+    return { key, fromMs: atMs, toMs: atMs + HOUR_MS, peak: n, sentence: sentence(group) };
   });
 }

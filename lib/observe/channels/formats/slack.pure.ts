@@ -1,4 +1,4 @@
-import type { Severity } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import type { Severity } from "@/lib/observe/alerts/severity.pure";
 import {
   type AlertMessage,
   closesRecord,

@@ -11,89 +11,109 @@ import type {
   AuditFact,
   ContractFact,
   CountRow,
-  Part,
+  FactName,
+  FactRows,
   RedriveFact,
   SourceFact,
+  SourceFault,
   TargetFact,
+  WatchedGroup,
 } from "@/lib/observe/alerts/facts/alert-facts.pure";
 import { readArrivalsOf, readOutcomesOf } from "@/lib/observe/alerts/facts/arrivals.read";
 import { readLateGroups } from "@/lib/observe/alerts/facts/late-groups.read";
-import type { AlertRuleBody, SourceFault } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import { type AlertWatch, alertKindOf } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
 import type { GroupMute } from "@/lib/observe/mutes/group-mute.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { isStandstill } from "@/lib/redrive/life/stalled.pure";
 import { listRedrives } from "@/lib/redrive/list/redrives.read";
 import { LIVE_REDRIVE_STATES } from "@/lib/redrive/states/redrive-state.pure";
 import { PARKED } from "@/lib/redrive/states/state.sql";
+import { contractReports } from "@/lib/sources/contracts/contract-reports";
+import { sourceContractReports } from "@/lib/sources/contracts/source-contract-reports";
 import { CONSUMER_IS_LIVE } from "@/lib/sources/source-consumers.read";
 import type { ConsumerWord } from "@/lib/sources/source-mode.pure";
 import { type HeartbeatInfo, IS_ALIVE } from "@/lib/sources/targets/target-list.read";
 
-/** A group of which an alert `fires` since then, or ended then: epoch milliseconds. */
-export type WatchedGroup = { fingerprint: string; source: string; sinceMs: number; fires: boolean };
-
 /** What the rules ask for. */
 type Needs = {
-  bodies: readonly AlertRuleBody[];
+  rules: readonly AlertWatch[];
   watched: readonly WatchedGroup[];
-  /** Groups whose arrivals no alert of inflow counts. */
+  /** Groups whose arrivals no alert counts. */
   muted: readonly Pick<GroupMute, "fingerprint" | "source">[];
   nowMs: number;
-  /** Checks the contracts of all targets. */
-  contracts: () => Promise<ContractFact[]>;
   /** Rejects when joining the groups of storms failed: each of them would alert as new. */
   stormsJoined?: Promise<unknown>;
 };
 
+/** `words`: what could not be read, in the fault of a rule. `asking`: the rules that are judged by this part. */
+type Reading<Rows> = { words: string; read(db: Queryable, needs: Needs, asking: readonly AlertWatch[]): Promise<Rows> };
+
+const READINGS: { [Name in FactName]: Reading<FactRows[Name]> } = {
+  levels: { words: "sizes", read: readLevels },
+  ages: {
+    words: "ages",
+    read: (db, _, asking) =>
+      readAges(db, [...new Set(asking.flatMap((watch) => ("errorCodes" in watch ? (watch.errorCodes ?? []) : [])))]),
+  },
+  arrivals: {
+    words: "arrivals",
+    read: (db, { nowMs, muted }, asking) => byWindow(asking, (ms) => readArrivalsOf(db, ms, nowMs, muted)),
+  },
+  outcomes: {
+    words: "outcomes",
+    read: (db, { nowMs }, asking) => byWindow(asking, (ms) => readOutcomesOf(db, ms, nowMs)),
+  },
+  groups: {
+    words: "groups",
+    async read(db, { watched, nowMs, stormsJoined }) {
+      await stormsJoined;
+      return readLateGroups(db, watched, nowMs);
+    },
+  },
+  targets: { words: "targets", read: readTargetFacts },
+  sources: { words: "sources", read: readSourceFacts },
+  contracts: { words: "contracts", read: (db, { nowMs }) => readBrokenContracts(db, nowMs) },
+  rooms: {
+    words: "room",
+    read: async (db) => (await readRoom(db)).map((room) => ({ ...room, sentence: roomSentence(room) })),
+  },
+  audit: { words: "audit", read: readStandingFinding },
+  redrives: { words: "redrives", read: (db, { nowMs }) => readStillRedrives(db, nowMs) },
+};
+
 /**
- * The facts that these rules need, each kind by one read however many rules there are. A read that fails leaves the other
- * kinds as they are; `note` gets its error, and `fault` holds no text of it.
+ * The facts that these rules need, each part by one read however many rules there are. A read that fails leaves the other
+ * parts as they are; `note` gets its error, and `fault` holds no text of it.
  */
 export async function readAlertFacts(
   db: Queryable,
-  { bodies, watched, muted, nowMs, contracts, stormsJoined }: Needs,
+  needs: Needs,
   note: (error: unknown, part: string) => void,
 ): Promise<AlertFacts> {
-  const kinds = new Set(bodies.map(({ kind }) => kind));
-  const part = async <Rows>(name: string, wanted: boolean, read: () => Promise<Rows>): Promise<Part<Rows>> => {
-    if (!wanted) return null;
-    try {
-      return { rows: await read() };
-    } catch (error) {
-      note(error, name);
-      return { fault: `its ${name} could not be read: the worker's log says why` };
-    }
-  };
-  const windows = (wanted: readonly AlertRuleBody["kind"][]) => [
-    ...new Set(bodies.flatMap((body) => (wanted.includes(body.kind) && "windowMs" in body ? body.windowMs : []))),
-  ];
-  const [flowing, settling] = [windows(["inflow", "silence"]), windows(["success"])];
-  const coded = bodies.flatMap((body) => (body.kind === "age" ? (body.errorCodes ?? []) : []));
-  const groups = kinds.has("new-group") || kinds.has("group-back");
+  const facts: AlertFacts = { nowMs: needs.nowMs };
   // One after the other: an evaluation is no reason to take the connections of those who redrive.
-  return {
-    nowMs,
-    levels: await part("sizes", kinds.has("size"), () => readLevels(db)),
-    ages: await part("ages", kinds.has("age"), () => readAges(db, [...new Set(coded)])),
-    arrivals: await part("arrivals", flowing.length > 0, () =>
-      byWindow(flowing, (ms) => readArrivalsOf(db, ms, nowMs, muted)),
-    ),
-    outcomes: await part("outcomes", settling.length > 0, () =>
-      byWindow(settling, (ms) => readOutcomesOf(db, ms, nowMs)),
-    ),
-    groups: await part("groups", groups, async () => {
-      await stormsJoined;
-      return readLateGroups(db, watched, nowMs);
-    }),
-    targets: await part("targets", kinds.has("breaker") || kinds.has("healing"), () => readTargetFacts(db)),
-    sources: await part("sources", kinds.has("source"), () => readSourceFacts(db)),
-    contracts: await part("contracts", kinds.has("contract"), contracts),
-    rooms: await part("room", kinds.has("storage"), async () =>
-      (await readRoom(db)).map((room) => ({ ...room, sentence: roomSentence(room) })),
-    ),
-    audit: await part("audit", kinds.has("audit"), () => readStandingFinding(db)),
-    redrives: await part("redrives", kinds.has("redrive-still"), () => readStillRedrives(db, nowMs)),
-  };
+  for (const [name, asking] of Map.groupBy(needs.rules, ({ kind }) => alertKindOf(kind).facts)) {
+    const { words, read } = READINGS[name];
+    try {
+      Object.assign(facts, { [name]: { rows: await read(db, needs, asking) } });
+    } catch (error) {
+      note(error, words);
+      facts[name] = { fault: `its ${words} could not be read: the worker's log says why` };
+    }
+  }
+  return facts;
+}
+
+/** The contracts of all targets and sources, as their reports have them. */
+async function readBrokenContracts(db: Queryable, nowMs: number): Promise<ContractFact[]> {
+  const viewer = systemViewer("alerts");
+  const targets = await contractReports(db, viewer);
+  const sources = await sourceContractReports(db, viewer, nowMs);
+  return [...targets, ...sources.map((report) => ({ target: null, ...report }))].map((report) => ({
+    target: report.target,
+    source: report.source,
+    broken: report.assertions.filter(({ result }) => result === "broken").map(({ id }) => id),
+  }));
 }
 
 async function readStandingFinding(db: Queryable): Promise<AuditFact[]> {
@@ -105,9 +125,10 @@ async function readStandingFinding(db: Queryable): Promise<AuditFact[]> {
   );
 }
 
-async function byWindow<Row>(windows: readonly number[], read: (windowMs: number) => Promise<Row[]>) {
+async function byWindow<Row>(asking: readonly AlertWatch[], read: (windowMs: number) => Promise<Row[]>) {
   const found = new Map<number, Row[]>();
-  for (const windowMs of windows) found.set(windowMs, await read(windowMs));
+  for (const windowMs of new Set(asking.flatMap((watch) => ("windowMs" in watch ? watch.windowMs : []))))
+    found.set(windowMs, await read(windowMs));
   return found;
 }
 

@@ -1,9 +1,13 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { nextStep } from "@/lib/observe/alerts/alert-state.pure";
 import type { AlertFacts, GroupFact } from "@/lib/observe/alerts/facts/alert-facts.pure";
-import { judge } from "@/lib/observe/alerts/findings.pure";
+import { ALERT_KINDS, type AlertWatch, alertKindOf, judge } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
+import { COUNTED } from "@/lib/observe/alerts/kinds/settings.pure";
 import { type KnownAlert, planEvaluation, RULE_ALERTS_MAX } from "@/lib/observe/alerts/plan-evaluation.pure";
-import type { AlertCondition, AlertRuleBody } from "@/lib/observe/alerts/rules/alert-rule.pure";
+
+type WithoutTimes<Watch> = Watch extends AlertWatch ? Omit<Watch, keyof typeof TIMES | "runbookUrl"> : never;
+type AlertCondition = WithoutTimes<AlertWatch>;
 
 const NOW = Date.parse("2026-11-22T02:30:00Z");
 const HOUR = 3_600_000;
@@ -79,7 +83,7 @@ function facts(own: Partial<AlertFacts> = {}): AlertFacts {
   };
 }
 
-const body = (watch: AlertCondition, times: Partial<typeof TIMES> = {}): AlertRuleBody => ({
+const body = (watch: AlertCondition, times: Partial<typeof TIMES> = {}): AlertWatch => ({
   ...watch,
   ...TIMES,
   ...times,
@@ -292,4 +296,14 @@ describe("an evaluation", () => {
     expect(plan.changes).toHaveLength(RULE_ALERTS_MAX);
     expect(plan.faults[0]!.fault).toContain("9000 more");
   });
+});
+
+test("docs/alerts.md has a row for each kind, with its own settings", () => {
+  const docs = readFileSync("docs/alerts.md", "utf8");
+  const rows = new Map([...docs.matchAll(/^\| `([\w-]+)`.*$/gm)].map(([row, kind]) => [kind, row]));
+  const missing = ALERT_KINDS.flatMap((kind) => {
+    const own = Object.keys(alertKindOf(kind).settings).filter((setting) => !(setting in COUNTED));
+    return own.concat(kind).flatMap((name) => (rows.get(kind)?.includes(`\`${name}\``) ? [] : `${kind}: ${name}`));
+  });
+  expect(missing).toEqual([]);
 });
