@@ -1,5 +1,5 @@
 import Link from "next/link";
-import { MARK_DETAIL, MARK_WORDS, ruleHref } from "@/components/intake/admission/rule-words";
+import { MARK_DETAIL, MARK_WORDS, ruleHref } from "@/components/intake/admission/mark-words";
 import { TextLink } from "@/components/ui/text-link";
 import { isParked } from "@/lib/events/event-state.pure";
 import type { EventDetail, EventOut } from "@/lib/events/events.shapes";

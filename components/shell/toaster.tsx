@@ -2,14 +2,14 @@
 
 import { useEffect, useSyncExternalStore } from "react";
 import { lazily } from "@/components/ui/lazily";
-import { startLoadingAfterPaint } from "@/components/ui/load-chunk";
+import { loadWhenTouched } from "@/components/ui/load-chunk";
 import { onToasterWanted, toasterWanted } from "@/components/ui/toast";
 
 const ToastRegion = lazily(() => import("./toast-region"), "ToastRegion");
 
-/** Renders toasts, and starts loading the code of dialogs and panels after the first page is painted. */
+/** Renders toasts, and loads the code of dialogs and panels once the page is touched. */
 export function LazyToaster() {
-  useEffect(startLoadingAfterPaint, []);
+  useEffect(loadWhenTouched, []);
   const wanted = useSyncExternalStore(onToasterWanted, toasterWanted, () => false);
   return wanted ? <ToastRegion /> : null;
 }

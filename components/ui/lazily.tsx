@@ -1,10 +1,10 @@
 "use client";
 
 import { type ComponentType, lazy, type ReactNode, Suspense } from "react";
-import { loadAfterPaint, loadChunk } from "./load-chunk";
+import { loadAtTouch, loadChunk } from "./load-chunk";
 
 /**
- * The component `name` of a file whose code is fetched after the page is painted, or when it is first shown, if that is
+ * The component `name` of a file whose code is fetched when the page is first touched, or when it is shown, if that is
  * earlier; until then nothing is rendered. For dialogs, panels and popups, which must not delay the page. Offline it
  * opens when its code could be fetched. `next/dynamic` can do neither.
  */
@@ -12,7 +12,7 @@ export function lazily<Name extends string, File extends Record<Name, ComponentT
   load: () => Promise<File>,
   name: Name,
 ): File[Name] {
-  loadAfterPaint(load);
+  loadAtTouch(load);
   const component = async () => (await load())[name] as ComponentType<object>;
   return whenOpened(component, null) as ComponentType<never> as File[Name];
 }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { freshness } from "@/lib/platform/browser/freshness.browser";
-import { isChunkFailure, loadChunk } from "./load-chunk";
+import { isChunkFailure, loadAtTouch, loadChunk, loadWhenTouched } from "./load-chunk";
 
 vi.mock("@/lib/platform/browser/freshness.browser", () => ({ freshness: vi.fn(() => "old") }));
 
@@ -19,6 +19,22 @@ afterEach(() => {
 });
 
 describe("code that is fetched after the page", () => {
+  it("is fetched at the first touch of the page, and at once from then on", async () => {
+    const code = { dataset: {} as Record<string, string> };
+    vi.stubGlobal("document", { documentElement: code });
+    const load = vi.fn(async () => "the dialog");
+    loadAtTouch(load);
+    loadWhenTouched();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect([load.mock.calls.length, code.dataset.code]).toEqual([0, "loading"]);
+    page.dispatchEvent(new Event("pointermove"));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect([load.mock.calls.length, code.dataset.code]).toEqual([1, "loaded"]);
+    loadAtTouch(load);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(load).toHaveBeenCalledTimes(2);
+  });
+
   it("is fetched again and again while nothing answers, and comes in the end", async () => {
     const load = vi
       .fn(async () => "the dialog")

@@ -2,7 +2,8 @@ import { freshness } from "@/lib/platform/browser/freshness.browser";
 
 /**
  * Loads the code of dialogs, panels and toasts after the page. It must be present when the network is gone, so it is
- * fetched as soon as the page is painted, and a failed fetch is repeated until it succeeds.
+ * fetched at the first move, press or key on a page, and a failed fetch is repeated until it succeeds. A page that is only
+ * looked at, on a wall or in a forgotten tab, does not fetch it.
  */
 type Load = () => Promise<unknown>;
 
@@ -70,7 +71,7 @@ export async function loadChunk<Module>(load: () => Promise<Module>): Promise<Mo
 }
 
 const later: Load[] = [];
-let painted = false;
+let touched = false;
 let running = false;
 
 /** `data-code` of the document is "loading" until all registered code was fetched, then "loaded". */
@@ -92,16 +93,24 @@ async function run(): Promise<void> {
 const whenIdle = (then: () => void) =>
   "requestIdleCallback" in window ? window.requestIdleCallback(then, { timeout: 3_000 }) : setTimeout(then, 1_000);
 
-/** Fetches code once the page is painted and the browser is idle. */
-export function loadAfterPaint(load: Load): void {
+/** Fetches code once the page was touched and the browser is idle. */
+export function loadAtTouch(load: Load): void {
   if (typeof window === "undefined") return;
   later.push(load);
   sayCode("loading");
-  if (painted) whenIdle(() => void run());
+  if (touched) whenIdle(() => void run());
 }
 
-/** Called after the first paint: starts every registered load, and later loads at once. */
-export function startLoadingAfterPaint(): void {
-  painted = true;
-  whenIdle(() => void run());
+const FIRST_TOUCH = ["pointermove", "pointerdown", "keydown"];
+
+/** Called after the first paint: starts every registered load at the first touch, and later loads at once. */
+export function loadWhenTouched(): () => void {
+  const waiting = new AbortController();
+  const start = () => {
+    waiting.abort();
+    touched = true;
+    whenIdle(() => void run());
+  };
+  for (const type of FIRST_TOUCH) window.addEventListener(type, start, { signal: waiting.signal, passive: true });
+  return () => waiting.abort();
 }

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
-import { loadAfterPaint, loadChunk } from "./load-chunk";
+import { loadAtTouch, loadChunk } from "./load-chunk";
 
 /**
  * Toasts, by sonner, whose code is fetched after the page is painted. A toast confirms or offers Undo; an error that
@@ -19,7 +19,7 @@ export type Toast = {
 };
 
 const loadSonner = () => import("sonner");
-loadAfterPaint(loadSonner);
+loadAtTouch(loadSonner);
 
 let wanted = false;
 const listeners = new Set<() => void>();

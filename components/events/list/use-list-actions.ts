@@ -4,7 +4,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "next/navigation";
 import { useState } from "react";
 import { mendHref } from "@/components/repair/mends/mend-address";
-import { loadAfterPaint, loadChunk } from "@/components/ui/load-chunk";
+import { loadAtTouch, loadChunk } from "@/components/ui/load-chunk";
 import { showToast } from "@/components/ui/toast";
 import type { ListedEvent } from "@/lib/events/events.shapes";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
@@ -17,7 +17,7 @@ import type { useListCursor } from "./use-list-cursor";
 import type { useListSelection } from "./use-list-selection";
 
 const loadOneClick = () => import("@/components/redrive/one-click/one-click");
-loadAfterPaint(loadOneClick);
+loadAtTouch(loadOneClick);
 
 export type ListActions = ReturnType<typeof useListActions>;
 

@@ -7,12 +7,14 @@ import { redriveAtOnce } from "@/components/redrive/one-click/one-click";
 import { ActionButton } from "@/components/ui/action-button";
 import { Button, LinkButton } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
-import { ReasonDialog } from "@/components/ui/reason-dialog";
+import { lazily } from "@/components/ui/lazily";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { failureToast } from "@/components/ui/toast";
 import { useSkip, useTail } from "@/lib/order/tails/tails.browser";
 import type { TailOut } from "@/lib/order/tails/tails.shapes";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
+
+const ReasonDialog = lazily(() => import("@/components/ui/reason-dialog"), "ReasonDialog");
 
 type Head = NonNullable<TailOut["head"]>;
 type Skipped = TailOut["skipped"][number];

@@ -10,7 +10,7 @@ import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { ErrorPanel } from "@/components/ui/error-panel";
-import { ReasonDialog } from "@/components/ui/reason-dialog";
+import { lazily } from "@/components/ui/lazily";
 import { Select } from "@/components/ui/select";
 import { Shape, type ShapeName } from "@/components/ui/shape";
 import { Skeleton } from "@/components/ui/skeleton";
@@ -24,6 +24,8 @@ import type { RevisionCause } from "@/lib/repair/revisions/revision.pure";
 import { restoreRevision, useRevision, useRevisions } from "@/lib/repair/revisions/revisions.browser";
 import type { RevisionOut } from "@/lib/repair/revisions/revisions.shapes";
 import { RevisionDiff } from "./revision-diff";
+
+const ReasonDialog = lazily(() => import("@/components/ui/reason-dialog"), "ReasonDialog");
 
 const CAUSES: Record<RevisionCause, { shape: ShapeName; colour: string; word: string }> = {
   arrived: { shape: "disc", colour: "text-pending", word: "arrived" },

@@ -5,8 +5,8 @@ import { type ReactNode, useState } from "react";
 import { ControlUntil } from "@/components/order/controls/control-badge";
 import { SampleLines } from "@/components/redrive/dialog/sample-lines";
 import { ActionButton } from "@/components/ui/action-button";
+import { lazily } from "@/components/ui/lazily";
 import { Panel } from "@/components/ui/panel";
-import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { causeWords } from "@/lib/guard/approvals/approval.pure";
 import { useDecideApproval } from "@/lib/guard/approvals/approvals.browser";
@@ -15,6 +15,8 @@ import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import { useFrozenSample, useRedriveItems } from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 import { APPROVAL_WORDS, termRows } from "./approval-words";
+
+const ReasonDialog = lazily(() => import("@/components/ui/reason-dialog"), "ReasonDialog");
 
 /** What a second person approves, who decided, and the two answers for who may give one. */
 export function ApprovalPanel(props: {

@@ -3,7 +3,7 @@
 import { Download, Eye, EyeOff } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Button, type ButtonLook, IconButton } from "@/components/ui/button";
-import { ReasonDialog } from "@/components/ui/reason-dialog";
+import { lazily } from "@/components/ui/lazily";
 import { TextLink } from "@/components/ui/text-link";
 import { failureToast } from "@/components/ui/toast";
 import { payloadHref } from "@/lib/events/events.browser";
@@ -12,6 +12,8 @@ import { rememberedReason, rememberReason, revealEvent } from "@/lib/guard/maski
 import type { RevealedEvent } from "@/lib/guard/masking/reveal.shapes";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { plural } from "@/lib/platform/plain/format.pure";
+
+const ReasonDialog = lazily(() => import("@/components/ui/reason-dialog"), "ReasonDialog");
 
 const ONE_EVENT = {
   title: "Show what is masked",

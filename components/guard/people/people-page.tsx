@@ -6,11 +6,11 @@ import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { Input } from "@/components/ui/input";
+import { lazily } from "@/components/ui/lazily";
 import { ListState } from "@/components/ui/loaded";
 import type { MenuEntry } from "@/components/ui/menu";
 import { PageHeader } from "@/components/ui/page-header";
 import { MenuButton } from "@/components/ui/popup-button";
-import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { Head, Table, Td, Tr } from "@/components/ui/table";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { failureToast, showToast } from "@/components/ui/toast";
@@ -26,6 +26,8 @@ import type { AccountOut, MeOut } from "@/lib/guard/accounts/accounts.shapes";
 import { useMe, useRefusal } from "@/lib/guard/viewer/me.browser";
 import { plural } from "@/lib/platform/plain/format.pure";
 import { AccountDialog, LinkDialog } from "./account-dialog";
+
+const ReasonDialog = lazily(() => import("@/components/ui/reason-dialog"), "ReasonDialog");
 
 type Open =
   | { kind: "rights"; account: AccountOut | null }

@@ -9,8 +9,9 @@ import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { admissionRules } from "@/lib/intake/admission/admission.browser";
 import { ADMISSION_MARKS } from "@/lib/intake/admission/admission.pure";
 import type { RuleList, RuleOut } from "@/lib/intake/admission/admission.shapes";
+import { MARK_WORDS } from "./mark-words";
 import { AdmissionRuleCard } from "./rule-card";
-import { countWords, MARK_WORDS } from "./rule-words";
+import { countWords } from "./rule-words";
 
 const RuleDialog = lazily(() => import("./rule-dialog"), "AdmissionRuleDialog");
 

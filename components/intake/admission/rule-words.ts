@@ -1,6 +1,6 @@
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { labelledGroup } from "@/lib/events/groups/fingerprint.pure";
-import type { AdmissionMark, CodeSource, Condition, RuleEffect } from "@/lib/intake/admission/admission.pure";
+import type { CodeSource, Condition, RuleEffect } from "@/lib/intake/admission/admission.pure";
 import type { RuleOut, Trial } from "@/lib/intake/admission/admission.shapes";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 
@@ -75,12 +75,6 @@ export function effectWords({ errorCode, group, park, drop }: RuleEffect): strin
   ];
 }
 
-export const MARK_WORDS: Record<AdmissionMark, string> = {
-  early: "parked early",
-  superseded: "older version",
-  confirm: "needs confirmation",
-};
-
 /**
  * The stored events that look as a rule leaves them, as a filter and in words. Another rule may have had the same effect.
  * null = the rule stores nothing, or leaves nothing that a filter finds.
@@ -101,18 +95,6 @@ export function effectFilter({ source, do: effect }: Pick<RuleOut, "source" | "d
   const marked = park === "early" ? " parked early" : park === "confirm" ? " that need a confirmation" : "";
   return { filter, words: `events${marked}${marked && code ? "," : ""}${code === null ? "" : ` of ${code}`}` };
 }
-
-/** The page of admission with one rule alone. */
-export function ruleHref(id: string): string {
-  return `/admission?rule=${encodeURIComponent(id)}`;
-}
-
-export const MARK_DETAIL: Record<AdmissionMark, string> = {
-  early: "Its failure is permanent: a redrive sends it only when its request confirms that.",
-  superseded:
-    "A newer version of its aggregate had been processed when it arrived. The dry run refuses it while that holds.",
-  confirm: "A rule asks for a confirmation: a redrive sends it only when its request gives one.",
-};
 
 /** `12 of the newest 200 events match: 3 would be dropped, 9 would change.` */
 export function trialSentence({ checked, matched, dropped, changed, failed }: Trial): string {

@@ -2,7 +2,8 @@ import { SAMPLES_SHOWN, TrialFrame, TriedEvent } from "@/components/rules/trial-
 import type { useTrial } from "@/lib/intake/admission/admission.browser";
 import type { Trial } from "@/lib/intake/admission/admission.shapes";
 import { visible } from "@/lib/platform/plain/format.pure";
-import { MARK_WORDS, trialSentence } from "./rule-words";
+import { MARK_WORDS } from "./mark-words";
+import { trialSentence } from "./rule-words";
 
 type Sample = Trial["samples"][number];
 
