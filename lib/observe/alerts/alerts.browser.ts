@@ -7,6 +7,7 @@ import type {
   AlertRuleRequest,
   AlertTrialOut,
 } from "@/lib/observe/alerts/rules/alert-rules.shapes";
+import { unlessUnchanged } from "@/lib/platform/browser/changes.browser";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { firstPageEvery, usePages } from "@/lib/platform/browser/pages.browser";
 import { resourceOf, useChange, useRead } from "@/lib/platform/browser/resource.browser";
@@ -16,11 +17,16 @@ const PAGE = 50;
 
 export function useAlerts(state: "firing" | "resolved" | "pending", params: { source?: string; rule?: string } = {}) {
   const query = new URLSearchParams({ state, limit: String(PAGE), ...params });
-  return usePages<AlertList>("alerts", `/api/v1/alerts?${query}`, firstPageEvery(POLL_MS));
+  return usePages<AlertList>("alerts", `/api/v1/alerts?${query}`, firstPageEvery(POLL_MS), {
+    persister: unlessUnchanged,
+  });
 }
 
 export const useAlert = (id: string) =>
-  useRead<AlertOut>("alerts", `/api/v1/alerts/${encodeURIComponent(id)}`, { refetchInterval: POLL_MS });
+  useRead<AlertOut>("alerts", `/api/v1/alerts/${encodeURIComponent(id)}`, {
+    refetchInterval: POLL_MS,
+    persister: unlessUnchanged,
+  });
 
 type Acknowledged = { changed: number; unchanged: number };
 

@@ -85,3 +85,22 @@ test("the throughput of a lane counts sends, and no dry run", async () => {
     ["slow", 5],
   ]);
 });
+
+test("changes when an alert begins, fires or ends, which leaves no audit entry", async () => {
+  const changes = async () => (await readStatus(db, localViewer())).changes;
+  const said = [await changes()];
+  const id = uuidv7(Date.now());
+  await db.run(
+    `insert into alerts (id, rule_id, rule_name, kind, severity, key, subject, state, since, sentence)
+     values ($1, $1, 'late', 'age', 'warning', 'k', '{}', 'pending', now(), 'late')`,
+    [id],
+  );
+  said.push(await changes());
+  for (const state of ["firing", "resolved"]) {
+    await db.run("update alerts set state = $2, fired_at = now(), resolved_at = now() where id = $1", [id, state]);
+    said.push(await changes());
+  }
+  const [none, pending, firing, resolved] = said;
+  expect(new Set([none, pending, firing]).size).toBe(3);
+  expect(resolved).toBe(none);
+});

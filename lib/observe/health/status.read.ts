@@ -111,8 +111,10 @@ export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredS
             (select array_agg(info->>'bucket') from worker_heartbeats
               where ${IS_ALIVE}) as buckets,
             (select count(*) from alert_channels where not enabled and updated_by = $4) as "channelsOff",
-            (select left(md5(coalesce(string_agg(id::text, ','), '')), 8)
-               from (select id from audit_entries order by id desc limit ${LATEST_ENTRIES}) latest) as changes`,
+            (select left(md5(coalesce(string_agg(said, ','), '')), 8) from (
+               (select id::text as said from audit_entries order by id desc limit ${LATEST_ENTRIES})
+               union all
+               (select id::text || state from alerts where state in ('pending', 'firing') order by id)) latest) as changes`,
     [sourceScope(viewer), "open" satisfies "open" | "closed", "failing" satisfies ConsumerWord, RESTORE],
     { name: "status" },
   );

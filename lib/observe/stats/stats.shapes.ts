@@ -234,7 +234,7 @@ export const statusSchema = named(
     intakeStops: z.nullable(
       z.array(z.object({ measure: z.enum(["disk", "store"]), since: timeOut, detail: z.string() })),
     ),
-    /** Differs after any change that the audit records, of any source: a client need not read again before. null = the store did not say. */
+    /** Differs after any change that the audit records, and after an alert began, fired or ended, of any source: a client need not read again before. null = the store did not say. */
     changes: nullableText,
   }),
   {

@@ -3,7 +3,7 @@ import type { Query } from "@tanstack/react-query";
 /** Ages and windows move on without a change: after this time a poll reads anyway. */
 const UNCHANGED_MS_MAX = 180_000;
 
-/** What the server last said with its status; null = nothing yet. It differs after any change that the audit records. */
+/** What the server last said with its status; null = nothing yet. It differs after any change that the audit records, and after an alert changed its state. */
 let latest: string | null = null;
 
 export function noteChanges(changes: string | null): void {
@@ -14,7 +14,7 @@ export function noteChanges(changes: string | null): void {
 const readWith = new WeakMap<object, { changes: string | null; atMs: number }>();
 
 /**
- * A `persister` for polls of data that changes only with an audit entry: answers from the cache while nothing has changed. What the
+ * A `persister` for polls of data that changes only with an audit entry or the state of an alert: answers from the cache while nothing has changed. What the
  * console itself has changed (an invalidated query), a failed read and a further page are always read.
  */
 export async function unlessUnchanged<T, Context>(
