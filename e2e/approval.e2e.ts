@@ -44,7 +44,7 @@ test("a redrive of a marked source waits for a second viewer, who sees what is s
   // Who asked sees it in the queue, and that another person answers. The page hydrates after the frame has the status.
   const late = await withLatePage(page);
   await page.goto("/approvals");
-  await expect(page.getByRole("navigation", { name: "Operations" })).toContainText("waiting");
+  await expect(page.getByRole("navigation", { name: "Pages of Redrives" })).toContainText("waiting");
   await page.unrouteAll({ behavior: "wait" });
   await page.getByRole("listitem").filter({ hasText: source.name }).getByRole("link").click();
   const panel = page.getByRole("region", { name: "Approval" });

@@ -34,6 +34,8 @@ type ChartPanelProps<Row extends { atMs: number }> = {
   className?: string;
   /** What happened, drawn over the chart and listed in the table. Absent or undefined = the chart has no marks, which is still correct. */
   markers?: Markers["items"] | undefined;
+  /** The marks are explained by another chart of the page. */
+  marksExplained?: boolean;
   children: (rows: Row[], markers: MarkerGroup[]) => ReactNode;
 };
 
@@ -97,7 +99,11 @@ export function ChartPanel<Row extends { atMs: number }>(props: ChartPanelProps<
             <MarkerStrip groups={groups} />
             <div className={`select-none ${props.height ?? "h-48"}`}>{props.children(rows, groups)}</div>
           </div>
-          {props.legend ? <Legend legend={[...props.legend, ...markerLegend(groups)]} /> : <div className="h-2" />}
+          {props.legend ? (
+            <Legend legend={[...props.legend, ...(props.marksExplained ? [] : markerLegend(groups))]} />
+          ) : (
+            <div className="h-2" />
+          )}
         </figure>
       )}
     </Panel>

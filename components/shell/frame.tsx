@@ -8,6 +8,7 @@ import { TopBar } from "@/components/shell/top-bar/top-bar";
 import { GlobalKeys } from "./global-keys";
 import { IntakeBand } from "./intake-band";
 import { OfflineStrip } from "./offline-strip";
+import { PageTabs } from "./page-tabs";
 import { BottomBar, Rail } from "./rail";
 import { FrameGrid, SignedInOnly } from "./signed-in-only";
 import { StatusStrip } from "./status-strip";
@@ -38,6 +39,7 @@ export function Frame({ children }: { children: ReactNode }) {
             <WrongCodesStrip />
             <StopBand />
             <IntakeBand />
+            <PageTabs />
           </SignedInOnly>
           <main
             id="page"

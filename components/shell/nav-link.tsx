@@ -3,7 +3,7 @@
 import Link from "next/link";
 import { usePathname, useSearchParams } from "next/navigation";
 import { type ReactNode, Suspense } from "react";
-import { isPage, type PageHref, pageHref } from "./navigation";
+import { type PageHref, pageAt, pageHref } from "./navigation";
 
 type Props = { href: PageHref; tip?: string; className: string; children: ReactNode };
 
@@ -22,7 +22,7 @@ function WindowedLink(props: Props) {
 }
 
 function PageLink({ href, to, tip, className, children }: Props & { to: string }) {
-  const current = isPage(usePathname(), href);
+  const current = pageAt(usePathname())?.page.href === href;
   return (
     // Only a link under the pointer is prefetched: eight prefetches on every load cost more than they save.
     <Link href={to} prefetch={false} aria-current={current ? "page" : undefined} data-tip={tip} className={className}>

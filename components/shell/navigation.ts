@@ -1,25 +1,83 @@
-/** The pages of the console, in the order of the rail. `key` is the second half of the `g …` shortcut. */
-export const PAGES = [
-  { href: "/", label: "Overview", key: "o" },
-  { href: "/events", label: "Events", key: "e" },
-  { href: "/groups", label: "Groups", key: "g" },
-  { href: "/redrives", label: "Redrives", key: "r" },
-  { href: "/controls", label: "Controls", key: "c" },
-  { href: "/alerts", label: "Alerts", key: "l" },
-  { href: "/targets", label: "Targets", key: "t" },
-  { href: "/sources", label: "Sources", key: "s" },
-  { href: "/admission", label: "Admission", key: "d" },
-  { href: "/redrive-rules", label: "Redrive rules", key: "u" },
-  { href: "/archive", label: "Archive", key: "h" },
-  { href: "/audit", label: "Audit", key: "a" },
-] as const;
+type Tab = { href: string; label: string };
+type Page = {
+  group: "Triage" | "Recover" | "Connect" | "Admin";
+  href: string;
+  label: string;
+  /** The second half of the `g …` shortcut. */
+  key: string;
+  /** The pages of the second level, with this one first. */
+  tabs?: readonly Tab[];
+};
 
-export type PageHref = (typeof PAGES)[number]["href"];
+const LIST = [
+  { group: "Triage", href: "/", label: "Overview", key: "o" },
+  { group: "Triage", href: "/events", label: "Events", key: "e" },
+  { group: "Triage", href: "/groups", label: "Groups", key: "g" },
+  {
+    group: "Triage",
+    href: "/alerts",
+    label: "Alerts",
+    key: "l",
+    tabs: [
+      { href: "/alerts", label: "Alerts" },
+      { href: "/alerts/rules", label: "Rules" },
+      { href: "/alerts/channels", label: "Channels" },
+    ],
+  },
+  {
+    group: "Recover",
+    href: "/redrives",
+    label: "Redrives",
+    key: "r",
+    tabs: [
+      { href: "/redrives", label: "Redrives" },
+      { href: "/operations", label: "Bulk changes" },
+      { href: "/approvals", label: "Approvals" },
+    ],
+  },
+  { group: "Recover", href: "/controls", label: "Controls", key: "c" },
+  { group: "Recover", href: "/redrive-rules", label: "Redrive rules", key: "u" },
+  { group: "Connect", href: "/sources", label: "Sources", key: "s" },
+  { group: "Connect", href: "/targets", label: "Targets", key: "t" },
+  { group: "Connect", href: "/admission", label: "Admission", key: "d" },
+  {
+    group: "Admin",
+    href: "/archive",
+    label: "Archive",
+    key: "h",
+    tabs: [
+      { href: "/archive", label: "Archive" },
+      { href: "/archive/retention", label: "Retention" },
+      { href: "/archive/forget", label: "Forget" },
+    ],
+  },
+  { group: "Admin", href: "/audit", label: "Audit", key: "a" },
+  {
+    group: "Admin",
+    href: "/people",
+    label: "Access",
+    key: "p",
+    tabs: [
+      { href: "/people", label: "People" },
+      { href: "/masking", label: "Masking" },
+      { href: "/account", label: "Account" },
+    ],
+  },
+] as const satisfies readonly Page[];
 
-const WITH_WINDOW: readonly PageHref[] = ["/", "/events", "/groups", "/audit"];
+export type PageHref = (typeof LIST)[number]["href"];
+
+/** The pages of the console, in the order of the rail; the first five are the bottom bar of a phone. */
+export const PAGES: readonly (Page & { href: PageHref })[] = LIST;
+export const PAGE_GROUPS = [...Map.groupBy(PAGES, ({ group }) => group)];
+
+/** The number of pages in the bottom bar of a phone; the others are under More. */
+export const BAR_PAGES = 5;
+
+const WITH_WINDOW: readonly string[] = ["/", "/events", "/groups", "/audit"];
 
 /** The address of a page with the time window of the present page. */
-export function pageHref(href: PageHref, current: { get(name: string): string | null }): string {
+export function pageHref(href: string, current: { get(name: string): string | null }): string {
   if (!WITH_WINDOW.includes(href)) return href;
   const kept = new URLSearchParams();
   for (const name of ["from", "to"]) {
@@ -29,11 +87,14 @@ export function pageHref(href: PageHref, current: { get(name: string): string | 
   return kept.size === 0 ? href : `${href}?${kept}`;
 }
 
-/** The number of pages in the bottom bar of a phone; the others are under More. */
-export const BAR_PAGES = 5;
+const isBelow = (pathname: string, href: string) =>
+  href === "/" ? pathname === "/" : pathname === href || pathname.startsWith(`${href}/`);
 
-/** The page an address belongs to: `/redrives/41` and `/operations` are Redrives, `/` only itself. */
-export function isPage(pathname: string, href: PageHref | "/operations" | "/approvals"): boolean {
-  if (href === "/redrives" && (isPage(pathname, "/operations") || isPage(pathname, "/approvals"))) return true;
-  return href === "/" ? pathname === "/" : pathname === href || pathname.startsWith(`${href}/`);
+/** The page an address belongs to, and its tab: `/operations/7` is Bulk changes of Redrives. Null for a page of no entry. */
+export function pageAt(pathname: string): { page: Page; tab: string } | null {
+  for (const page of PAGES) {
+    const tab = (page.tabs ?? [page]).findLast(({ href }) => isBelow(pathname, href));
+    if (tab !== undefined) return { page, tab: tab.href };
+  }
+  return null;
 }

@@ -6,6 +6,7 @@ import {
   Ellipsis,
   Filter,
   Gauge,
+  KeyRound,
   Layers,
   type LucideIcon,
   PlugZap,
@@ -17,7 +18,7 @@ import {
 import Link from "next/link";
 import { MoreMenu } from "./more-menu";
 import { NavLink } from "./nav-link";
-import { BAR_PAGES, PAGES, type PageHref } from "./navigation";
+import { BAR_PAGES, PAGE_GROUPS, PAGES, type PageHref } from "./navigation";
 
 const ICONS: Record<PageHref, LucideIcon> = {
   "/": Gauge,
@@ -32,6 +33,7 @@ const ICONS: Record<PageHref, LucideIcon> = {
   "/redrive-rules": Repeat,
   "/archive": Archive,
   "/audit": ScrollText,
+  "/people": KeyRound,
 };
 
 /** The links to every page: icons with words, only icons in a narrow window. */
@@ -39,7 +41,7 @@ export function Rail() {
   return (
     <nav
       aria-label="Pages"
-      className="row-span-3 hidden w-12 flex-col border-r border-line bg-canvas px-1.5 py-2 sm:flex lg:w-40 lg:px-2"
+      className="row-span-3 hidden w-12 flex-col overflow-y-auto border-r border-line bg-canvas px-1.5 py-2 sm:flex lg:w-40 lg:px-2"
     >
       <Link
         href="/"
@@ -50,23 +52,31 @@ export function Rail() {
         <span className="hidden lg:inline">Parkade</span>
         <span className="sr-only lg:hidden">Parkade</span>
       </Link>
-      <ul className="flex flex-col gap-0.5">
-        {PAGES.map((page) => {
-          const Icon = ICONS[page.href];
-          return (
-            <li key={page.href}>
-              <NavLink
-                href={page.href}
-                tip={`${page.label}  g ${page.key}`}
-                className="flex h-8 items-center justify-center gap-2.5 rounded-md px-2 text-muted hover:bg-hover hover:text-ink aria-[current=page]:bg-hover aria-[current=page]:font-medium aria-[current=page]:text-ink lg:justify-start"
-              >
-                <Icon size={15} strokeWidth={1.75} aria-hidden />
-                <span className="sr-only lg:not-sr-only">{page.label}</span>
-              </NavLink>
-            </li>
-          );
-        })}
-      </ul>
+      {PAGE_GROUPS.map(([group, pages]) => (
+        <div
+          key={group}
+          className="not-first-of-type:mt-2 not-first-of-type:border-t not-first-of-type:border-line not-first-of-type:pt-2 lg:not-first-of-type:mt-1 lg:not-first-of-type:border-none"
+        >
+          <h2 className="hidden px-2 pb-0.5 text-xs font-medium text-faint lg:block">{group}</h2>
+          <ul aria-label={group} className="flex flex-col gap-0.5">
+            {pages.map((page) => {
+              const Icon = ICONS[page.href];
+              return (
+                <li key={page.href}>
+                  <NavLink
+                    href={page.href}
+                    tip={`${page.label}  g ${page.key}`}
+                    className="flex h-8 items-center justify-center gap-2.5 rounded-md px-2 text-muted hover:bg-hover hover:text-ink aria-[current=page]:bg-hover aria-[current=page]:font-medium aria-[current=page]:text-ink lg:h-7 lg:justify-start"
+                  >
+                    <Icon size={15} strokeWidth={1.75} aria-hidden />
+                    <span className="sr-only lg:not-sr-only">{page.label}</span>
+                  </NavLink>
+                </li>
+              );
+            })}
+          </ul>
+        </div>
+      ))}
     </nav>
   );
 }

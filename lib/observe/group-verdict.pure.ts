@@ -40,7 +40,7 @@ export function isRise(verdict: Verdict): boolean {
 
 const WORDS: Record<Verdict, string> = {
   new: "new",
-  back: "come back",
+  back: "returned",
   rising: "rising",
   steady: "steady",
   falling: "falling",

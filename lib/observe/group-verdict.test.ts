@@ -35,7 +35,7 @@ test("more than usual arrives of what is new, back or rising", () => {
 
 test.each([
   ["new", 3.2, "new"],
-  ["back", null, "come back"],
+  ["back", null, "returned"],
   ["rising", 7.64, "rising, 7.6 × usual"],
   ["rising", 1_234.5, "rising, 1,235 × usual"],
   ["rising", null, "rising"],

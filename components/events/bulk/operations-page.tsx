@@ -25,7 +25,6 @@ export function OperationsPage() {
   return (
     <WorkList
       title="Bulk changes"
-      path="/operations"
       read={operations}
       states={STATES}
       state={state}

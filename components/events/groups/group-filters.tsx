@@ -17,7 +17,7 @@ export type VerdictChoice = Verdict | "all";
 const VERDICT_OPTIONS: readonly { value: VerdictChoice; label: string }[] = [
   { value: "all", label: "All" },
   { value: "new", label: "New" },
-  { value: "back", label: "Come back" },
+  { value: "back", label: "Returned" },
   { value: "rising", label: "Rising" },
   { value: "steady", label: "Steady" },
   { value: "falling", label: "Falling" },

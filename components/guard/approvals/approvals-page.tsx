@@ -26,7 +26,6 @@ export function ApprovalsPage() {
   return (
     <WorkList
       title="Approvals"
-      path="/approvals"
       read={approvals}
       states={STATES}
       state={state}

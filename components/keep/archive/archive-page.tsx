@@ -70,14 +70,6 @@ function Archive({ filter }: { filter: ArchiveFilter }) {
             )}
           </>
         }
-        actions={
-          <>
-            <LinkButton href="/archive/retention" data-tip="How long events stay before they come here">
-              Retention
-            </LinkButton>
-            <LinkButton href="/archive/forget">Forget</LinkButton>
-          </>
-        }
       />
       <ArchiveFilterBar filter={filter} onFilter={setAddress} />
       {filter.operation === undefined ? null : (

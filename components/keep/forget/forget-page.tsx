@@ -3,7 +3,7 @@
 import Link from "next/link";
 import { useState } from "react";
 import { LongText } from "@/components/redrive/long-text";
-import { Button, LinkButton, NextPageButton } from "@/components/ui/button";
+import { Button, NextPageButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { lazily } from "@/components/ui/lazily";
 import { itemsOf, ListState } from "@/components/ui/loaded";
@@ -25,12 +25,9 @@ export function ForgetPage() {
       <PageHeader
         title="Forget"
         actions={
-          <>
-            <LinkButton href="/archive">Archive</LinkButton>
-            <Button needs="forget" everySource variant="danger" onClick={() => setOpen(true)}>
-              Forget a person…
-            </Button>
-          </>
+          <Button needs="forget" everySource variant="danger" onClick={() => setOpen(true)}>
+            Forget a person…
+          </Button>
         }
       />
       <ListState

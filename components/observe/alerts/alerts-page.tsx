@@ -12,7 +12,6 @@ import { Panel } from "@/components/ui/panel";
 import { useAlertRules, useAlerts } from "@/lib/observe/alerts/alerts.browser";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import { AlertRow } from "./alert-row";
-import { AlertsNav } from "./alerts-nav";
 
 const AcknowledgeDialog = lazily(() => import("./acknowledge-dialog"), "AcknowledgeDialog");
 
@@ -37,12 +36,7 @@ export function AlertsPage() {
       <PageHeader
         title="Alerts"
         meta={firing.data ? `${formatNumber(items.length)}${firing.hasNextPage ? "+" : ""} firing` : undefined}
-        actions={
-          <>
-            {rule === undefined ? null : <LinkButton href="/alerts">All rules</LinkButton>}
-            <AlertsNav current="/alerts" />
-          </>
-        }
+        actions={rule === undefined ? null : <LinkButton href="/alerts">All rules</LinkButton>}
       />
       <ListState read={firing} loading={{ rows: 4, columns: ["w-28", "flex-1", "w-24"] }} none={<NothingFires />} />
       {items.length === 0 ? null : (

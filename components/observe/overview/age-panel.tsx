@@ -33,6 +33,7 @@ export function AgePanel(props: { filter: EventFilter; age: Part<AgeStats>; onRe
       empty="Nothing was parked in this window."
       legend={SERIES}
       markers={markers}
+      marksExplained
       columns={SERIES.map((series) => ({
         label: series.label,
         value: (row: AgeRow) => ageText(row.values[series.key]),

@@ -49,6 +49,13 @@ describe("rows of what arrived", () => {
     [{ usual: null, factor: null, trend: "unknown" as const }, "", false],
     [{ count: 0, usual: 0, factor: null }, "none", false],
   ])("%j reads %s", (change, against, unusual) => {
-    expect(arrivalRows(stats(change), "code")[0]).toMatchObject({ against, unusual });
+    expect(arrivalRows(stats(change), "code", {})[0]).toMatchObject({ against, unusual });
+  });
+
+  it("lead to the events of a code and to the page of a group, in the window of the page", () => {
+    const filter = { source: ["orders"], from: "-1h" };
+    expect([arrivalRows(stats({}), "code", filter)[0]?.href, arrivalRows(stats({}), "group", filter)[0]?.href]).toEqual(
+      ["/events?source=orders&errorCode=TIMEOUT&from=-1h", "/groups/g1?source=orders&from=-1h"],
+    );
   });
 });

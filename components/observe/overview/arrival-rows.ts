@@ -1,4 +1,6 @@
+import { groupHref } from "@/components/events/groups/group-filter";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { eventsHref, withPart } from "@/lib/events/filter/filter-read.browser";
 import { formatFactor } from "@/lib/observe/alerts/alert-words.pure";
 import { isRise, verdictWords } from "@/lib/observe/group-verdict.pure";
 import type { Arrivals, TopErrors } from "@/lib/observe/stats/stats.shapes";
@@ -12,12 +14,16 @@ export type ArrivalRow = {
   against: string;
   unusual: boolean;
   tip: string;
-  /** The row's addition to the filter of the page; the link keeps the window. */
-  part: Partial<EventFilter>;
+  /** Its group, or its events, in the window of the page. */
+  href: string;
 };
 
 /** The rows of "What arrived", the largest first. */
-export function arrivalRows(stats: Extract<TopErrors, { counts: "arrived" }>, by: "code" | "group"): ArrivalRow[] {
+export function arrivalRows(
+  stats: Extract<TopErrors, { counts: "arrived" }>,
+  by: "code" | "group",
+  filter: EventFilter,
+): ArrivalRow[] {
   if (by === "code") {
     return stats.buckets.map((row) => ({
       ...against(row),
@@ -26,10 +32,10 @@ export function arrivalRows(stats: Extract<TopErrors, { counts: "arrived" }>, by
       count: row.count,
       tip: [
         row.errorCode,
-        `${formatNumber(row.parked)} parked for the first time, ${formatNumber(row.bounced)} came back${row.unstored > 0 ? `, ${formatNumber(row.unstored)} counted and not stored` : ""}`,
+        `${formatNumber(row.parked)} parked for the first time, ${formatNumber(row.bounced)} bounced${row.unstored > 0 ? `, ${formatNumber(row.unstored)} counted and not stored` : ""}`,
         usualWords(row),
       ].join("\n"),
-      part: { errorCode: [row.errorCode] },
+      href: eventsHref(withPart(filter, { errorCode: [row.errorCode] })),
     }));
   }
   return stats.groups.map((row) => ({
@@ -40,7 +46,7 @@ export function arrivalRows(stats: Extract<TopErrors, { counts: "arrived" }>, by
     name: row.pattern === "" ? row.errorCode : row.pattern,
     count: row.count,
     tip: [row.errorCode, row.pattern.slice(0, 500), usualWords(row)].join("\n"),
-    part: { fingerprint: [row.fingerprint] },
+    href: groupHref(filter, row),
   }));
 }
 

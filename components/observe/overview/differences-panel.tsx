@@ -19,15 +19,16 @@ const AGAINST: { value: Against; label: string }[] = [
   { value: "week", label: "1 w" },
 ];
 
-const LOOKS: Record<Difference, { word: string; shape: ShapeName; colour: string }> = {
-  new: { word: "new", shape: "disc", colour: "text-danger" },
-  back: { word: "come back", shape: "return", colour: "text-bounced" },
-  rising: { word: "rising", shape: "triangle", colour: "text-warning" },
-  falling: { word: "falling", shape: "half", colour: "text-redriven" },
-  gone: { word: "gone", shape: "ring", colour: "text-muted" },
+/** `step`: what to do next, on the page of the group. */
+const LOOKS: Record<Difference, { word: string; shape: ShapeName; colour: string; step: string }> = {
+  new: { word: "new", shape: "disc", colour: "text-danger", step: "See a sample" },
+  back: { word: "returned", shape: "return", colour: "text-bounced", step: "See what was done" },
+  rising: { word: "rising", shape: "triangle", colour: "text-warning", step: "Find the cause" },
+  falling: { word: "falling", shape: "half", colour: "text-redriven", step: "Try one event" },
+  gone: { word: "stopped", shape: "ring", colour: "text-muted", step: "Verify and redrive" },
 };
 
-const SHOWN = 8;
+const SHOWN = 5;
 
 /** The groups that differ from an hour, a day or a week ago: one list, what is new first. */
 export function DifferencesPanel({ filter, className }: { filter: EventFilter; className?: string }) {
@@ -42,15 +43,15 @@ export function DifferencesPanel({ filter, className }: { filter: EventFilter; c
   const items = read.data?.items ?? [];
   return (
     <Panel
-      title="What is different"
+      title="What changed"
       className={className}
-      meta={`from ${WORDS[against]} ago${source === null ? "" : `, in ${source}`}${narrower ? `, of all ${source === null ? "sources and " : ""}codes` : ""}`}
-      actions={<Toggles label="Different from" options={AGAINST} value={against} onChange={setAgainst} />}
+      meta={`since ${WORDS[against]} ago${source === null ? "" : `, in ${source}`}${narrower ? `, of all ${source === null ? "sources and " : ""}codes` : ""}`}
+      actions={<Toggles label="Changed since" options={AGAINST} value={against} onChange={setAgainst} />}
     >
-      <ReadState read={read} loading={{ rows: 4, columns: ["w-24", "flex-1", "w-20"] }} />
+      <ReadState read={read} loading={{ rows: 2, columns: ["w-24", "flex-1", "w-20"] }} />
       {read.data && items.length === 0 ? (
-        <p className="px-3 py-6 text-center text-muted">
-          Nothing is different: each group arrived as it did {WORDS[against]} ago, or as usual.
+        <p className="px-3 pt-1 pb-3 text-muted">
+          Nothing changed: each group arrives as it did {WORDS[against]} ago, or as usual.
         </p>
       ) : null}
       <ul className="pb-1">
@@ -79,7 +80,7 @@ const WORDS: Record<Against, string> = { hour: "an hour", day: "a day", week: "a
 const FROM: Record<Against, string> = { hour: "-1h", day: "-24h", week: "-7d" };
 
 function Row({ item, path }: { item: Differences["items"][number]; path: string }) {
-  const { word, shape, colour } = LOOKS[item.verdict];
+  const { word, shape, colour, step } = LOOKS[item.verdict];
   return (
     <li>
       <Link
@@ -102,6 +103,7 @@ function Row({ item, path }: { item: Differences["items"][number]; path: string 
           <span className="text-muted">
             {item.before === 0 ? ", was 0" : `, was ${formatNumber(item.before)}${factorWords(item)}`}
           </span>
+          <span className="ml-3 hidden w-40 text-left text-accent lg:inline-block">{step}</span>
         </span>
       </Link>
     </li>

@@ -49,6 +49,7 @@ export function FlowPanel({ filter }: { filter: EventFilter }) {
       empty="Nothing came in and nothing went out."
       legend={series}
       markers={markers}
+      marksExplained
       columns={series.map(({ key }) => ({
         label: key,
         value: (row: { values: Values }) => formatNumber(row.values[key]),

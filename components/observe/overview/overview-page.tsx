@@ -13,12 +13,12 @@ import { AgePanel } from "./age-panel";
 import { ControlsInForce } from "./controls-in-force";
 import { DifferencesPanel } from "./differences-panel";
 import { FilteredBy } from "./filtered-by";
+import { FiringNow } from "./firing-now";
 import { FlowPanel } from "./flow-panel";
 import { NothingParked } from "./nothing-parked";
 import { chartable, isRestricted, windowed, windowOf } from "./parked-filter";
 import { RunningRedrives } from "./running-redrives";
 import { SizePanel } from "./size-panel";
-import { SuccessPanel } from "./success-panel";
 import { Tiles } from "./tiles";
 import { TopErrors } from "./top-errors";
 
@@ -67,6 +67,7 @@ function Overview({ filter, setFilter, patch, children }: Props) {
   return (
     <>
       <PageHeader title="Overview" />
+      <FiringNow />
       <FilteredBy filter={filter} onFilter={setFilter} />
       {children}
       {nothing && !restricted ? <NothingParked /> : null}
@@ -80,18 +81,23 @@ function Overview({ filter, setFilter, patch, children }: Props) {
       ) : null}
       {nothing && !hadSome ? null : (
         <div className="grid gap-3 px-3 pb-4 lg:grid-cols-[minmax(0,2fr)_minmax(18rem,1fr)]">
+          <DifferencesPanel filter={shown} className="lg:col-span-2" />
           <div className="min-w-0 lg:col-span-2">
             <Tiles filter={filter} age={age} />
           </div>
-          <SizePanel filter={shown} size={size} onRetry={() => size.refetch()} onZoom={patch} />
-          <TopErrors filter={shown} />
-          <div className="grid min-w-0 content-start gap-3 lg:grid-cols-2">
-            <DifferencesPanel filter={shown} className="lg:col-span-2" />
+          <div className="grid min-w-0 content-start gap-3 xl:grid-cols-2">
+            <SizePanel
+              className="xl:col-span-2"
+              filter={shown}
+              size={size}
+              onRetry={() => size.refetch()}
+              onZoom={patch}
+            />
             <AgePanel filter={shown} age={age} onRetry={() => age.refetch()} />
             <FlowPanel filter={shown} />
-            <SuccessPanel filter={shown} />
           </div>
           <div className="grid min-w-0 content-start gap-3">
+            <TopErrors filter={shown} />
             <RunningRedrives />
             <ControlsInForce />
           </div>

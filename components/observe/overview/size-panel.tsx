@@ -21,6 +21,7 @@ type Window = { fromMs: number; toMs: number };
 
 /** Parked events over time by error code. A drag chooses a window, a press on an area lists its events. */
 export function SizePanel(props: {
+  className: string;
   filter: EventFilter;
   size: Part<SizeStats>;
   onRetry: () => void;
@@ -38,6 +39,7 @@ export function SizePanel(props: {
   return (
     <ChartPanel
       title="Parked over time, by error code"
+      className={props.className}
       summary={
         data
           ? `dlq_size over time. Now ${formatNumber(size.data?.now ?? 0)} events: ${data.series.map((series) => `${series.key} ${formatNumber(series.last)}`).join(", ")}.`

@@ -90,12 +90,15 @@ function FlowTile({ filter }: { filter: EventFilter }) {
         const { inPerMinute, outPerMinute, spark } = flowTile(stats);
         return {
           href: eventsHref(lately(filter, "-1h")),
-          value: (
-            <>
-              {perMinuteWords(inPerMinute)} <span className="text-base font-normal text-muted">in</span>{" "}
-              {perMinuteWords(outPerMinute)} <span className="text-base font-normal text-muted">out</span>
-            </>
-          ),
+          value:
+            inPerMinute + outPerMinute === 0 ? (
+              "none"
+            ) : (
+              <>
+                {perMinuteWords(inPerMinute)} <span className="text-base font-normal text-muted">in</span>{" "}
+                {perMinuteWords(outPerMinute)} <span className="text-base font-normal text-muted">out</span>
+              </>
+            ),
           detail: <Sparkline values={spark} />,
         };
       }}

@@ -7,7 +7,7 @@ import { ReadState } from "@/components/ui/loaded";
 import { Panel } from "@/components/ui/panel";
 import { Toggles } from "@/components/ui/toggles";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { eventsHref, filterHref, withPart } from "@/lib/events/filter/filter-read.browser";
+import { filterHref } from "@/lib/events/filter/filter-read.browser";
 import { windowLabel } from "@/lib/events/filter/time-window.browser";
 import { useStats } from "@/lib/observe/stats/stats.browser";
 import type { TopErrors as TopErrorsOut } from "@/lib/observe/stats/stats.shapes";
@@ -35,7 +35,7 @@ export function TopErrors({ filter }: { filter: EventFilter }) {
       meta={
         stats ? (
           <span
-            data-tip={`${stats.kind}, as of ${formatClock(Date.parse(stats.asOf), zone)}\nfirst parked or come back in this window`}
+            data-tip={`${stats.kind}, as of ${formatClock(Date.parse(stats.asOf), zone)}\nfirst parked or bounced in this window`}
           >
             {formatNumber(stats.total)} · {windowLabel(filter, zone)}
           </span>
@@ -51,7 +51,7 @@ export function TopErrors({ filter }: { filter: EventFilter }) {
 
 function Rows(props: { stats: Extract<TopErrorsOut, { counts: "arrived" }>; by: By; filter: EventFilter }) {
   const { stats, by, filter } = props;
-  const rows = arrivalRows(stats, by);
+  const rows = arrivalRows(stats, by, filter);
   if (rows.length === 0) {
     return <p className="px-3 py-6 text-center text-muted">No events in this time window.</p>;
   }
@@ -61,7 +61,7 @@ function Rows(props: { stats: Extract<TopErrorsOut, { counts: "arrived" }>; by: 
       <ul className="pb-1">
         {rows.slice(0, SHOWN).map((row) => (
           <li key={row.key}>
-            <Row row={row} most={most} href={eventsHref(withPart(filter, row.part))} />
+            <Row row={row} most={most} />
           </li>
         ))}
       </ul>
@@ -74,10 +74,10 @@ function Rows(props: { stats: Extract<TopErrorsOut, { counts: "arrived" }>; by: 
   );
 }
 
-function Row({ row, most, href }: { row: ArrivalRow; most: number; href: string }) {
+function Row({ row, most }: { row: ArrivalRow; most: number }) {
   return (
     <Link
-      href={href}
+      href={row.href}
       prefetch={false}
       className="grid grid-cols-[minmax(0,1fr)_auto_auto] items-center gap-x-3 px-3 py-1 hover:bg-hover"
       data-tip={row.tip}

@@ -41,7 +41,6 @@ export function RedrivesPage() {
   return (
     <WorkList
       title="Redrives"
-      path="/redrives"
       read={redrives}
       states={STATES}
       state={state}

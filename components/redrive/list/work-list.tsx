@@ -1,6 +1,5 @@
 "use client";
 
-import Link from "next/link";
 import type { ComponentProps, ReactNode } from "react";
 import { NextPageButton } from "@/components/ui/button";
 import { ReadError } from "@/components/ui/error-panel";
@@ -8,7 +7,6 @@ import { PageHeader } from "@/components/ui/page-header";
 import { Select } from "@/components/ui/select";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { Table, Th } from "@/components/ui/table";
-import { useStatus } from "@/lib/observe/health/status.browser";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 
 type Read<Item> = ComponentProps<typeof ReadError>["read"] &
@@ -17,15 +15,14 @@ type Read<Item> = ComponentProps<typeof ReadError>["read"] &
     isPending: boolean;
   };
 
-/** A list under one of the tabs of bulk work, newest first: its state, its items, or why there are none. */
+/** A list of bulk work, newest first: its state, its items, or why there are none. */
 export function WorkList<Item>(props: {
   title: string;
-  path: ComponentProps<typeof RedrivesTabs>["current"];
   read: Read<Item>;
   states: ComponentProps<typeof Select>["options"];
   state: string;
   onState: (state: string) => void;
-  /** Between the tabs and the items. */
+  /** Between the header and the items. */
   above?: ReactNode;
   children: (items: Item[]) => ReactNode;
   none: ReactNode;
@@ -48,7 +45,6 @@ export function WorkList<Item>(props: {
           />
         }
       />
-      <RedrivesTabs current={props.path} />
       {props.above}
       <ReadError read={read} stale={items.length > 0} />
       {read.isPending ? (
@@ -90,37 +86,5 @@ export function WorkItems<Item extends { id: string }>(props: {
       </div>
       <ul className="grid gap-2 px-3 py-3 md:hidden">{props.items.map(props.card)}</ul>
     </>
-  );
-}
-
-const PAGES = [
-  { href: "/redrives", label: "Redrives" },
-  { href: "/operations", label: "Bulk changes" },
-  { href: "/approvals", label: "Approvals" },
-] as const;
-
-/** Tabs of bulk work: redrives, bulk changes of events, and what waits for the approval of a second person. */
-function RedrivesTabs({ current }: { current: (typeof PAGES)[number]["href"] }) {
-  const waiting = useStatus().data?.approvalsWaiting ?? 0;
-  return (
-    <nav aria-label="Operations" className="flex gap-1 border-b border-line px-2">
-      {PAGES.map(({ href, label }) => (
-        <Link
-          key={href}
-          href={href}
-          prefetch={false}
-          aria-current={href === current ? "page" : undefined}
-          className="-mb-px flex h-8 items-center border-b-2 border-transparent px-2 text-muted outline-offset-[-2px] hover:text-ink aria-[current=page]:border-accent aria-[current=page]:text-ink"
-        >
-          {label}
-          {href === "/approvals" && waiting > 0 ? (
-            <span className="ml-1.5 rounded-full bg-hover px-1.5 text-sm text-warning">
-              {waiting}
-              <span className="sr-only"> waiting</span>
-            </span>
-          ) : null}
-        </Link>
-      ))}
-    </nav>
   );
 }

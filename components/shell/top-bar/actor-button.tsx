@@ -10,7 +10,7 @@ import { failureToast } from "@/components/ui/toast";
 import { signOut } from "@/lib/guard/accounts/accounts.browser";
 import { forgetPerson } from "@/lib/guard/sign-in/kept-in-tab.browser";
 import { actorFault, setActorName, useActorName } from "@/lib/guard/viewer/actor.browser";
-import { useMe, useRefusal } from "@/lib/guard/viewer/me.browser";
+import { useMe } from "@/lib/guard/viewer/me.browser";
 
 function ActorForm({ onDone }: { onDone: () => void }) {
   const actor = useActorName();
@@ -53,7 +53,6 @@ export function ActorButton() {
 }
 
 function AccountMenu({ name }: { name: string }) {
-  const refusal = useRefusal("change-accounts", true);
   return (
     <MenuButton
       name={`Signed in as ${name}`}
@@ -69,8 +68,6 @@ function AccountMenu({ name }: { name: string }) {
       entries={[
         { kind: "heading", id: "name", label: name },
         { kind: "link", id: "account", label: "Account", href: "/account" },
-        ...(refusal === null ? [{ kind: "link" as const, id: "people", label: "People", href: "/people" }] : []),
-        { kind: "link", id: "masking", label: "Masking", href: "/masking" },
         { kind: "separator", id: "line" },
         {
           id: "out",

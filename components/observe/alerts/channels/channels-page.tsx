@@ -21,7 +21,6 @@ import {
 import type { ChannelOut } from "@/lib/observe/channels/channels.shapes";
 import { CHANNEL_NAMES } from "@/lib/observe/channels/notices.pure";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
-import { AlertsNav } from "../alerts-nav";
 
 const ChannelDialog = lazily(() => import("./channel-dialog"), "ChannelDialog");
 const MaintenanceDialog = lazily(() => import("./maintenance-dialog"), "MaintenanceDialog");
@@ -33,12 +32,9 @@ export function ChannelsPage() {
       title="Channels"
       meta={(items) => `${formatNumber(items.filter(({ enabled }) => enabled).length)} on`}
       actions={
-        <>
-          <AlertsNav current="/alerts/channels" />
-          <DialogButton needs="change-alert" dialog={(onClose) => <MaintenanceDialog onClose={onClose} />}>
-            Maintenance…
-          </DialogButton>
-        </>
+        <DialogButton needs="change-alert" dialog={(onClose) => <MaintenanceDialog onClose={onClose} />}>
+          Maintenance…
+        </DialogButton>
       }
       needs="change-alert"
       add="Add a channel…"

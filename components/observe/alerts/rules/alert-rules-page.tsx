@@ -12,7 +12,6 @@ import type { AlertRuleOut } from "@/lib/observe/alerts/rules/alert-rules.shapes
 import { SEVERITIES } from "@/lib/observe/alerts/severity.pure";
 import { formatDuration, formatNumber } from "@/lib/platform/plain/format.pure";
 import { SeverityBadge } from "../alert-looks";
-import { AlertsNav } from "../alerts-nav";
 
 const RuleDialog = lazily(() => import("./rule-dialog"), "RuleDialog");
 
@@ -24,7 +23,6 @@ export function AlertRulesPage() {
       meta={(items) =>
         `${formatNumber(items.filter(({ enabled }) => enabled).length)} of ${formatNumber(items.length)} on`
       }
-      actions={<AlertsNav current="/alerts/rules" />}
       needs="change-alert"
       add="Add a rule…"
       read={rules}
