@@ -6,6 +6,7 @@ import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import { LAST_PLACE, LINE_COLUMNS, linesOf } from "@/lib/order/line.sql";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
+import { dropIndexes } from "@/lib/testing/drop-indexes";
 import { rollupDrift } from "@/lib/testing/rollup-drift";
 
 export type StoreSize = {
@@ -164,10 +165,13 @@ export async function fillStore(db: Db, { events, days }: StoreSize): Promise<vo
   const toMs = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
   const fromMs = toMs - days * 24 * HOUR_MS;
   await addSources(db, shape.sources, fromMs);
+  const filled = ["dlq_events", "dlq_event_facts", "dlq_event_bodies", "event_keys", "audit_subjects", FINEST.table];
+  const addIndexes = await inBulk(db, (tx) => dropIndexes(tx, filled));
   const hours = [24, 12, 8, 6, 4, 3, 2].find((width) => (events / days / 24) * width <= PART_EVENTS_MAX) ?? 1;
   const parts = (days * 24) / hours;
   const eventAt = (part: number) => Math.ceil((events * part) / parts);
   const remaining = Array.from({ length: parts }, (_, part) => part);
+  const inTurn = (work: () => Promise<void>) => Promise.all(Array.from({ length: FILLERS }, work));
   const fill = async () => {
     for (let part = remaining.shift(); part !== undefined; part = remaining.shift()) {
       const startMs = fromMs + part * hours * HOUR_MS;
@@ -179,7 +183,13 @@ export async function fillStore(db: Db, { events, days }: StoreSize): Promise<vo
       });
     }
   };
-  await Promise.all(Array.from({ length: FILLERS }, fill));
+  await inTurn(fill);
+  await inTurn(async () => {
+    for (let text = addIndexes.shift(); text !== undefined; text = addIndexes.shift()) {
+      const add = text;
+      await inBulk(db, (tx) => tx.run(add));
+    }
+  });
   await addGroups(db);
   await inBulk(db, (tx) =>
     tx.run(
@@ -188,11 +198,13 @@ export async function fillStore(db: Db, { events, days }: StoreSize): Promise<vo
          from dlq_events where status = 'QUEUED'`,
     ),
   );
-  await inBulk(db, (tx) =>
-    tx.run(
+  await inBulk(db, async (tx) => {
+    const texts = await dropIndexes(tx, ["aggregate_lines"]);
+    await tx.run(
       `insert into aggregate_lines (${LINE_COLUMNS}) select ${LINE_COLUMNS} from (${linesOf("true")}) e where part is not null`,
-    ),
-  );
+    );
+    await runEach(tx, texts);
+  });
   // At once: deltas of each part would leave a table of mostly free space.
   await inBulk(db, (tx) => tx.run(groupLevelsOf("dlq_events")));
   await foldRollups(db);
@@ -211,7 +223,9 @@ async function runEach(tx: Tx, texts: readonly string[]): Promise<void> {
 
 function inBulk<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
   const withMemory = async (tx: Tx) => {
-    await tx.run("set local synchronous_commit = off; set local work_mem = '128MB'");
+    await tx.run(
+      "set local synchronous_commit = off; set local work_mem = '128MB'; set local maintenance_work_mem = '1GB'",
+    );
     return work(tx);
   };
   return db.transaction(withMemory, { statementTimeoutMs: 3_600_000 });
