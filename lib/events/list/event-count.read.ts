@@ -167,6 +167,8 @@ async function countRows(
       `select status, count(*) as n from (select * from (${met.join(" union ")}) met limit ${bound + 1}) counted
         group by status`,
       values,
+      // Planning costs more than reading, and of a filter without a list of kinds there are few texts.
+      restrictsOnly({ ...filter, status: undefined }, []) ? { name: "count-rows" } : {},
     ),
   );
   if (rows === null) return null;
@@ -196,6 +198,8 @@ type HeldFacts = Pick<
 
 /** Matches whose order is looked at; where there are more, HELD is a lower bound. */
 const HELD_LOOKED_AT_MAX = 2_000;
+/** So many are looked at where there are more: each costs three look-ups, and the answer is a lower bound anyway. */
+const HELD_SAMPLE = 300;
 
 /** The matches that are HELD, of a filter that asks for them: up to the bound, and not only among the first matches. */
 async function countAsked(db: Db, filter: ScopedFilter, nowMs: number): Promise<{ n: number; more: boolean } | null> {
@@ -212,16 +216,21 @@ async function countHeld(db: Db, filter: ScopedFilter, nowMs: number): Promise<{
   return inTime(db, async (tx) => {
     const part = { ...filter, status: asked };
     const compiled = await narrow(tx, part, compileFilter(part, nowMs), 1);
+    const found = await tx.query<{ id: string }>(
+      `select e.id from dlq_event_rows e where ${compiled.where} limit ${HELD_LOOKED_AT_MAX + 1}`,
+      compiled.values,
+      restrictsOnly({ ...filter, status: undefined }, []) ? { name: "count-pending" } : {},
+    );
+    const more = found.length > HELD_LOOKED_AT_MAX;
+    const ids = found.slice(0, more ? HELD_SAMPLE : HELD_LOOKED_AT_MAX).map(({ id }) => id);
     // The columns are read only for these rows, see `page` in event-scan.ts; none is in the facts, whose errors are long.
-    const found = await tx.query<HeldFacts>(
+    const rows = await tx.query<HeldFacts>(
       `select e.id, s.name as source, e.status, e.event_id as "eventId", e.aggregate_type as "aggregateType",
               e.aggregate_id as "aggregateId", e.version, e.error_code as "errorCode", e.cooldown_until as "cooldownUntil"
-         from unnest(array(select e.id from dlq_event_rows e where ${compiled.where} limit ${HELD_LOOKED_AT_MAX + 1})) p (id)
-         join dlq_event_rows e on e.id = p.id join sources s on s.id = e.source_id`,
-      compiled.values,
-      { isoTimes: true },
+         from unnest($1::uuid[]) p (id) join dlq_event_rows e on e.id = p.id join sources s on s.id = e.source_id`,
+      [ids],
+      { isoTimes: true, name: "count-held" },
     );
-    const rows = found.slice(0, HELD_LOOKED_AT_MAX);
     const held = await readHeldBehind(tx, rows);
     const behind = rows.filter(({ id }) => held.has(id));
     const controls = await readDecidingControls(tx, behind, nowMs);
@@ -230,7 +239,7 @@ async function countHeld(db: Db, filter: ScopedFilter, nowMs: number): Promise<{
       const cooling = cooldownUntil !== null && Date.parse(cooldownUntil) > nowMs;
       return kind === "whitelist" || (kind === undefined && !cooling);
     });
-    return { n: shown.length, more: found.length > rows.length };
+    return { n: shown.length, more };
   });
 }
 

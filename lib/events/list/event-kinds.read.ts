@@ -5,6 +5,7 @@ import {
   type CompiledFilter,
   type Params,
   paramsFrom,
+  splitStatuses,
   statusesOf,
 } from "@/lib/events/filter/event-filter.sql";
 import { groupsMeant } from "@/lib/events/groups/aliases/aliases.sql";
@@ -109,6 +110,16 @@ export async function kindShare(db: Queryable, filter: EventFilter): Promise<Kin
 const NARROW_SHARE = 1 / 8;
 
 /**
+ * Whether the filter names nothing that kinds tell but refinements with an index of their own. That index has fewer events than the kinds of
+ * the refined status, whose names alone can take the planner longer than the read.
+ */
+function isOfRefinements(filter: EventFilter): boolean {
+  const { status = [], ...rest } = filter;
+  const { stored, refined } = splitStatuses(status);
+  return stored.length === 0 && refined.length > 0 && !refined.includes("HELD") && kindFieldsOf(rest).length === 0;
+}
+
+/**
  * The same conditions with the kinds that can match, named by value, when they hold a small part of the store. No index
  * holds an error code, and none begins with a source or a status: without the kinds' fingerprints such a filter reads
  * every event. `firstParam`: the number of the first parameter of `compiled`.
@@ -119,6 +130,7 @@ export async function narrowToKinds(
   compiled: Pick<CompiledFilter, "where" | "values">,
   firstParam: number,
 ): Promise<Pick<CompiledFilter, "where" | "values">> {
+  if (isOfRefinements(filter)) return compiled;
   const share = await kindShare(db, filter);
   if (share === null || share.events > share.ofAll * NARROW_SHARE) return compiled;
   const asked = paramsFrom(1);

@@ -88,6 +88,15 @@ test("a page of frequent HELD events reads as far as the page, and its count as 
   expect(counting.looked.lines).toBeLessThan(20_000);
 });
 
+test("a count of many parked events looks at the order of some, and says that more may be HELD", async () => {
+  const counting = looking();
+  const { total, byStatus } = await countEvents(counting.db, viewer, {}, Date.now());
+  expect(total.kind).toBe("exact");
+  expect(byStatus.HELD).toMatchObject({ kind: "atLeast" });
+  expect(byStatus.HELD!.value).toBeGreaterThan(0);
+  expect(counting.looked.lines).toBeLessThan(1_000);
+});
+
 test("HELD events behind newer ones of which none is held are found, and all of them exported", async () => {
   await park("orders", { events: ALONE, each: 1, agoMs: 60_000 });
   const rows = await page(db);
