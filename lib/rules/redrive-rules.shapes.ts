@@ -15,7 +15,6 @@ import { brakeSchema, canarySchema, laneSchema, rateSchema } from "@/lib/redrive
 import type { RuleField } from "@/lib/rules/redrive-rule.pure";
 import {
   deletion,
-  RULE_EXAMPLE,
   readStoredRule,
   ruleChangeShape,
   ruleName,
@@ -208,17 +207,6 @@ export const redriveRuleTrialSchema = named(
     /** What a trial cannot know. */
     unknown: z.array(z.string()),
   }),
-  {
-    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b40",
-    digest: "b0a7c2f1d4e5968777665544332211ff",
-    from: "2026-11-15T02:44:59.120Z",
-    to: "2026-11-22T02:44:59.120Z",
-    ...{ checked: 500, bounded: false, taken: 412, stayed: 390, cameBack: 12, sent: 0, never: 10 },
-    ...{ left: 80, waits: 8, limited: 0, marked: 0 },
-    parkedNow: { count: 10, bounded: false },
-    samples: [],
-    unknown: ["Controls, cooldowns and breakers of that time are not applied."],
-  },
 );
 export type RedriveRuleTrial = z.infer<typeof redriveRuleTrialSchema>;
 
@@ -266,38 +254,6 @@ export const redriveRuleSchema = named(
       z.object({ id: idOut, at: timeOut, by: z.string(), taken: countOut, stayed: countOut, never: countOut }),
     ),
   }),
-  {
-    ...RULE_EXAMPLE,
-    name: "timeouts of orders",
-    version: 1,
-    ...BODY_EXAMPLE,
-    ...{ lane: "slow", ratePerSecond: null, canary: "auto", brake: { ratio: 0.2, window: 50, minSample: 10 } },
-    onlyIf: { groupSucceeded: true, breakerClosed: true },
-    ...{ everyMs: 60_000, limits: { eventsPerRun: 500, eventsPerHour: 1_000, eventsPerDay: 10_000 } },
-    stopAtFailureRatio: 0.2,
-    digest: "b0a7c2f1d4e5968777665544332211ff",
-    fault: null,
-    enabledBy: "maria",
-    enabledAt: "2026-11-22T02:44:59.120Z",
-    stopped: null,
-    lastHour: 12,
-    lastDay: 80,
-    outcomes: { delivered: 80, deduplicated: 2, confirmed: 78, failed: 1, bounced: 1 },
-    lastRun: {
-      redriveId: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50",
-      at: "2026-11-22T02:44:59.120Z",
-      events: 12,
-      live: false,
-    },
-    trial: {
-      id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b40",
-      at: "2026-11-22T02:44:59.120Z",
-      by: "maria",
-      taken: 412,
-      stayed: 390,
-      never: 10,
-    },
-  },
 );
 export type RedriveRuleOut = z.infer<typeof redriveRuleSchema>;
 

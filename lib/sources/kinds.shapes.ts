@@ -39,19 +39,6 @@ const kindSchema = named(
     example: z.record(z.string(), z.unknown()),
     docs: z.string(),
   }),
-  {
-    kind: "http",
-    label: "HTTP",
-    about: "Services post their dead letters to the API; a redrive posts them to a URL.",
-    icon: "globe",
-    capabilities: { reads: false, redrives: true, order: null, slowLane: true },
-    fields: [
-      { path: ["redriveUrl"], input: "text", label: "Redrive URL", required: false, advanced: false, long: false },
-    ],
-    destination: ["redriveUrl", "headers"],
-    example: { redriveUrl: "https://orders.example/events" },
-    docs: "connect-http.md",
-  },
 );
 export type KindOut = z.infer<typeof kindSchema>;
 export const kindListSchema = z.object({ items: z.array(kindSchema) });

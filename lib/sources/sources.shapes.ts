@@ -135,22 +135,6 @@ const sourceConsumerSchema = named(
     ),
     partCount: z.int(),
   }),
-  {
-    worker: "worker-1",
-    state: "running",
-    since: "2026-11-20T09:00:00.000Z",
-    at: "2026-11-20T09:02:00.000Z",
-    obeysMode: true,
-    lag: 12,
-    parked: 4213,
-    ratePerSecond: 21.5,
-    lastError: null,
-    lastErrorAt: null,
-    recoveredAt: null,
-    retryAt: null,
-    parts: [{ name: "orders.dlq/0", lag: 12, ratePerSecond: 21.5, setAside: 0 }],
-    partCount: 1,
-  },
 );
 export type SourceConsumerOut = z.infer<typeof sourceConsumerSchema>;
 
@@ -206,30 +190,6 @@ export const sourceSchema = named(
     /** Of one source alone, not of the list. */
     consumers: z.optional(z.array(sourceConsumerSchema)),
   }),
-  {
-    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b40",
-    name: "orders",
-    kind: "http",
-    config: { redriveUrl: "https://orders.example/events" },
-    plainSecrets: [],
-    payloadSchema: null,
-    enabled: true,
-    mode: "running",
-    modeAt: "2026-11-20T09:00:00.000Z",
-    modeBy: null,
-    modeReason: null,
-    needsApproval: false,
-    retryable: true,
-    stormPerMinute: null,
-    knownDays: 400,
-    links: [{ label: "Trace", kind: "traces", url: "https://jaeger.example/trace/{traceId}" }],
-    contract: null,
-    createdAt: "2026-11-20T09:00:00.000Z",
-    updatedAt: "2026-11-20T09:00:00.000Z",
-    state: null,
-    parked: 12,
-    events: 15,
-  },
 );
 export type SourceOut = z.infer<typeof sourceSchema>;
 export const sourceListSchema = pageOut(sourceSchema);
@@ -280,13 +240,6 @@ export const probeSchema = named(
     /** Of a stored source: whether a redrive could be delivered. */
     targets: z.array(z.object({ name: z.string(), reachable: z.boolean(), detail: z.string() })),
   }),
-  {
-    reachable: true,
-    detail: "the queue holds 12 messages",
-    depth: 12,
-    sample: [],
-    targets: [{ name: "orders", reachable: true, detail: "connected" }],
-  },
 );
 export type ProbeOut = z.infer<typeof probeSchema>;
 
@@ -309,9 +262,7 @@ export const mappingPreviewRequestSchema = named(
 export type MappingPreviewRequest = z.infer<typeof mappingPreviewRequestSchema>;
 
 /** The facts of each sample under the mapping, in their order. */
-export const mappingPreviewSchema = named("MappingPreview", z.object({ samples: z.array(sampleFacts) }), {
-  samples: [],
-});
+export const mappingPreviewSchema = named("MappingPreview", z.object({ samples: z.array(sampleFacts) }));
 export type MappingPreview = z.infer<typeof mappingPreviewSchema>;
 
 /** How rate tokens are served: by the bucket all workers share, at this worker's share, or not at all. */
@@ -390,29 +341,6 @@ export const targetSchema = named(
     engine: z.array(targetEngineSchema),
     sentPerSecondNow: nullableNumber,
   }),
-  {
-    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b50",
-    name: "orders.slow",
-    source: "orders",
-    kind: "http",
-    lane: "slow",
-    destination: null,
-    plainSecrets: [],
-    address: "https://orders.example/events",
-    ratePerSecond: 5,
-    burst: null,
-    bulkhead: 2,
-    policyName: "slow-lane",
-    retryable: true,
-    breakerForce: null,
-    warmUpMs: 0,
-    noBursts: false,
-    fallback: null,
-    needsApproval: false,
-    contract: null,
-    engine: [],
-    sentPerSecondNow: null,
-  },
 );
 export type TargetOut = z.infer<typeof targetSchema>;
 export const targetListSchema = pageOut(targetSchema);

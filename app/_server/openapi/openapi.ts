@@ -6,6 +6,7 @@ import { problemsOf, takesKey } from "@/app/_server/operation";
 import { PROBLEMS } from "@/app/_server/problem";
 import { problemSchema } from "@/lib/platform/api/problem.shapes";
 import type { ProblemCode } from "@/lib/platform/plain/problem.pure";
+import { giveExamples } from "./examples";
 import { nameMembers } from "./named-members";
 import { FORM_COMPONENTS, forGenerators } from "./openapi-form";
 
@@ -94,6 +95,7 @@ export async function openapiDocument(routes: Routes): Promise<Json> {
     );
     paths[path] = Object.fromEntries(methods);
   }
+  giveExamples(parts.schemas);
   nameMembers(parts.schemas, paths);
   return {
     openapi: "3.1.0",

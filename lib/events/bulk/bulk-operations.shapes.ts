@@ -56,30 +56,6 @@ export const bulkOperationSchema = named(
     /** What was undone of a mend: its last undo, whether that still runs, and the events of all its undos; null = none was asked for. */
     undo: z.nullable(z.object({ id: idOut, running: z.boolean(), changed: z.int() })),
   }),
-  {
-    id: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a60",
-    kind: "ignore",
-    state: "RUNNING",
-    selection: { filter: { errorCode: ["VALIDATION_ERROR"] } },
-    expected: { value: 24_000, kind: "exact" },
-    changed: 11_990,
-    refused: 10,
-    refusedByReason: { "in-flight": 10 },
-    recipe: null,
-    reason: "fixed at the producer",
-    createdBy: "maria",
-    cancelledBy: null,
-    auditId: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b10",
-    createdAt: "2026-11-22T02:45:00.000Z",
-    startedAt: "2026-11-22T02:45:00.100Z",
-    finishedAt: null,
-    ratePerSecond: 6_000,
-    etaMs: 2_000,
-    stalled: null,
-    tell: [],
-    approval: null,
-    undo: null,
-  },
 );
 export type BulkOperationOut = z.infer<typeof bulkOperationSchema>;
 export const bulkOperationListSchema = pageOut(bulkOperationSchema);

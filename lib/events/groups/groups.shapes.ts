@@ -97,22 +97,6 @@ export const groupDetailSchema = named(
       }),
     ),
   }),
-  {
-    group: {
-      ...{ fingerprint: "9f1c2b3a4d5e6f70", errorCode: "TIMEOUT", exceptionType: null, pattern: "no answer" },
-      ...{ firstFrame: null, sampleEvent: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b00" },
-      ...{ firstSeen: "2026-11-21T08:00:00.000Z", lastSeen: "2026-11-22T02:44:59.120Z" },
-      counts: { PENDING: 12, QUEUED: 0, REDRIVEN: 3, IGNORED: 1 },
-      ...{ sources: ["orders"], trend: [0, 2, 10] },
-      arrivals: { count: 12, usual: 1.5, spread: 1.5, factor: 8, trend: "rising" },
-      ...{ verdict: "rising", since: { at: "2026-11-22T01:12:00.000Z", of: "rise" }, mute: null, unstored: null },
-    },
-    hours: [{ at: "2026-11-22T02:00:00.000Z", count: 10, usual: 1.5, usualMax: 6 }],
-    affected: null,
-    joined: { total: 0, items: [] },
-    past: [],
-    alerts: [],
-  },
 );
 export type GroupDetail = z.infer<typeof groupDetailSchema>;
 
@@ -156,7 +140,6 @@ export const groupMergedSchema = named(
     /** The group that stands for it. */
     into: z.string(),
   }),
-  { fingerprint: "5f3d2c1b0a998877", into: "9f1c2b3a4d5e6f70" },
 );
 export type GroupMerged = z.infer<typeof groupMergedSchema>;
 

@@ -6,13 +6,6 @@ import { idOut, named, timeOut } from "@/lib/platform/api/schemas.shapes";
 export const savedViewSchema = named(
   "SavedView",
   z.object({ id: idOut, name: z.string(), filter: eventFilterSchema, createdBy: z.string(), createdAt: timeOut }),
-  {
-    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b30",
-    name: "Timeouts of orders",
-    filter: { source: ["orders"], errorCode: ["TIMEOUT"] },
-    createdBy: "maria",
-    createdAt: "2026-11-22T02:44:59.120Z",
-  },
 );
 export type SavedView = z.infer<typeof savedViewSchema>;
 export const savedViewListSchema = z.object({ items: z.array(savedViewSchema) });

@@ -28,28 +28,6 @@ const emailSchema = z.nullable(
   z.string().check(z.maxLength(254), z.regex(/^[^\s@]+@[^\s@]+$/, "must be an e-mail address")),
 );
 
-const MARIA = {
-  id: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a60",
-  kind: "person" as const,
-  name: "maria",
-  email: "maria@example.com",
-  role: "operator" as const,
-  actions: [],
-  sources: ["orders"],
-  hasPassword: true,
-  totpSince: "2026-11-20T11:00:00.000Z",
-  secondFactorNeeded: false,
-  oidcIssuer: null,
-  oidcManaged: false,
-  createdAt: "2026-11-20T10:00:00.000Z",
-  createdBy: "ada",
-  disabledAt: null,
-  signedInAt: "2026-11-24T08:00:00.000Z",
-  version: 1,
-  sessions: 1,
-  linkUntil: null,
-};
-
 export const accountSchema = named(
   "Account",
   z.object({
@@ -81,7 +59,6 @@ export const accountSchema = named(
     /** A link to choose a password may be used until then. */
     linkUntil: nullableTime,
   }),
-  MARIA,
 );
 export type AccountOut = z.output<typeof accountSchema>;
 
@@ -108,7 +85,6 @@ export const madeAccountSchema = named(
     account: accountSchema,
     link: described(z.nullable(z.string()), "To be opened once; null for a service account"),
   }),
-  { account: MARIA, link: "https://parkade.example.com/sign-in/link#pIc4vG0hTnFbYw" },
 );
 
 const nameSchema = z
@@ -224,16 +200,6 @@ const ownSessionSchema = named(
     /** The one of this request. */
     current: z.boolean(),
   }),
-  {
-    id: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a61",
-    means: "password",
-    createdAt: "2026-11-24T08:00:00.000Z",
-    seenAt: "2026-11-24T09:30:00.000Z",
-    expiresAt: "2026-12-01T08:00:00.000Z",
-    address: "192.0.2.7",
-    agent: "Mozilla/5.0",
-    current: true,
-  },
 );
 export type SessionOut = z.output<typeof ownSessionSchema>;
 export const sessionListSchema = z.object({ items: z.array(ownSessionSchema) });
@@ -272,15 +238,5 @@ export const meSchema = named(
       password: z.boolean(),
     }),
   }),
-  {
-    name: "maria",
-    means: "session",
-    account: MARIA.id,
-    actions: ["view", "redrive"],
-    sources: ["orders"],
-    secondFactorNeeded: false,
-    wrongCodes: 0,
-    signIn: { mode: "elsewhere", open: false, accounts: true, oidc: "login.example.com", password: true },
-  },
 );
 export type MeOut = z.output<typeof meSchema>;

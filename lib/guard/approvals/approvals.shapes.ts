@@ -62,32 +62,6 @@ export const approvalSchema = named(
     /** Why the viewer of this answer can neither approve nor reject it; null = the viewer can, or it is not open. */
     cannotDecide: nullableText,
   }),
-  {
-    subjectKind: "redrive",
-    id: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50",
-    state: "asked",
-    causes: [{ kind: "size", events: 12_000, above: 1_000 }],
-    terms: {
-      manifest: "4d9c0f6f2d5cbb1a0b6f1f7e1fd1e7b4e6f7a9a2b7c8d9e0f1a2b3c4d5e6f708",
-      events: 12_000,
-      lane: "slow",
-      target: null,
-      ratePerSecond: 5,
-      canary: null,
-      brake: { ratio: 0.2, window: 50, minSample: 10 },
-      earlier: "hold",
-      despite: [],
-      recipe: null,
-    },
-    digest: "9f2b1c7d0e5a4b3c2d1e0f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d3e2f1a0b9c",
-    askedBy: "maria",
-    askedAt: "2026-11-22T02:45:00.000Z",
-    expiresAt: "2026-11-23T02:45:00.000Z",
-    decidedBy: null,
-    decidedAt: null,
-    reason: null,
-    cannotDecide: null,
-  },
 );
 export type ApprovalOut = z.infer<typeof approvalSchema>;
 export const approvalListSchema = pageOut(approvalSchema);

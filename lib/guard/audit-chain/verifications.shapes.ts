@@ -40,12 +40,6 @@ export const verificationSchema = named(
     findings: z.array(finding),
     findingsTotal: z.nullable(countOut),
   }),
-  {
-    ...{ id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b10", extent: "whole", requestedBy: "maria" },
-    ...{ requestedAt: "2026-11-22T02:44:59.120Z", finishedAt: "2026-11-22T02:45:03.001Z", seals: 1_204, good: true },
-    ...{ fault: null, entries: 1_190, anchors: 12, redactions: 0, appendOnly: true, first: null, findings: [] },
-    findingsTotal: 0,
-  },
 );
 export type AuditVerificationOut = z.infer<typeof verificationSchema>;
 

@@ -26,20 +26,6 @@ const auditSchema = named(
      */
     count: z.nullable(z.int()),
   }),
-  {
-    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b10",
-    at: "2026-11-22T02:44:59.120Z",
-    actor: "maria",
-    action: "event.ignored",
-    subjectKind: "event",
-    subjectId: null,
-    redriveId: null,
-    operationId: null,
-    reason: "fixed at the producer",
-    before: { status: "PENDING" },
-    after: { status: "IGNORED" },
-    count: 12,
-  },
 );
 export type AuditOut = z.infer<typeof auditSchema>;
 

@@ -25,13 +25,6 @@ export const deviceStartedSchema = named(
     expiresAt: timeOut,
     pollMs: described(z.int(), "Between two questions whether the person has confirmed"),
   }),
-  {
-    deviceSecret: "pIc4vG0hTnFbYw",
-    userCode: "7KQ2M-XW4HT",
-    url: "https://parkade.example.com/sign-in/device?code=7KQ2M-XW4HT",
-    expiresAt: "2026-11-24T08:10:00.000Z",
-    pollMs: 1_000,
-  },
 );
 export type DeviceStarted = z.output<typeof deviceStartedSchema>;
 

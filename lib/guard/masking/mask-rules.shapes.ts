@@ -3,7 +3,6 @@ import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import {
   boundedText,
   described,
-  EDITED_EXAMPLE,
   editedOut,
   headersSchema,
   idOut,
@@ -25,14 +24,6 @@ export const maskRuleSchema = named(
     enabled: z.boolean(),
     ...editedOut,
   }),
-  {
-    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b50",
-    source: "orders",
-    kind: "pointer" as const,
-    pattern: "/customer/email",
-    enabled: true,
-    ...EDITED_EXAMPLE,
-  },
 );
 export type MaskRuleOut = z.infer<typeof maskRuleSchema>;
 export const maskRuleListSchema = z.object({ items: z.array(maskRuleSchema) });
@@ -92,12 +83,6 @@ export const maskTrialSchema = named(
     places: z.array(z.object({ at: z.string(), by: z.string() })),
     headers: headersSchema,
   }),
-  {
-    text: '{"customer":{"email":"••••••"}}',
-    count: 1,
-    places: [{ at: "/customer/email", by: "email" }],
-    headers: [],
-  },
 );
 export type MaskTrial = z.infer<typeof maskTrialSchema>;
 

@@ -19,23 +19,14 @@ const stopShape = {
   createdBy: z.string(),
   createdAt: timeOut,
 };
-const example = {
-  target: null,
-  reason: "the stock service answers with wrong data",
-  createdBy: "maria",
-  createdAt: "2026-11-22T02:44:59.120Z",
-};
 /** A stop in force: nothing is sent to its target, or to any. */
-export const stopSchema = named("Stop", z.object(stopShape), example);
+export const stopSchema = named("Stop", z.object(stopShape));
 export type StopOut = z.infer<typeof stopSchema>;
 export const stopListSchema = z.object({ items: z.array(stopSchema) });
 
 /** `underWay`: sends that had begun and had not ended at the answer; null = the store did not say. */
-export const imposedStopSchema = named("ImposedStop", z.object({ ...stopShape, underWay: z.nullable(z.int()) }), {
-  ...example,
-  underWay: 0,
-});
+export const imposedStopSchema = named("ImposedStop", z.object({ ...stopShape, underWay: z.nullable(z.int()) }));
 export type ImposedStop = z.infer<typeof imposedStopSchema>;
 
 /** `lifted`: false = no such stop was in force. */
-export const liftedStopSchema = named("LiftedStop", z.object({ lifted: z.boolean() }), { lifted: true });
+export const liftedStopSchema = named("LiftedStop", z.object({ lifted: z.boolean() }));

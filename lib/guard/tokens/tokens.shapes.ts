@@ -4,24 +4,6 @@ import { ACTIONS } from "@/lib/guard/viewer/viewer.pure";
 import { described, idOut, named, nullableText, nullableTime, timeOut } from "@/lib/platform/api/schemas.shapes";
 import { TOKEN_DAYS_MAX } from "./token.pure";
 
-const PRODUCTION = {
-  id: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a62",
-  account: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a60",
-  accountName: "orders-service",
-  name: "production",
-  hint: "pk_x8Kq2L",
-  actions: ["ingest" as const],
-  sources: ["orders"],
-  createdAt: "2026-11-20T10:00:00.000Z",
-  createdBy: "ada",
-  expiresAt: "2027-11-20T10:00:00.000Z",
-  usedAt: "2026-11-24T09:30:00.000Z",
-  usedAddress: "192.0.2.7",
-  revokedAt: null,
-  revokedBy: null,
-  signInBy: null,
-};
-
 export const tokenSchema = named(
   "Token",
   z.object({
@@ -47,7 +29,6 @@ export const tokenSchema = named(
       "From then on it works once its owner has signed in at the OpenID provider again; null = it needs no sign-in",
     ),
   }),
-  PRODUCTION,
 );
 export type TokenOut = z.output<typeof tokenSchema>;
 export const tokenListSchema = z.object({ items: z.array(tokenSchema) });
@@ -89,5 +70,4 @@ export const madeTokenSchema = named(
     token: tokenSchema,
     secret: described(z.string(), "To be sent as Authorization: Bearer; shown this once"),
   }),
-  { token: PRODUCTION, secret: `pk_x8Kq2L${"A".repeat(43)}` },
 );

@@ -225,7 +225,6 @@ export const trialSchema = named(
       }),
     ),
   }),
-  { checked: 200, matched: 12, dropped: 0, changed: 12, failed: 0, fault: null, samples: [] },
 );
 export type Trial = z.infer<typeof trialSchema>;
 

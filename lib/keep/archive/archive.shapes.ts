@@ -39,24 +39,6 @@ const archivedEventSchema = named(
     /** The object of the archive that has its line. */
     object: z.string(),
   }),
-  {
-    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b00",
-    source: "orders",
-    eventId: "order-77-v3",
-    aggregateId: "order-77",
-    aggregateType: "order",
-    version: 3,
-    eventType: "OrderShipped",
-    errorCode: "TIMEOUT",
-    status: "IGNORED",
-    payloadBytes: 182,
-    firstSeen: "2026-11-22T02:44:59.120Z",
-    removedAt: "2026-11-25T09:00:00.000Z",
-    removedBy: "maria",
-    operationId: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a60",
-    object:
-      "events/day=2026-11-22/source=orders/019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a60-019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a61.ndjson.zst",
-  },
 );
 export type ArchivedEvent = z.infer<typeof archivedEventSchema>;
 
@@ -126,7 +108,6 @@ export const restoreAnswerSchema = named(
     /** Of an operation or a day: where the next request goes on; null = nothing is left. */
     next: nullableText,
   }),
-  { restored: 1, duplicates: 0, refused: [], next: null },
 );
 export type RestoreAnswer = z.infer<typeof restoreAnswerSchema>;
 
@@ -149,6 +130,5 @@ export const verifyAnswerSchema = named(
     /** Where the next request goes on; null = nothing is left. */
     next: nullableText,
   }),
-  { sets: 12, events: 24_000, faults: [], next: null },
 );
 export type VerifyAnswer = z.infer<typeof verifyAnswerSchema>;

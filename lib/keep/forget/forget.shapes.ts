@@ -72,7 +72,6 @@ export const forgetPreviewSchema = named(
     /** Objects of the archive that would be read. */
     objects: z.int(),
   }),
-  { events: 3, kept: 1, keptByReason: { "in-redrive": 1 }, archivedEvents: null, objects: 12 },
 );
 export type ForgetPreview = z.infer<typeof forgetPreviewSchema>;
 
@@ -99,19 +98,6 @@ export const forgetSchema = named(
     /** Why it does not move; null = it moves, or has ended. */
     stalled: nullableText,
   }),
-  {
-    id: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a70",
-    state: "DONE",
-    keyKind: "tag",
-    phase: "audit",
-    counts: { events: 3, revisions: 4, archivedEvents: 2, objectsRewritten: 1, auditEntries: 1 },
-    refused: { "in-redrive": 1 },
-    reason: "request 2026/311, article 17",
-    createdBy: "maria",
-    createdAt: "2026-11-25T09:00:00.000Z",
-    finishedAt: "2026-11-25T09:00:04.000Z",
-    stalled: null,
-  },
 );
 export type ForgetOut = z.infer<typeof forgetSchema>;
 export const forgetListSchema = pageOut(forgetSchema);
@@ -125,11 +111,6 @@ export const forgetAnswerSchema = named(
     /** Shown once. With it the hash in the audit proves which key was forgotten. The store keeps it only in the answer under an Idempotency-Key, for 24 hours. */
     receipt: z.string(),
   }),
-  {
-    id: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a70",
-    state: "RUNNING",
-    receipt: "5f0c6f2d1d8e4b7a9c3e6f1a2b4d8c7e9f0a1b2c3d4e5f60718293a4b5c6d7e8",
-  },
 );
 
 export const forgetsQuery = idPageQuery({

@@ -23,14 +23,5 @@ export const removalPreviewSchema = named(
     /** Later arrivals are not counted. */
     cutoff: timeOut,
   }),
-  {
-    removable: 120,
-    kept: 3,
-    keptByReason: { "not-settled": 3 },
-    byStatus: { IGNORED: 120, PENDING: 3 },
-    bytes: 48_000,
-    place: "/var/lib/parkade/archive",
-    cutoff: "2026-11-22T02:45:00.000Z",
-  },
 );
 export type RemovalPreview = z.infer<typeof removalPreviewSchema>;

@@ -54,14 +54,6 @@ export const retentionSchema = named(
     changedAt: nullableTime,
     changedBy: nullableText,
   }),
-  {
-    days: 30,
-    rules: [{ source: "orders", errorCode: null, days: 14 }],
-    place: "/var/lib/parkade/archive",
-    lookedAt: "2026-11-25T00:04:10.000Z",
-    changedAt: "2026-11-20T09:00:00.000Z",
-    changedBy: "maria",
-  },
 );
 export type RetentionOut = z.infer<typeof retentionSchema>;
 
@@ -84,9 +76,5 @@ export const retentionPreviewSchema = named(
       ),
     ),
   }),
-  {
-    asOf: "2026-11-25T10:00:00.000Z",
-    days: [{ day: "2026-10-25", expires: 1_200, bytes: 480_000, keptByReason: { "in-redrive": 3 } }],
-  },
 );
 export type RetentionPreview = z.infer<typeof retentionPreviewSchema>;

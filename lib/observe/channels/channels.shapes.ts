@@ -10,7 +10,6 @@ import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import {
   boundedText,
   countOut,
-  EDITED_EXAMPLE,
   editedOut,
   idOut,
   named,
@@ -217,20 +216,6 @@ export const channelSchema = named(
     lastError: nullableText,
     ...editedOut,
   }),
-  {
-    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b30",
-    name: "ops",
-    enabled: true,
-    severities: ["critical", "warning"],
-    sources: null,
-    config: CONFIG,
-    plainSecrets: [],
-    waiting: 0,
-    failed: 0,
-    lastSentAt: "2026-11-22T02:44:59.120Z",
-    lastError: null,
-    ...EDITED_EXAMPLE,
-  },
 );
 export type ChannelOut = z.infer<typeof channelSchema>;
 export const channelRowSchema = z.extend(z.omit(channelSchema, { plainSecrets: true }), {
@@ -258,25 +243,10 @@ const deliverySchema = named(
     refusals: countOut,
     lastError: nullableText,
   }),
-  {
-    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b32",
-    event: "fired",
-    rule: "More arrivals than usual",
-    severity: "warning",
-    sentence: "orders: 1,240 events arrived in 15 min, 41 × the usual 30",
-    state: "sent",
-    at: "2026-11-22T02:44:59.120Z",
-    sentAt: "2026-11-22T02:44:59.520Z",
-    nextAt: null,
-    refusals: 0,
-    lastError: null,
-  },
 );
 export type DeliveryOut = z.infer<typeof deliverySchema>;
 export const deliveryListSchema = pageOut(deliverySchema);
 export type DeliveryList = z.infer<typeof deliveryListSchema>;
 export const deliveriesQuery = idPageQuery({});
 
-export const channelTestSchema = named("ChannelTest", z.object({ id: z.string() }), {
-  id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b32",
-});
+export const channelTestSchema = named("ChannelTest", z.object({ id: z.string() }));

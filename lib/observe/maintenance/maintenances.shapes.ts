@@ -51,17 +51,6 @@ export const maintenanceSchema = named(
     endedAt: nullableTime,
     endedBy: nullableText,
   }),
-  {
-    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b30",
-    sources: ["orders"],
-    from: "2026-11-22T02:44:59.120Z",
-    until: "2026-11-22T04:00:00.000Z",
-    reason: "the stock service moves",
-    createdBy: "maria",
-    createdAt: "2026-11-22T02:44:59.120Z",
-    endedAt: null,
-    endedBy: null,
-  },
 );
 export type MaintenanceOut = z.infer<typeof maintenanceSchema>;
 export const maintenanceListSchema = pageOut(maintenanceSchema);

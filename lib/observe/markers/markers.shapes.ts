@@ -42,16 +42,6 @@ export const markerSchema = named(
     createdBy: z.string(),
     createdAt: timeOut,
   }),
-  {
-    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b30",
-    kind: "deploy",
-    label: "orders 4.17.0",
-    source: "orders",
-    url: "https://ci.example.com/builds/4170",
-    at: "2026-11-22T02:44:59.120Z",
-    createdBy: "ci",
-    createdAt: "2026-11-22T02:44:59.120Z",
-  },
 );
 export type MarkerOut = z.infer<typeof markerSchema>;
 export const markerListSchema = pageOut(markerSchema);

@@ -58,29 +58,13 @@ export const groupMuteSchema = named(
     /** `replaced`: by a later one of the same group. */
     endedBecause: z.nullable(z.enum(["lifted", "replaced", "time", "count"])),
   }),
-  {
-    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b30",
-    fingerprint: "9f1c2b3a4d5e6f70",
-    source: "orders",
-    until: "2026-11-22T18:00:00.000Z",
-    untilMore: 1_000,
-    arrived: 12,
-    reason: "mended by 6 pm",
-    createdBy: "maria",
-    createdAt: "2026-11-22T02:44:59.120Z",
-    endedAt: null,
-    endedBy: null,
-    endedBecause: null,
-  },
 );
 export type GroupMuteOut = z.infer<typeof groupMuteSchema>;
 export const groupMuteListSchema = pageOut(groupMuteSchema);
 export type GroupMuteList = z.infer<typeof groupMuteListSchema>;
 
 /** What POST /api/v1/group-mutes began, a mute for each group. */
-export const groupMutesBegunSchema = named("GroupMutesBegun", z.object({ items: z.array(groupMuteSchema) }), {
-  items: [],
-});
+export const groupMutesBegunSchema = named("GroupMutesBegun", z.object({ items: z.array(groupMuteSchema) }));
 export type GroupMutesBegun = z.infer<typeof groupMutesBegunSchema>;
 
 export const groupMutesQuery = idPageQuery({

@@ -49,23 +49,5 @@ export const differencesSchema = named(
     /** Differences that are not listed. */
     more: countOut,
   }),
-  {
-    asOf: "2026-11-22T02:45:00.000Z",
-    from: "2026-11-21T02:45:00.000Z",
-    items: [
-      {
-        verdict: "rising",
-        fingerprint: "5f3d2c1b0a998877",
-        errorCode: "TIMEOUT",
-        pattern: "stock <n> timed out",
-        sources: ["orders"],
-        now: 480,
-        before: 60,
-        factor: 8,
-        usual: 55,
-      },
-    ],
-    more: 0,
-  },
 );
 export type Differences = z.infer<typeof differencesSchema>;

@@ -18,8 +18,6 @@ import { bucketStateSchema } from "@/lib/sources/sources.shapes";
 const stamp = { asOf: timeOut, kind: z.enum(["exact", "estimated"]), hints: hintsOut };
 const count = z.int();
 const STAMP = { asOf: "2026-11-22T02:45:00.000Z", kind: "exact" } as const;
-const AT = "2026-11-22T02:00:00.000Z";
-
 /** GET /api/v1/stats/size?from=&to=&bucket=&filter: dlq_size (PENDING + QUEUED) at the end of each bucket. */
 export const sizeStatsSchema = named(
   "SizeStats",
@@ -29,7 +27,6 @@ export const sizeStatsSchema = named(
     buckets: z.array(z.object({ at: timeOut, total: count, byErrorCode: countsOut })),
     now: count,
   }),
-  { ...STAMP, bucketMs: 3_600_000, buckets: [{ at: AT, total: 12, byErrorCode: { TIMEOUT: 12 } }], now: 12 },
 );
 export type SizeStats = z.infer<typeof sizeStatsSchema>;
 
@@ -61,27 +58,6 @@ export const flowStatsSchema = named(
       }),
     ),
   }),
-  {
-    ...STAMP,
-    bucketMs: 3_600_000,
-    buckets: [
-      {
-        at: AT,
-        parked: 12,
-        redriven: 3,
-        confirmed: 2,
-        failed: 0,
-        bounced: 1,
-        ignored: 0,
-        expired: 0,
-        released: 0,
-        unstored: 0,
-        duplicate: 4,
-        dropped: 0,
-        rejected: 0,
-      },
-    ],
-  },
 );
 export type FlowStats = z.infer<typeof flowStatsSchema>;
 
@@ -90,7 +66,6 @@ const age = { p50Ms: nullableNumber, p95Ms: nullableNumber, oldestMs: nullableNu
 export const ageStatsSchema = named(
   "AgeStats",
   z.object({ ...stamp, bucketMs: count, ...age, buckets: z.array(z.object({ at: timeOut, ...age })) }),
-  { ...STAMP, bucketMs: 3_600_000, p50Ms: 60_000, p95Ms: 900_000, oldestMs: 1_800_000, buckets: [] },
 );
 export type AgeStats = z.infer<typeof ageStatsSchema>;
 
@@ -166,7 +141,6 @@ const success = {
 export const redriveSuccessSchema = named(
   "RedriveSuccess",
   z.object({ ...stamp, ...success, bucketMs: count, buckets: z.array(z.object({ at: timeOut, ...success })) }),
-  { ...STAMP, delivered: 7, confirmed: 5, bounced: 1, failed: 0, rate: 0.833, bucketMs: 3_600_000, buckets: [] },
 );
 export type RedriveSuccess = z.infer<typeof redriveSuccessSchema>;
 
@@ -237,23 +211,5 @@ export const statusSchema = named(
     /** Differs after any change that the audit records, and after an alert began, fired or ended, of any source: a client need not read again before. null = the store did not say. */
     changes: nullableText,
   }),
-  {
-    asOf: "2026-11-22T02:45:00.000Z",
-    lanes: [{ lane: "slow", ratePerSecondNow: 4.8, ratePerSecondSet: 5 }],
-    redrivesRunning: 1,
-    approvalsWaiting: 0,
-    approvalsForViewer: 0,
-    redrivesWaiting: { approval: 0, time: 1, breaker: 0 },
-    operationsRunning: 0,
-    worker: { alive: 1, lastSeenAt: "2026-11-22T02:44:59.500Z" },
-    queue: { backend: "postgres", ok: true },
-    store: { ok: true },
-    trouble: { openBreakers: [], failingSources: [], archive: null, alerts: null, channelsOff: 0 },
-    bucket: "shared",
-    stops: [],
-    alerts: { firing: 1, unacknowledged: 1, worst: "warning" },
-    intakeStops: [],
-    changes: "0b6f3c52",
-  },
 );
 export type StatusOut = z.infer<typeof statusSchema>;

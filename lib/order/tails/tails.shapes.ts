@@ -22,27 +22,6 @@ const skippedSchema = z.object({
   createdAt: timeOut,
 });
 
-const example = {
-  head: {
-    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b20",
-    eventId: "order-77-v3",
-    version: 3,
-    errorCode: "VALIDATION_ERROR",
-    status: "PENDING" as const,
-    bounces: 0,
-    failures: 1,
-    cooldownUntil: null,
-  },
-  why: "it failed once and is still parked",
-  skipped: [],
-  held: {
-    count: 1,
-    events: [
-      { id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b21", eventId: "order-77-v4", version: 4, errorCode: "VERSION_CONFLICT" },
-    ],
-  },
-};
-
 /** GET /api/v1/events/{id}/tail: the head of the event's aggregate, and the events that it holds. */
 export const tailSchema = named(
   "Tail",
@@ -58,7 +37,6 @@ export const tailSchema = named(
      */
     held: z.object({ count: z.int(), events: z.array(z.object(place)) }),
   }),
-  example,
 );
 export type TailOut = z.infer<typeof tailSchema>;
 

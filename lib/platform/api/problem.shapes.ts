@@ -14,14 +14,5 @@ export const problemSchema = named(
     instance: z.string(),
     errors: z.optional(z.array(z.object({ field: z.string(), detail: z.string() }))),
   }),
-  {
-    type: "urn:parkade:problem:unknown-source",
-    title: "There is no such source",
-    status: 404,
-    code: "unknown-source",
-    detail: 'There is no source "ordres"',
-    instance: "urn:uuid:019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b99",
-    errors: [{ field: "name", detail: "list sources with GET /api/v1/sources" }],
-  },
 );
 export type Problem = z.infer<typeof problemSchema>;

@@ -3,9 +3,10 @@ import type { Header } from "@/lib/intake/dead-letter.pure";
 import { INT4_MAX, isStorableText, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
 import { UUID } from "@/lib/platform/plain/uuid.pure";
 
-/** Names a schema in the API's document, and gives it an example that fits it. */
-export function named<Schema extends z.core.$ZodType>(id: string, schema: Schema, example: z.input<Schema>): Schema {
-  z.globalRegistry.add(schema, { ...z.globalRegistry.get(schema), id, examples: [example] });
+/** Names a schema in the API's document. Without an example the document makes one of the members' names and types. */
+export function named<Schema extends z.core.$ZodType>(id: string, schema: Schema, example?: z.input<Schema>): Schema {
+  const examples = example === undefined ? undefined : [example];
+  z.globalRegistry.add(schema, { ...z.globalRegistry.get(schema), id, examples });
   return schema;
 }
 

@@ -77,23 +77,6 @@ const redriveItemSchema = named(
     findings: z.array(findingSchema),
     finishedAt: nullableTime,
   }),
-  {
-    eventId: "order-77-v3",
-    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b00",
-    source: "orders",
-    aggregateId: "order-77",
-    version: 3,
-    errorCode: "TIMEOUT",
-    revision: 1,
-    state: "delivered",
-    outcome: "confirmed",
-    result: "HTTP 200",
-    detail: null,
-    attempts: 1,
-    stopped: null,
-    findings: [],
-    finishedAt: "2026-11-22T02:45:01.000Z",
-  },
 );
 export type RedriveItemOut = z.infer<typeof redriveItemSchema>;
 export const redriveItemListSchema = pageOut(redriveItemSchema);

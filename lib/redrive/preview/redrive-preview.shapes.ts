@@ -107,15 +107,7 @@ const sampleSchema = z.object({
 export type SampleOut = z.infer<typeof sampleSchema>;
 
 /** GET /api/v1/redrives/{id}/check */
-export const frozenSampleSchema = named("FrozenSample", sampleSchema, {
-  checked: 4,
-  whole: true,
-  wouldGo: 1,
-  refused: { "schema-mismatch": 1, "held-by-head": 2 },
-  warnings: [],
-  samples: [],
-  targets: [],
-});
+export const frozenSampleSchema = named("FrozenSample", sampleSchema);
 
 const unknownPartSchema = z.object({
   part: z.enum(["total", "earlier", "sample", "changedSince", "controls"]),
@@ -169,25 +161,6 @@ export const previewSchema = named(
     hints: hintsOut,
     cutoff: timeOut,
   }),
-  {
-    total: 12,
-    kind: "exact",
-    eligible: 11,
-    refused: { cooling: 1 },
-    byErrorCode: { TIMEOUT: 12 },
-    controls: [],
-    ratePerSecond: 5,
-    etaMs: 2_200,
-    canaryQuietMs: 60_000,
-    sources: { orders: { eligible: 11, ratePerSecond: 5, warmUpMs: 0 } },
-    sample: null,
-    earlier: null,
-    changedSince: null,
-    reasonRequiredAbove: 1_000,
-    approvalCauses: [{ kind: "source", name: "orders" }],
-    unknown: [],
-    cutoff: "2026-11-22T02:45:00.000Z",
-  },
 );
 /** Refused events whose controls a preview looks up. */
 export const CONTROLLED_MAX = 200;

@@ -136,15 +136,6 @@ export const redriveAnswerSchema = named(
     /** What it waits for before it starts; see GET /api/v1/redrives/{id}. */
     waitsFor: z.array(z.enum(WAITS)),
   }),
-  {
-    id: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50",
-    state: "RUNNING",
-    total: 12,
-    refused: 1,
-    refusedByReason: { cooling: 1 },
-    holdUntil: null,
-    waitsFor: [],
-  },
 );
 /** Named events that do not exist are counted as refused (`not-found`), and are not part of `total`. */
 export type RedriveAnswer = z.infer<typeof redriveAnswerSchema>;

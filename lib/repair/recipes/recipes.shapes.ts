@@ -204,23 +204,6 @@ const mendItemSchema = named(
     bytesBefore: z.int(),
     bytesAfter: z.int(),
   }),
-  {
-    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b00",
-    eventId: "order-77-v3",
-    source: "orders",
-    status: "PENDING",
-    revision: 1,
-    outcome: "changed",
-    reason: null,
-    detail: null,
-    differences: [
-      { at: "/custId", before: "9007199254740993", after: null },
-      { at: "/customerId", before: null, after: "9007199254740993" },
-    ],
-    more: false,
-    bytesBefore: 182,
-    bytesAfter: 186,
-  },
 );
 export type MendItem = z.infer<typeof mendItemSchema>;
 
@@ -264,18 +247,6 @@ export const mendCountsSchema = named(
     /** For the next call; null = all are counted. */
     nextCursor: nullableText,
   }),
-  {
-    looked: 12_000,
-    changed: 11_400,
-    unchanged: 590,
-    breaksSchema: 4,
-    failed: { "not-json": 1 },
-    refused: { queued: 5 },
-    kind: "atLeast",
-    asOf: "2026-11-22T02:45:00.000Z",
-    samples: [],
-    nextCursor: "MTIwMDA",
-  },
 );
 export type MendCounts = z.infer<typeof mendCountsSchema>;
 
@@ -340,15 +311,6 @@ export const savedRecipeSchema = named(
     createdBy: z.string(),
     createdAt: timeOut,
   }),
-  {
-    id: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a61",
-    name: "custId to customerId",
-    version: 1,
-    recipe: EXAMPLE.recipe,
-    source: "orders",
-    createdBy: "maria",
-    createdAt: "2026-11-22T02:45:00.000Z",
-  },
 );
 export type SavedRecipe = z.infer<typeof savedRecipeSchema>;
 

@@ -52,24 +52,7 @@ const revisionShape = {
   sentBy: z.array(sendSchema),
 };
 
-const REVISION_EXAMPLE = {
-  revision: 2,
-  current: true,
-  cause: "edit" as const,
-  base: 1,
-  bounce: null,
-  actor: "maria",
-  reason: "the field was renamed",
-  at: "2026-11-22T03:10:00.000Z",
-  patch: null,
-  operationId: null,
-  contentType: "application/json",
-  bytes: 15,
-  sends: 0,
-  sentBy: [],
-};
-
-const revisionSchema = named("Revision", z.object(revisionShape), REVISION_EXAMPLE);
+const revisionSchema = named("Revision", z.object(revisionShape));
 export type RevisionOut = z.infer<typeof revisionSchema>;
 
 /** GET /api/v1/events/{id}/revisions: newest first. `total` counts those that are not listed, too. */
@@ -80,19 +63,6 @@ export type RevisionList = z.infer<typeof revisionListSchema>;
 export const revisionDetailSchema = named(
   "RevisionDetail",
   z.object({ ...revisionShape, body: bodySchema, headers: headersSchema }),
-  {
-    ...REVISION_EXAMPLE,
-    body: {
-      contentType: "application/json",
-      text: '{"orderNo":"77"}',
-      base64: "eyJvcmRlck5vIjoiNzcifQ==",
-      bytes: 16,
-      masked: false,
-      maskedCount: 0,
-      decoded: null,
-    },
-    headers: [["x-tenant", "north"]],
-  },
 );
 export type RevisionDetail = z.infer<typeof revisionDetailSchema>;
 
@@ -175,17 +145,13 @@ export const restoreRequestSchema = named(
 export type RestoreRequest = z.infer<typeof restoreRequestSchema>;
 
 /** What a restore answers. */
-export const revisedSchema = named("Revised", z.object({ id: idOut, revision: z.int() }), {
-  id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b00",
-  revision: 2,
-});
+export const revisedSchema = named("Revised", z.object({ id: idOut, revision: z.int() }));
 export type RevisedAnswer = z.infer<typeof revisedSchema>;
 
 /** What an edit answers. `problems`: why the dry run would refuse the payload as it is now; empty = no reason was found. */
 export const editedSchema = named(
   "Edited",
   z.object({ id: idOut, revision: z.int(), problems: z.array(z.object({ reason: z.string(), detail: z.string() })) }),
-  { id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b00", revision: 2, problems: [] },
 );
 export type EditedAnswer = z.infer<typeof editedSchema>;
 export type PayloadProblem = EditedAnswer["problems"][number];

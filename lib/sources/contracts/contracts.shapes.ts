@@ -131,20 +131,6 @@ export const contractReportSchema = named(
     result,
     assertions,
   }),
-  {
-    target: "orders",
-    source: "orders",
-    result: "broken",
-    assertions: [
-      {
-        id: "deadline",
-        formula: "W = attempts x timeout + sum of the longest delays <= deadline - margin",
-        numbers: "5 x 3000 ms + 15000 ms = 30000 ms <= 20000 ms - 1000 ms",
-        result: "broken",
-        reason: null,
-      },
-    ],
-  },
 );
 export type ContractReportOut = z.infer<typeof contractReportSchema>;
 
@@ -156,19 +142,6 @@ export const sourceContractReportSchema = named(
     result,
     assertions,
   }),
-  {
-    source: "orders",
-    result: "broken",
-    assertions: [
-      {
-        id: "drain",
-        formula: "drain = parked / rate of the main lane <= promisedLatency",
-        numbers: "720000 / 50 a second = 4 h <= 3 h",
-        result: "broken",
-        reason: null,
-      },
-    ],
-  },
 );
 export type SourceContractReportOut = z.infer<typeof sourceContractReportSchema>;
 

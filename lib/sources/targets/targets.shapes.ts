@@ -127,16 +127,6 @@ export const policySchema = named(
     /** What it promises; null = the body cannot run. */
     bounds: z.nullable(policyBoundsSchema),
   }),
-  {
-    name: "slow-lane",
-    version: 0,
-    body: { maxAttempts: 3 },
-    reason: null,
-    createdBy: null,
-    createdAt: null,
-    usedBy: ["orders.slow"],
-    bounds: { worstMs: 39_000, slackMs: 16_000, odds: [{ dropRate: 0.3, success: 0.99757, attempts: 1.4251 }] },
-  },
 );
 export type PolicyOut = z.infer<typeof policySchema>;
 export const policyListSchema = z.object({ items: z.array(policySchema) });
@@ -175,7 +165,6 @@ const settingSchema = named(
     max: z.number(),
     text: z.string(),
   }),
-  { name: "redriveLimit", value: 3, initial: 3, min: 1, max: 100, text: "Redrives of one event" },
 );
 export type SettingOut = z.infer<typeof settingSchema>;
 export const settingListSchema = z.object({ items: z.array(settingSchema), confirmedUrl: z.nullable(z.string()) });

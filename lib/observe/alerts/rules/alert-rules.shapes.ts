@@ -193,24 +193,5 @@ export const alertTrialSchema = named(
     /** Why it cannot be judged now; null = it can. */
     fault: nullableText,
   }),
-  {
-    from: "2026-11-15T02:00:00.000Z",
-    to: "2026-11-22T02:00:00.000Z",
-    stepMs: 900_000,
-    noPast: null,
-    fired: [
-      {
-        key: "orders",
-        from: "2026-11-20T22:45:00.000Z",
-        to: "2026-11-20T23:30:00.000Z",
-        peak: 1_240,
-        sentence: "orders: 1,240 events arrived in 15 min, 41 × the usual 30",
-      },
-    ],
-    moreFired: 0,
-    series: { key: "orders", points: [{ at: "2026-11-20T22:45:00.000Z", value: 1_240, threshold: 90 }] },
-    now: [],
-    fault: null,
-  },
 );
 export type AlertTrialOut = z.infer<typeof alertTrialSchema>;
