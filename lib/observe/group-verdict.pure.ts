@@ -7,7 +7,8 @@ import { formatNumber } from "@/lib/platform/plain/format.pure";
  *
  * - `new`: it arrived, and never before the window;
  * - `back`: it arrived, and nothing of it had for BACK_QUIET_MS before the window;
- * - `rising`, `falling`: more or less than usual, see `trendOf` in baseline.pure.ts;
+ * - `rising`: more than usual, see `trendOf` in baseline.pure.ts, and still in the last hour of the window;
+ * - `falling`: less than usual, or a rise that is over;
  * - `steady`: as usual, or too little is known.
  */
 export const VERDICTS = ["new", "back", "rising", "steady", "falling"] as const;
@@ -33,6 +34,17 @@ export function verdictOf(group: { count: number; trend: Trend; fromMs: number; 
   return trend === "rising" || trend === "falling" ? trend : "steady";
 }
 
+/** The average rate of the window below which the last hour ends a rise that left no trace in that hour's usual number. */
+const STILL_RISES = 1 / 2;
+
+/** Whether a rise of a window goes on: in its last hour too more arrived than usual, or about as much as in its other hours. */
+export function risesStill(
+  lastHour: { count: number; trend: Trend },
+  window: { count: number; hours: number },
+): boolean {
+  return lastHour.trend === "rising" || lastHour.count >= (STILL_RISES * window.count) / window.hours;
+}
+
 /** Whether more arrives than usual, so that there is a time since when. */
 export function isRise(verdict: Verdict): boolean {
   return verdict === "new" || verdict === "back" || verdict === "rising";
@@ -46,10 +58,12 @@ const WORDS: Record<Verdict, string> = {
   falling: "falling",
 };
 
-/** The verdict in words, with the factor where there is one: `new`, `rising, 7.6 × usual`, `falling, 0.2 × usual`. */
+/** The verdict in words, with the factor where there is one: `new`, `rising, 7.6 × usual`, `falling, 0.2 × usual`, of a
+ * rise that is over `falling, was 7.6 × usual`. */
 export function verdictWords({ verdict, factor }: { verdict: Verdict; factor: number | null }): string {
   const told = factor !== null && (verdict === "rising" || verdict === "falling");
-  return told ? `${WORDS[verdict]}, ${factorText(factor)} × usual` : WORDS[verdict];
+  const was = verdict === "falling" && factor !== null && factor > 1 ? "was " : "";
+  return told ? `${WORDS[verdict]}, ${was}${factorText(factor)} × usual` : WORDS[verdict];
 }
 
 /** `7.6`, `0.2`, `41`. */

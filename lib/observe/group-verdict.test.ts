@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { trendOf, usualOf } from "@/lib/observe/baseline.pure";
-import { beginningOf, isRise, VERDICTS, verdictOf, verdictWords } from "@/lib/observe/group-verdict.pure";
+import { beginningOf, isRise, risesStill, VERDICTS, verdictOf, verdictWords } from "@/lib/observe/group-verdict.pure";
 
 const DAY_MS = 86_400_000;
 const fromMs = 100 * DAY_MS;
@@ -29,6 +29,15 @@ describe("the verdict on a group", () => {
   });
 });
 
+test.each([
+  ["as much as in the other hours", true, { count: 5, trend: "usual" }, { count: 240, hours: 24 }],
+  ["less than half of them", false, { count: 4, trend: "usual" }, { count: 240, hours: 24 }],
+  ["much less, and more than usual in that hour", true, { count: 4, trend: "rising" }, { count: 240, hours: 24 }],
+  ["nothing", false, { count: 0, trend: "usual" }, { count: 4, hours: 24 }],
+] as const)("a rise with %s in the last hour: goes on is %j", (_, goesOn, lastHour, window) => {
+  expect(risesStill(lastHour, window)).toBe(goesOn);
+});
+
 test("more than usual arrives of what is new, back or rising", () => {
   expect(VERDICTS.filter(isRise)).toEqual(["new", "back", "rising"]);
 });
@@ -41,6 +50,7 @@ test.each([
   ["rising", null, "rising"],
   ["falling", 0.21, "falling, 0.2 × usual"],
   ["falling", 0.01, "falling, < 0.1 × usual"],
+  ["falling", 9.9, "falling, was 9.9 × usual"],
   ["steady", 1.1, "steady"],
 ] as const)("%s with the factor %j is %j", (verdict, factor, words) => {
   expect(verdictWords({ verdict, factor })).toBe(words);

@@ -39,6 +39,9 @@ const TREND_HOURS = 24;
 /** The verdict is decided outside of SQL, so that it has one definition. A page of some verdicts is found among this many groups. */
 const JUDGED_MAX = 2_000;
 
+/** More than any time, and a sum that a float8 holds to the millisecond. */
+const PARKED_FIRST_MS = 1e15;
+
 type GroupRow = Pick<
   GroupOut,
   "fingerprint" | "errorCode" | "exceptionType" | "firstFrame" | "sampleEvent" | "sources"
@@ -50,7 +53,7 @@ type GroupRow = Pick<
 };
 
 /**
- * Groups with matching events, those with the most parked events first, or those that failed last. Counts are of the matching
+ * Groups with matching events, those with the most parked events first, or those that failed last, and then those without a parked one. Counts are of the matching
  * events: from the rollup where it suffices, else counted. With sources in the filter the verdict, the times and the sample are
  * of these.
  */
@@ -98,7 +101,9 @@ async function readMatching(db: Db, { filter, scope, sort, after, most, nowMs }:
   const params = paramsFrom(1);
   const counted = isDecidedByKinds(filter) ? rolledUp(filter, params) : await scanned(db, filter, nowMs, params);
   const lasts = sort === "last" && scope !== null ? lastIn(params.add(scope)) : null;
-  const key = sort === "count" ? "parked" : `extract(epoch from ${lasts?.at ?? "g.last_seen"}) * 1000`;
+  // By time, those with parked events come first: a group that is over must not hide one that waits.
+  const lastMs = `extract(epoch from ${lasts?.at ?? "g.last_seen"}) * 1000`;
+  const key = sort === "count" ? "parked" : `case when parked > 0 then ${PARKED_FIRST_MS} else 0 end + ${lastMs}`;
   const place = after === null ? "" : `where (key, fingerprint) < (${params.add(after[0])}, ${params.add(after[1])})`;
   return db.query<MatchingGroup>(
     `with counted as materialized (${counted}), ${lasts?.logged ?? ""}

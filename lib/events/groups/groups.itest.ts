@@ -219,3 +219,9 @@ describe("the page of a group", () => {
     expect(split.body).toMatchObject({ group: { ...params, counts: { PENDING: 1 } }, joined: { total: 0 } });
   });
 });
+
+test("by the last failure, a group without a parked event comes behind those with one", async () => {
+  const moved = "select fingerprint from dlq_groups where error_code = 'MOVED'";
+  await web.deps.db.run(`update dlq_group_levels set status = 'REDRIVEN' where fingerprint in (${moved})`);
+  expect(await codes("?from=-1h&sort=last&errorCode=MOVED&errorCode=NEW")).toEqual(["NEW", "MOVED"]);
+});

@@ -11,7 +11,7 @@ import {
   scopeValues,
 } from "@/lib/observe/flow.read";
 import { NARROW_SINCE } from "@/lib/observe/flow-tables.sql";
-import { type Verdict, verdictOf } from "@/lib/observe/group-verdict.pure";
+import { risesStill, type Verdict, verdictOf } from "@/lib/observe/group-verdict.pure";
 import type { Arrivals } from "@/lib/observe/stats/stats.shapes";
 import type { StatsQuery } from "@/lib/observe/stats/stats-query.shapes";
 import { type Window, type WindowsBefore, windowsBefore } from "@/lib/observe/windows-before.pure";
@@ -97,6 +97,29 @@ export function judged({ count, days, beforeMs }: GroupArrivalRow, times: Times)
   return { ...arrivals, verdict: verdictOf({ count, trend: arrivals.trend, fromMs: times.fromMs, beforeMs }) };
 }
 
+/** Judges the groups that rose in the window by its last hour, so that a rise that is over is not shown as one. */
+export async function judgeLastHour<Group extends { fingerprint: string; count: number; verdict: Verdict }>(
+  db: Queryable,
+  filter: StatsQuery["filter"],
+  { fromMs, toMs }: Window,
+  groups: Group[],
+): Promise<Group[]> {
+  const risen = groups.filter(({ verdict }) => verdict === "rising").map(({ fingerprint }) => fingerprint);
+  const hours = (toMs - fromMs) / HOUR_MS;
+  if (risen.length === 0 || hours <= 1) return groups;
+  const times = timesOf({ fromMs: toMs - HOUR_MS, toMs }, await knownSince(db));
+  const read = groupsInFlow({ ...filter, fingerprint: risen }, times);
+  const rows = await db.query<GroupArrivalRow>(read.sql, read.values, { name: "last-hour" });
+  const last = new Map(
+    rows.map(({ fingerprint, count, days }) => [fingerprint, { count, ...against(count, days, times) }]),
+  );
+  return groups.map((group) => {
+    const lastHour = last.get(group.fingerprint) ?? { count: 0, trend: "usual" };
+    const over = group.verdict === "rising" && !risesStill(lastHour, { count: group.count, hours });
+    return over ? { ...group, verdict: "falling" } : group;
+  });
+}
+
 type GroupKinds = StatsQuery["filter"] & { fingerprint: string[] };
 
 export type GroupArrivals = Arrivals & { verdict: Verdict };
@@ -114,7 +137,9 @@ export async function readGroupArrivals(
     select arrived.*, case when count > 0 then ${before.sql} end as "beforeMs"
       from arrived left join logged on logged.fingerprint = arrived.fingerprint`;
   const rows = await db.query<GroupArrivalRow>(text, arrived.values, { name: "group-arrivals" });
-  return new Map(rows.map((row) => [row.fingerprint, judged(row, times)]));
+  const groups = rows.map((row) => ({ fingerprint: row.fingerprint, ...judged(row, times) }));
+  const arrivals = await judgeLastHour(db, filter, window, groups);
+  return new Map(arrivals.map(({ fingerprint, ...of }) => [fingerprint, of]));
 }
 
 /** How many events of a group were counted and not stored in the window, and in which minute that began. */

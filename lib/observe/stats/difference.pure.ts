@@ -1,3 +1,4 @@
+import type { Trend } from "@/lib/observe/baseline.pure";
 import type { Verdict } from "@/lib/observe/group-verdict.pure";
 
 /** Windows that are compared: the last one with the one before it. */
@@ -14,10 +15,15 @@ export type Compared = {
   before: number;
   /** That of the last window, as every page says it. */
   verdict: Verdict;
+  /** Of the whole last window. */
+  trend: Trend;
 };
 
-/** null = no difference: a group that rises as it did a window ago is none. `gone`: a falling group without any arrival. */
-export function differenceOf({ now, before, verdict }: Compared): Difference | null {
+/**
+ * null = no difference: a group that rises as it did a window ago is none. `gone`: a falling group without any arrival. A rise
+ * of the window that is over is `falling`.
+ */
+export function differenceOf({ now, before, verdict, trend }: Compared): Difference | null {
   switch (verdict) {
     case "new":
     case "back":
@@ -25,7 +31,7 @@ export function differenceOf({ now, before, verdict }: Compared): Difference | n
     case "rising":
       return now > before ? "rising" : null;
     case "falling":
-      if (now >= before) return null;
+      if (now >= before && (trend !== "rising" || now === before)) return null;
       return now === 0 ? "gone" : "falling";
     case "steady":
       return null;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { byDifference, type Compared, differenceOf } from "@/lib/observe/stats/difference.pure";
 
-test.each<[string, Compared, ReturnType<typeof differenceOf>]>([
+test.each<[string, Omit<Compared, "trend"> & Partial<Compared>, ReturnType<typeof differenceOf>]>([
   ["a new group, however few its events", { now: 1, before: 0, verdict: "new" }, "new"],
   ["a group that came back", { now: 3, before: 0, verdict: "back" }, "back"],
   ["more than usual and than before", { now: 400, before: 100, verdict: "rising" }, "rising"],
@@ -9,10 +9,15 @@ test.each<[string, Compared, ReturnType<typeof differenceOf>]>([
   ["more than before, and still usual", { now: 105, before: 20, verdict: "steady" }, null],
   ["far less", { now: 10, before: 100, verdict: "falling" }, "falling"],
   ["less than usual, as it was before", { now: 10, before: 9, verdict: "falling" }, null],
+  [
+    "more than before in a rise that is over",
+    { now: 400, before: 100, verdict: "falling", trend: "rising" },
+    "falling",
+  ],
   ["nothing, where much is usual", { now: 0, before: 100, verdict: "falling" }, "gone"],
   ["nothing, as before", { now: 0, before: 0, verdict: "falling" }, null],
 ])("%s", (_, compared, expected) => {
-  expect(differenceOf(compared)).toBe(expected);
+  expect(differenceOf({ trend: "usual", ...compared })).toBe(expected);
 });
 
 test("the list begins with what is new, and with the largest difference", () => {

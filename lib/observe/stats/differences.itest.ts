@@ -51,12 +51,14 @@ test("each group that differs is one row, with its verdict, both numbers and its
   for (const [fingerprint, before, now] of [
     ["fresh", 0, 4],
     ["risen", 10, 400],
+    ["over", 10, 300],
     ["fallen", 400, 10],
     ["returned", 0, 90],
     ["vanished", 90, 0],
     ["steady", 100, 104],
   ] as const) {
     await group(fingerprint, 24 * 10);
+    if (fingerprint === "risen") await arrived(fingerprint, 0, 40);
     if (before > 0) for (let day = 1; day < 10; day++) await arrived(fingerprint, 2 + 24 * day, before);
     if (now > 0) await arrived(fingerprint, 2, now);
   }
@@ -67,12 +69,13 @@ test("each group that differs is one row, with its verdict, both numbers and its
   expect(items.map(({ verdict, fingerprint, before, now }) => [verdict, fingerprint, before, now])).toEqual([
     ["new", "fresh", 0, 4],
     ["back", "returned", 0, 90],
-    ["rising", "risen", 10, 400],
+    ["rising", "risen", 10, 440],
     ["falling", "fallen", 400, 10],
+    ["falling", "over", 10, 300],
     ["gone", "vanished", 90, 0],
   ]);
   expect(more).toBe(0);
-  expect(items[2]).toMatchObject({ sources: ["orders"], errorCode: "TIMEOUT", factor: 40, usual: 10 });
+  expect(items[2]).toMatchObject({ sources: ["orders"], errorCode: "TIMEOUT", factor: 44, usual: 10 });
   expect((await read(ADA, "billing")).items).toEqual([]);
   expect((await read(CLERK)).items).toEqual([]);
 });

@@ -8,6 +8,7 @@ import {
   daysIn,
   type GroupArrivalRow,
   judged,
+  judgeLastHour,
   lastBefore,
   spansOf,
   sumIn,
@@ -38,7 +39,8 @@ export async function readDifferences(
   const lengthMs = AGAINST_MS[against];
   const sources = sourceScope(viewer, source === null ? undefined : [source]) ?? (source === null ? null : [source]);
   const filter = sources === null ? {} : { source: sources };
-  const times = timesOf({ fromMs: nowMs - lengthMs, toMs: nowMs }, await knownSince(db));
+  const window = { fromMs: nowMs - lengthMs, toMs: nowMs };
+  const times = timesOf(window, await knownSince(db));
   const then = await sumsOf(db, filter, { fromMs: times.fromMs - lengthMs, toMs: times.fromMs });
   const now = await comparedGroups(db, filter, times, [...then.keys()]);
   const fingerprints = [...new Set([...now.keys(), ...then.keys()])];
@@ -46,13 +48,15 @@ export async function readDifferences(
   // Of a group without any row in the last window and on the days before.
   const none = { count: 0, days: times.before.windows.map(() => 0), sources: [], beforeMs: null };
   const set = (await readMasks(db)).of(oneSource(sources));
-  const rows = fingerprints.flatMap((fingerprint) => {
+  const all = fingerprints.map((fingerprint) => {
     const row = now.get(fingerprint) ?? { fingerprint, ...none };
+    return { fingerprint, row, ...judged(row, times) };
+  });
+  const rows = (await judgeLastHour(db, filter, window, all)).flatMap(({ fingerprint, row, ...arrivals }) => {
     const group = known.get(fingerprint);
     const earlier = then.get(fingerprint);
-    const arrivals = judged(row, times);
     const counts = { now: row.count, before: earlier?.count ?? 0 };
-    const verdict = differenceOf({ ...counts, verdict: arrivals.verdict });
+    const verdict = differenceOf({ ...counts, ...arrivals });
     if (!group || !verdict) return [];
     return {
       ...{ verdict, fingerprint, errorCode: group.errorCode, pattern: maskText(group.pattern, set) },

@@ -12,6 +12,7 @@ import {
   type GroupArrivalRow,
   groupsInFlow,
   judged,
+  judgeLastHour,
   lastBefore,
   spansOf,
   sumIn,
@@ -92,7 +93,11 @@ async function arrivedCodes(db: Queryable, query: StatsQuery, times: Times): Pro
 type GroupRow = GroupArrivalRow & { errorCode: string; pattern: string };
 
 /** The groups with the most arrivals. */
-async function arrivedGroups(db: Queryable, { filter }: StatsQuery, times: Times): Promise<ArrivedGroup[]> {
+async function arrivedGroups(
+  db: Queryable,
+  { filter, fromMs, toMs }: StatsQuery,
+  times: Times,
+): Promise<ArrivedGroup[]> {
   const arrived = groupsInFlow(filter, times);
   const before = lastBefore("a.fingerprint", filter, times, arrived.values);
   const text = `with arrived as (${arrived.sql}), chosen as (
@@ -101,9 +106,9 @@ async function arrivedGroups(db: Queryable, { filter }: StatsQuery, times: Times
        from chosen a join dlq_groups g on g.fingerprint = a.fingerprint left join logged on logged.fingerprint = a.fingerprint
       order by a.count desc, a.fingerprint`;
   const rows = await db.query<GroupRow>(text, arrived.values, { name: "arrived-groups" });
-  return rows.map((row) => {
+  const groups = rows.map((row) => {
     const { fingerprint, errorCode, pattern } = row;
-    const { verdict, ...arrivals } = judged(row, times);
-    return { fingerprint, errorCode, pattern, verdict, ...arrivals };
+    return { fingerprint, errorCode, pattern, ...judged(row, times) };
   });
+  return judgeLastHour(db, filter, { fromMs, toMs }, groups);
 }
