@@ -1,10 +1,14 @@
 "use client";
 
+import { useRouter } from "next/navigation";
 import { useId } from "react";
+import { mendHref } from "@/components/repair/mends/mend-address";
+import { ActionButton } from "@/components/ui/action-button";
 import { Radio, TextField } from "@/components/ui/input";
 import type { Earlier } from "@/lib/order/order-gate.pure";
+import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import type { EarlierOut } from "@/lib/redrive/preview/redrive-preview.shapes";
-import { earlierOptions, earlierSentence, sampleSentence, strandWords } from "./earlier-words";
+import { earlierOptions, earlierSentence, mendHeadsWords, sampleSentence, strandWords } from "./earlier-words";
 
 const SAMPLES_SHOWN = 3;
 
@@ -34,6 +38,7 @@ export function EarlierChoice({
   sends,
 }: EarlierChoiceProps) {
   const name = useId();
+  const router = useRouter();
   return (
     <section aria-label="Earlier versions" className="grid gap-2 rounded-md border border-l-2 border-warning px-3 py-2">
       <p>{earlierSentence(earlier)}</p>
@@ -44,6 +49,16 @@ export function EarlierChoice({
           </li>
         ))}
       </ul>
+      {earlier.headIds.length === 0 ? null : (
+        <ActionButton
+          needs="edit"
+          size="sm"
+          className="justify-self-start"
+          onClick={() => router.push(mendHref({ ids: earlier.headIds }, randomKey))}
+        >
+          {mendHeadsWords(earlier)}
+        </ActionButton>
+      )}
       <div role="radiogroup" aria-label="What becomes of the earlier versions" className="grid gap-1.5">
         {earlierOptions(earlier, sends, eligible).map((option) => (
           <label key={option.choice} htmlFor={`${name}-${option.choice}`} className="flex items-baseline gap-2">

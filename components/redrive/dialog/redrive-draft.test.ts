@@ -199,7 +199,15 @@ it("shows what the server refuses at the field of the dialog", () => {
 });
 
 describe("earlier versions that the selection leaves parked", () => {
-  const earlier = { heldEvents: 7, heldAggregates: 3, earlierEvents: 6, takenAlong: 6, bounded: false, samples: [] };
+  const earlier = {
+    heldEvents: 7,
+    heldAggregates: 3,
+    earlierEvents: 6,
+    takenAlong: 6,
+    bounded: false,
+    samples: [],
+    headIds: [],
+  };
 
   it("stay parked unless somebody chooses otherwise: no preset makes the set larger", () => {
     const asked = (over: Partial<RedriveDraft>) =>

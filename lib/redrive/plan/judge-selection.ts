@@ -29,6 +29,7 @@ import {
 import type { PlannedItem } from "@/lib/redrive/plan/freeze-events.write";
 import {
   EARLIER_BEHIND_MAX,
+  EARLIER_HEADS_MAX,
   EARLIER_SAMPLES_MAX,
   type EarlierSummary,
   type Passing,
@@ -101,6 +102,7 @@ function earlierOf(
     earlierEvents: last.reduce((sum, { behind }) => sum + behind.length, 0),
     takenAlong: last.reduce((sum, { key }) => sum + (heads.get(key) ?? []).length, 0),
     bounded: false,
+    headIds: last.slice(0, EARLIER_HEADS_MAX).map(({ behind }) => behind[0]!.id),
     samples: last
       .sort((a, b) => (a.event.id < b.event.id ? 1 : -1))
       .slice(0, EARLIER_SAMPLES_MAX)

@@ -13,6 +13,7 @@ const EARLIER_SELECTED_MAX = 100_000;
 const LOOKED_UP_MAX = 5_000;
 export const EARLIER_SAMPLES_MAX = 5;
 export const EARLIER_BEHIND_MAX = 10;
+export const EARLIER_HEADS_MAX = 1_000;
 /** Events without a version come last in their aggregate. */
 const NO_VERSION = "9223372036854775807";
 /** Earlier versions returned by id, for a preview that takes them along. */
@@ -47,6 +48,7 @@ type SummaryRow = {
         behind: (Omit<EarlierSample["behind"][number], "version"> & { version: string })[];
       })[]
     | null;
+  headIds: string[];
   ids: string[] | null;
 };
 
@@ -183,6 +185,8 @@ function summarySql(where: string): string {
                         where h.aggregate_id = s.aggregate_id and h.source_id = s.source_id
                           and h.aggregate_type = s.aggregate_type and h.version < s.version
                         order by h.version, h.id limit ${EARLIER_BEHIND_MAX}) h) b) as samples,
+          array(select distinct on (aggregate_id, source_id, aggregate_type) id from heads
+                 order by aggregate_id, source_id, aggregate_type, version, id limit ${EARLIER_HEADS_MAX}) as "headIds",
           (select array_agg(id) from (
              select h.id from heads h where not exists (select 1 from judged j where j.id = h.id) limit ${EARLIER_IDS_MAX}) i) as ids`;
 }

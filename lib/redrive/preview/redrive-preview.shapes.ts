@@ -69,6 +69,8 @@ const earlierSchema = z.object({
   bounded: z.boolean(),
   /** One held event of each of some aggregates, at most 5. */
   samples: z.array(earlierSampleSchema),
+  /** The first version that holds each of these aggregates, at most 1,000: mended and sent, they hold nothing. */
+  headIds: z.array(idOut),
 });
 export type EarlierOut = z.infer<typeof earlierSchema>;
 
