@@ -5,6 +5,7 @@ import { headers } from "next/headers";
 import type { ReactNode } from "react";
 import { Frame } from "@/components/shell/frame";
 import { Providers } from "@/components/shell/providers";
+import { EARLY_KEYS } from "@/lib/platform/browser/early-keys.browser";
 import { THEME_SCRIPT } from "@/lib/platform/browser/theme-script.browser";
 import { TRUSTED_SCRIPTS } from "@/lib/platform/browser/trusted-scripts.browser";
 import "./globals.css";
@@ -24,7 +25,7 @@ export const viewport: Viewport = {
   ],
 };
 
-const HEAD_SCRIPT = TRUSTED_SCRIPTS + THEME_SCRIPT;
+const HEAD_SCRIPT = TRUSTED_SCRIPTS + THEME_SCRIPT + EARLY_KEYS;
 
 export default async function RootLayout({ children }: { children: ReactNode }) {
   // scripts/web-server.ts sets the header. Its Content-Security-Policy runs no script without the nonce.

@@ -64,7 +64,7 @@ test.describe("redriving a batch", () => {
   }) => {
     const source = await parkade.source("batch");
     await source.park(
-      Array.from({ length: 30 }, (_, index) => ({
+      Array.from({ length: 31 }, (_, index) => ({
         eventId: `b-${index}`,
         errorCode: index % 3 === 0 ? "TIMEOUT" : "UPSTREAM_5XX",
       })),
@@ -73,7 +73,9 @@ test.describe("redriving a batch", () => {
     await page.goto(source.href);
     const selection = await pick(page, "b-1");
     await expect(selection).toContainText("1 selected");
-    await selection.getByRole("button", { name: /select all 30 matching/ }).click();
+    await selection.getByRole("button", { name: /select all 31 matching/ }).click();
+    await page.getByRole("checkbox", { name: "Select event b-30" }).uncheck();
+    await expect(selection).toContainText("30 selected, 1 left out");
     await selection.getByRole("button", { name: "Redrive…" }).click();
 
     const dialog = page.getByRole("dialog", { name: "Redrive 30 events" });

@@ -76,10 +76,29 @@ test.describe("finding the events one looks for", () => {
     await expect.poll(() => listed(page)).toEqual([`c-${source.name}`]);
     const box = page.getByRole("combobox", { name: "Search events" });
     await search(page, "attempts:>3");
-    await expect(page.getByRole("alert").filter({ hasText: "attempts: is no qualifier" })).toBeVisible();
+    await expect(
+      page.getByRole("alert").filter({ hasText: "attempts is not a filter name (did you mean tag.attempts:" }),
+    ).toBeVisible();
     await expect.poll(() => listed(page)).toEqual([`c-${source.name}`]);
     await box.press("Enter");
     await expect(page.getByRole("list", { name: "Filters" })).toContainText("attempts:>3");
+  });
+
+  test("what is typed before the scripts of a page arrive is searched once they do", async ({ page, parkade }) => {
+    const source = await parkade.source("early");
+    await source.park([{ eventId: "early-1" }, { eventId: "early-2" }]);
+    const scripts = Promise.withResolvers<void>();
+    await page.route("**/_next/static/**/*.js", async (route) => {
+      await scripts.promise;
+      await route.continue();
+    });
+    const opened = page.goto(source.href);
+    await expect(page.getByRole("combobox", { name: "Search events" })).toBeVisible();
+    await page.keyboard.type(`/eventId:early-1`);
+    await page.keyboard.press("Enter");
+    scripts.resolve();
+    await opened;
+    await expect.poll(() => listed(page)).toEqual(["early-1"]);
   });
 
   test("a filter that hides all, or that is wrong, says so and can be cleared", async ({ page, parkade }) => {

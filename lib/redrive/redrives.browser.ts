@@ -11,9 +11,10 @@ import { unlessUnchanged } from "@/lib/platform/browser/changes.browser";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { followedIds } from "@/lib/platform/browser/followed.browser";
 import { invalidateAfter, keys, readKey } from "@/lib/platform/browser/keys.browser";
-import { usePages } from "@/lib/platform/browser/pages.browser";
+import { type InitialPage, usePages } from "@/lib/platform/browser/pages.browser";
 import { useRead } from "@/lib/platform/browser/resource.browser";
 import type { RedriveCauses, RedriveItemList } from "@/lib/redrive/list/redrive-items.shapes";
+import { type RedriveListState, redriveListPath } from "@/lib/redrive/list/redrive-list.browser";
 import type { PreviewOut, PreviewRequest, SampleOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 import type { RedriveList, RedriveOut, RedriveRate } from "@/lib/redrive/redrives.shapes";
 import type { RedriveAnswer, RedriveChange, RedriveRequest } from "@/lib/redrive/request/redrive-request.shapes";
@@ -114,19 +115,14 @@ export function useRedriveItems(id: string, outcome: readonly ItemOutcomeWord[],
   });
 }
 
-/** `state`: `all`, `live` (not final), or one state. `waitsFor`: null = whatever they wait for. */
-export function useRedrives({ state, waitsFor }: { state: RedriveState | "all" | "live"; waitsFor: string | null }) {
-  const params = new URLSearchParams({ limit: String(PAGE) });
-  if (state !== "all") params.set("state", state);
-  if (waitsFor !== null) params.set("waitsFor", waitsFor);
-  return usePages<RedriveList>(
+export const useRedrives = (asked: RedriveListState, initial: InitialPage<RedriveList>) =>
+  usePages<RedriveList>(
     "redrives",
-    `/api/v1/redrives?${params}`,
+    redriveListPath(asked),
     (pages) =>
       pages.some(({ items }) => items.some((redrive) => !isFinal(redrive.state))) ? LIST_LIVE_MS : LIST_IDLE_MS,
-    { persister: unlessUnchanged },
+    { persister: unlessUnchanged, initial },
   );
-}
 
 /** The redrives in every state that is not final, for the overview. */
 export const useRunningRedrives = (limit = 5, enabled = true) =>

@@ -1,13 +1,21 @@
 import type { Metadata } from "next";
-import { Suspense } from "react";
+import { firstPage } from "@/app/_server/first-page";
 import { GroupsPage } from "@/components/events/groups/groups-page";
+import { groupListPathIn } from "@/lib/events/groups/group-address.browser";
+import { listGroups } from "@/lib/events/groups/group-list.read";
+import { groupPageQuery } from "@/lib/events/groups/groups.shapes";
+import type { Verdict } from "@/lib/observe/group-verdict.pure";
 
 export const metadata: Metadata = { title: "Groups" };
 
-export default function Page() {
-  return (
-    <Suspense>
-      <GroupsPage />
-    </Suspense>
-  );
+export default async function Page() {
+  const initial = await firstPage({
+    pathOf: groupListPathIn,
+    query: groupPageQuery,
+    read: ({ deps, viewer, nowMs }, query) => {
+      const verdicts = (query.verdict?.split(",") ?? null) as Verdict[] | null;
+      return listGroups(deps.db, viewer, { ...query, verdicts }, nowMs);
+    },
+  });
+  return <GroupsPage initial={initial} />;
 }

@@ -1,13 +1,17 @@
 import type { Metadata } from "next";
-import { Suspense } from "react";
+import { firstPage } from "@/app/_server/first-page";
 import { RedrivesPage } from "@/components/redrive/list/redrive-list";
+import { redriveListPath, redriveListStateOf } from "@/lib/redrive/list/redrive-list.browser";
+import { listRedrives } from "@/lib/redrive/list/redrives.read";
+import { redrivesQuery } from "@/lib/redrive/redrives.shapes";
 
 export const metadata: Metadata = { title: "Redrives" };
 
-export default function Page() {
-  return (
-    <Suspense>
-      <RedrivesPage />
-    </Suspense>
-  );
+export default async function Page() {
+  const initial = await firstPage({
+    pathOf: (params) => redriveListPath(redriveListStateOf(params.get("state"), params.get("waitsFor"))),
+    query: redrivesQuery,
+    read: ({ deps, viewer, nowMs }, query) => listRedrives(deps.db, viewer, query, nowMs),
+  });
+  return <RedrivesPage initial={initial} />;
 }

@@ -11,15 +11,16 @@ import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { PageHeader } from "@/components/ui/page-header";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import type { GroupOut } from "@/lib/events/events.shapes";
+import type { GroupOut, GroupList as GroupPage } from "@/lib/events/events.shapes";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { useEventFilter, usePageParam } from "@/lib/events/filter/filter-url.browser";
+import { groupOrderOf } from "@/lib/events/groups/group-address.browser";
 import { useGroups } from "@/lib/events/groups/groups.browser";
 import type { GroupSort } from "@/lib/events/groups/groups.shapes";
-import { VERDICTS } from "@/lib/observe/group-verdict.pure";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { useHotkeys } from "@/lib/platform/browser/hotkeys.browser";
+import type { InitialPage } from "@/lib/platform/browser/pages.browser";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import { eachOnce, groupFilter, groupHref } from "./group-filter";
 import { GroupFilters, type VerdictChoice } from "./group-filters";
@@ -30,7 +31,7 @@ const RedriveDialog = lazily(() => import("@/components/redrive/dialog/redrive-d
 const IgnoreGroupDialog = lazily(() => import("./ignore-group-dialog"), "IgnoreGroupDialog");
 
 /** Groups of events that failed in the same way. The filter, the order and the verdict are in the address. */
-export function GroupsPage() {
+export function GroupsPage({ initial }: { initial: InitialPage<GroupPage> }) {
   const { filter, fault, setFilter } = useEventFilter();
   if (filter === null) {
     return (
@@ -43,26 +44,27 @@ export function GroupsPage() {
       </>
     );
   }
-  return <Groups filter={filter} onFilter={setFilter} />;
+  return <Groups filter={filter} onFilter={setFilter} initial={initial} />;
 }
 
-/** The order and the verdict of the address; what it does not know is the first one. */
 function useOrder() {
   const [sortText, setSort] = usePageParam("sort");
   const [verdictText, setVerdict] = usePageParam("verdict");
-  const sort: GroupSort = sortText === "last" ? "last" : "count";
-  const verdict: VerdictChoice = VERDICTS.find((each) => each === verdictText) ?? "all";
   return {
-    sort,
-    verdict,
+    ...groupOrderOf(sortText, verdictText),
     onSort: (next: GroupSort) => setSort(next === "count" ? null : next),
     onVerdict: (next: VerdictChoice) => setVerdict(next === "all" ? null : next),
   };
 }
 
-function Groups({ filter, onFilter }: { filter: EventFilter; onFilter: (next: EventFilter) => void }) {
+function Groups(props: {
+  filter: EventFilter;
+  onFilter: (next: EventFilter) => void;
+  initial: InitialPage<GroupPage>;
+}) {
+  const { filter, onFilter, initial } = props;
   const { sort, verdict, onSort, onVerdict } = useOrder();
-  const groups = useGroups(filter, { sort, verdict: verdict === "all" ? null : verdict });
+  const groups = useGroups(filter, { sort, verdict }, initial);
   const items = useMemo(() => eachOnce(groups.data?.pages.flatMap((page) => page.items) ?? []), [groups.data]);
   const left = groups.data?.pages.at(-1)?.left ?? 0;
   const none = groups.isSuccess && items.length === 0;
@@ -76,7 +78,7 @@ function Groups({ filter, onFilter }: { filter: EventFilter; onFilter: (next: Ev
             : undefined
         }
       />
-      <GroupFilters filter={filter} onFilter={onFilter} verdict={verdict} onVerdict={onVerdict} />
+      <GroupFilters filter={filter} onFilter={onFilter} verdict={verdict ?? "all"} onVerdict={onVerdict} />
       <ReadError read={groups} stale={items.length > 0} />
       {left === 0 ? null : (
         <p className="px-3 pb-2 text-warning">
@@ -86,7 +88,7 @@ function Groups({ filter, onFilter }: { filter: EventFilter; onFilter: (next: Ev
       {groups.isPending ? <SkeletonRows rows={16} columns={["w-5", "w-32", "flex-1", "w-24", "w-16", "w-16"]} /> : null}
       {none ? (
         <NoGroups
-          restricted={Object.keys(filter).length > 0 || verdict !== "all"}
+          restricted={Object.keys(filter).length > 0 || verdict !== null}
           onAll={() => {
             onVerdict("all");
             onFilter({});
@@ -96,7 +98,6 @@ function Groups({ filter, onFilter }: { filter: EventFilter; onFilter: (next: Ev
       {items.length === 0 ? null : (
         <GroupList
           items={items}
-          whole={groups.hasNextPage === false}
           {...{ filter, sort, onSort }}
           more={<NextPageButton read={groups}>More groups</NextPageButton>}
         />
@@ -109,18 +110,17 @@ type Act = { kind: GroupAction; groups: readonly GroupOut[] };
 
 function GroupList(props: {
   items: readonly GroupOut[];
-  whole: boolean;
   filter: EventFilter;
   sort: GroupSort;
   onSort: (next: GroupSort) => void;
   more: ReactNode;
 }) {
-  const { items, whole, filter, sort, onSort, more } = props;
+  const { items, filter, sort, onSort, more } = props;
   const router = useRouter();
   const order = useMemo(() => items.map(({ fingerprint }) => fingerprint), [items]);
   const [activeId, setActiveId] = useState<string | null>(null);
   const [act, setAct] = useState<Act | null>(null);
-  const selection = useListSelection(order, whole ? order : null, setActiveId);
+  const selection = useListSelection(order, setActiveId);
   const { picked } = selection;
   const open = useCallback((fingerprint: string) => router.push(groupHref(filter, { fingerprint })), [router, filter]);
   const chosen = items.filter(({ fingerprint }) => picked.kind === "ids" && picked.ids.has(fingerprint));

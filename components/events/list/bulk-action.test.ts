@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { EventOut } from "@/lib/events/events.shapes";
-import { NOTHING, toggle } from "@/lib/events/selection/selection.browser";
+import { ALL, NOTHING, toggle } from "@/lib/events/selection/selection.browser";
 import { commonScope, holdsNone, holdsNoneSettled, mayHoldIgnored } from "./bulk-action";
 
 const event = (id: string, part: Partial<EventOut> = {}) =>
@@ -45,19 +45,19 @@ describe("the scope offered for a control", () => {
   });
 
   it("comes from the filter when all matching are selected, whatever is loaded", () => {
-    expect(commonScope({ kind: "all" }, { errorCode: ["A"], source: ["s"] }, [event("1")])).toEqual({
+    expect(commonScope(ALL, { errorCode: ["A"], source: ["s"] }, [event("1")])).toEqual({
       errorCode: "A",
       source: "s",
     });
-    expect(commonScope({ kind: "all" }, { errorCode: ["A", "B"] }, [event("1")])).toBeNull();
+    expect(commonScope(ALL, { errorCode: ["A", "B"] }, [event("1")])).toBeNull();
   });
 });
 
 it("offers release only where something ignored may be", () => {
   expect(mayHoldIgnored(both, {}, [event("1"), event("2")])).toBe(false);
   expect(mayHoldIgnored(both, {}, [event("1"), event("2", { status: "IGNORED" })])).toBe(true);
-  expect(mayHoldIgnored({ kind: "all" }, { status: ["PENDING"] }, [])).toBe(false);
-  expect(mayHoldIgnored({ kind: "all" }, {}, [])).toBe(true);
+  expect(mayHoldIgnored(ALL, { status: ["PENDING"] }, [])).toBe(false);
+  expect(mayHoldIgnored(ALL, {}, [])).toBe(true);
 });
 
 describe("whether nothing selected is in a state", () => {
@@ -72,7 +72,7 @@ describe("whether nothing selected is in a state", () => {
   });
 
   it("is known of all that match by an exact count alone", () => {
-    const all = { kind: "all" as const };
+    const all = ALL;
     expect(holdsNone(all, ["PENDING"], ignored, { total: exact(7), byStatus: { IGNORED: exact(7) } })).toBe(true);
     expect(holdsNone(all, ["PENDING"], [], { total: exact(7), byStatus: { PENDING: exact(1) } })).toBe(false);
     expect(holdsNone(all, ["PENDING"], [], { total: { ...exact(9), kind: "atLeast" }, byStatus: {} })).toBe(false);
@@ -86,7 +86,7 @@ describe("whether nothing selected is in a state", () => {
     expect(holdsNoneSettled(both, [redriven, event("2", { status: "IGNORED" })], undefined)).toBe(false);
     const confirmed = { ...redriven, confirmedAt: "2026-11-20T11:00:00Z" };
     expect(holdsNoneSettled(both, [confirmed, event("2")], undefined)).toBe(false);
-    const all = { kind: "all" as const };
+    const all = ALL;
     const counts = { total: exact(7), byStatus: { REDRIVEN: exact(7), CONFIRMED: exact(0) } };
     expect(holdsNoneSettled(all, [], counts)).toBe(true);
     expect(holdsNoneSettled(all, [], { ...counts, byStatus: { CONFIRMED: exact(1) } })).toBe(false);

@@ -17,6 +17,7 @@ export function BulkBar({
   actions: { setAction, redriveSelected, mend, sending },
   filter,
   events,
+  matching: total,
   counted,
 }: {
   selection: ReturnType<typeof useListSelection>;
@@ -24,13 +25,22 @@ export function BulkBar({
   filter: EventFilter;
   /** The loaded events. */
   events: readonly ListedEvent[];
-  /** The counts of the filter; undefined = unknown. */
+  /** How many match the list; undefined = unknown. */
+  matching: EventCounts["total"] | undefined;
+  /** The counts of the selection, or of the list where single rows are selected; undefined = unknown. */
   counted: EventCounts | undefined;
 }) {
   if (picked.kind === "none") return null;
-  const total = counted?.total;
-  const all = picked.kind === "all";
-  const matching = total && total.value !== null ? `${countText(total)} matching` : "matching";
+  const except = picked.kind === "all" ? picked.except.size : null;
+  const all = except === 0;
+  const countOf = (of: typeof total) => (of && of.value !== null ? countText(of) : null);
+  const matching = joined(countOf(total), "matching");
+  const words =
+    picked.kind === "ids"
+      ? `${formatNumber(picked.ids.size)} selected`
+      : all
+        ? `All ${matching} selected`
+        : `${countOf(counted?.total) ?? "All other"} selected, ${formatNumber(except ?? 0)} left out`;
   const nonePending = holdsNone(picked, ["PENDING"], events, counted)
     ? "None of them is PENDING: there is nothing to redrive"
     : null;
@@ -40,9 +50,11 @@ export function BulkBar({
   const noneSettled = holdsNoneSettled(picked, events, counted) ? "none is IGNORED or CONFIRMED" : null;
   return (
     <SelectionBar
-      words={all ? `All ${matching} selected` : `${formatNumber(picked.ids.size)} selected`}
+      words={words}
       selectAll={
-        all || picked.ids.size === total?.value ? null : { words: `select all ${matching}`, onSelect: selectAll }
+        all || (picked.kind === "ids" && picked.ids.size === total?.value)
+          ? null
+          : { words: `select all ${matching}`, onSelect: selectAll }
       }
       onClear={clear}
     >
@@ -63,7 +75,11 @@ export function BulkBar({
         onClick={() => void redriveSelected()}
         data-tip="Slow lane, canary above ten events, brake; sent after 5 s, with Undo until then"
       >
-        {all ? `Redrive all ${matching}` : `Redrive ${plural(picked.ids.size, "event")}`}
+        {all
+          ? `Redrive all ${matching}`
+          : picked.kind === "ids"
+            ? `Redrive ${plural(picked.ids.size, "event")}`
+            : joined("Redrive", countOf(counted?.total), "events")}
       </ActionButton>
       <ActionButton
         needs="redrive"
@@ -122,4 +138,8 @@ export function BulkBar({
       />
     </SelectionBar>
   );
+}
+
+function joined(...words: (string | null)[]): string {
+  return words.filter((word) => word !== null).join(" ");
 }

@@ -8,13 +8,14 @@ import { classNames } from "@/components/ui/class-names";
 import { Shape } from "@/components/ui/shape";
 import { ShortId } from "@/components/ui/short-id";
 import { TimeAgo } from "@/components/ui/time-ago";
+import { VALUES_MAX } from "@/lib/events/filter/filter-params.shapes";
 import { visible } from "@/lib/platform/plain/format.pure";
 import styles from "./event-table.module.css";
 import type { ListRow } from "./list-rows";
 
 export type RowActions = {
   open: (id: string) => void;
-  toggle: (id: string, range: boolean) => void;
+  toggle: (id: string, range: boolean, eventId: string) => void;
 };
 
 /** The DOM id of a row, for `aria-activedescendant` of the grid. */
@@ -29,7 +30,7 @@ type Props = {
   top: number;
   height: number;
   selected: boolean;
-  /** All matching events are selected, and not all are loaded: a single box is checked and cannot be changed. */
+  /** No further row can be left out of all matching. */
   locked: boolean;
   active: boolean;
   opened: boolean;
@@ -65,15 +66,19 @@ export const EventRow = memo(function EventRow(props: Props) {
             type="checkbox"
             tabIndex={-1}
             checked={selected}
-            disabled={locked}
+            disabled={locked && selected}
             data-tip={
-              locked
-                ? "All matching are selected, also those that are not loaded: narrow the filter to leave some out"
+              locked && selected
+                ? `${VALUES_MAX} are left out, which is the most: narrow the filter to leave out more`
                 : undefined
             }
             aria-label={`Select event ${event.eventId}`}
             onChange={(change) =>
-              actions.toggle(event.id, change.nativeEvent instanceof MouseEvent && change.nativeEvent.shiftKey)
+              actions.toggle(
+                event.id,
+                change.nativeEvent instanceof MouseEvent && change.nativeEvent.shiftKey,
+                event.eventId,
+              )
             }
             className="size-3.5"
           />

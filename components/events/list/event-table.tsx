@@ -50,7 +50,7 @@ type EventTableProps = {
   openId: string | null;
   /** The number of all matching events, for `aria-rowcount`; null = unknown. */
   total: number | null;
-  /** All matching events are selected, and no single one can be left out: not all are loaded. */
+  /** No further row can be left out of all matching. */
   locked: boolean;
   actions: RowActions;
   hasMore: boolean;
@@ -98,7 +98,7 @@ export function EventTable({
   const made = rows.slice(start, end);
   const activeShown = activeId !== null && made.some((row) => row.event.id === activeId);
   const some = picked.kind !== "none";
-  const every = picked.kind === "all" || (some && picked.ids.size >= rows.length);
+  const every = picked.kind === "all" ? picked.except.size === 0 : some && picked.ids.size >= rows.length;
   return (
     <div
       ref={scroller}
@@ -129,7 +129,7 @@ export function EventTable({
                 index={index}
                 top={index * rowPx}
                 height={rowPx}
-                selected={isPicked(picked, id)}
+                selected={isPicked(picked, id, row.event.eventId)}
                 locked={locked}
                 active={id === activeId}
                 opened={id === openId}

@@ -13,6 +13,7 @@ import { listQuery } from "@/lib/events/filter/filter-read.browser";
 import { useEventFilter, usePageParam } from "@/lib/events/filter/filter-url.browser";
 import { isEmptyFilter } from "@/lib/events/filter/qualified-search.browser";
 import { type EventSort, eventSortOf, sortAfter } from "@/lib/events/list/event-sort.pure";
+import { isExceptFull, pickedFilter } from "@/lib/events/selection/selection.browser";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { useHotkeys } from "@/lib/platform/browser/hotkeys.browser";
 import { BulkBar } from "./bulk-bar";
@@ -84,20 +85,21 @@ function EventsList(props: {
   const order = useMemo(() => rows.map((row) => row.event.id), [rows]);
   const events = useMemo(() => rows.map((row) => row.event), [rows]);
   const counted = counts.isPlaceholderData ? undefined : counts.data;
-  const matching = counted?.total;
-  const exactTotal = matching?.kind === "exact" ? matching.value : null;
-  // Without a further page and with as many rows as match, "all matching" can be named one by one.
-  const whole = !list.hasMore && exactTotal === order.length ? order : null;
 
   const cursor = useListCursor(query, { filter, sort }, order);
-  const selection = useListSelection(order, whole, cursor.setActiveId);
-  const actions = useListActions({ filter, events, exactTotal, cursor, selection });
+  const selection = useListSelection(order, cursor.setActiveId);
   const { picked } = selection;
+  // The same question as above until a row is left out.
+  const left = useEventCounts(pickedFilter(picked, filter));
+  const selected = left.isPlaceholderData ? undefined : left.data;
+  const exactTotal = selected?.total.kind === "exact" ? selected.total.value : null;
+  const actions = useListActions({ filter, events, exactTotal, cursor, selection });
   const showNew = async () => {
     await list.showNew();
     cursor.table.current?.scrollToTop();
   };
-  useListKeys({ cursor, selection, actions, showNew });
+  const eventIdOf = (id: string) => events.find((event) => event.id === id)?.eventId;
+  useListKeys({ cursor, selection, actions, showNew, eventIdOf });
   const { open } = cursor;
   const { toggleRow } = selection;
   const rowActions = useMemo(() => ({ open, toggle: toggleRow }), [open, toggleRow]);
@@ -130,8 +132,8 @@ function EventsList(props: {
               picked={picked}
               activeId={cursor.activeId}
               openId={cursor.openId}
-              total={matching?.value ?? null}
-              locked={picked.kind === "all" && whole === null}
+              total={counted?.total.value ?? null}
+              locked={isExceptFull(picked, filter)}
               actions={rowActions}
               hasMore={list.hasMore}
               handle={cursor.table}
@@ -142,7 +144,14 @@ function EventsList(props: {
               onScrolled={cursor.onScrolled}
             />
           )}
-          <BulkBar selection={selection} actions={actions} filter={filter} events={events} counted={counted} />
+          <BulkBar
+            selection={selection}
+            actions={actions}
+            filter={filter}
+            events={events}
+            matching={counted?.total}
+            counted={selected}
+          />
         </div>
         <OpenEvent cursor={cursor} />
       </div>
@@ -152,8 +161,8 @@ function EventsList(props: {
         picked={picked}
         filter={filter}
         events={events}
-        total={matching?.value ?? null}
-        asOf={matching?.asOf ?? null}
+        total={selected?.total.value ?? null}
+        asOf={selected?.total.asOf ?? null}
       />
     </>
   );
@@ -179,11 +188,12 @@ function useListKeys(options: {
   selection: ReturnType<typeof useListSelection>;
   actions: ListActions;
   showNew: () => Promise<void>;
+  eventIdOf: (id: string) => string | undefined;
 }) {
-  const { cursor, selection, actions, showNew } = options;
+  const { cursor, selection, actions, showNew, eventIdOf } = options;
   const { activeId, openId, move } = cursor;
   const toggleActive = (range: boolean) => {
-    if (activeId !== null) selection.toggleRow(activeId, range);
+    if (activeId !== null) selection.toggleRow(activeId, range, eventIdOf(activeId));
     else move(1);
   };
   useHotkeys({

@@ -40,7 +40,7 @@ function Archive({ filter }: { filter: ArchiveFilter }) {
   const items = itemsOf(archive);
   const place = pages?.[0]?.place ?? null;
   const order = items.map(({ id }) => id);
-  const selection = useListSelection(order, null, () => undefined);
+  const selection = useListSelection(order);
   const { restore, busy, refused, forgetRefused } = useRestore();
   const { picked } = selection;
   const selected = picked.kind === "ids" ? items.filter(({ id }) => picked.ids.has(id)) : [];

@@ -15,29 +15,25 @@ import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { usePageParam } from "@/lib/events/filter/filter-url.browser";
 import { useStatus } from "@/lib/observe/health/status.browser";
+import type { InitialPage } from "@/lib/platform/browser/pages.browser";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
+import { redriveListStateOf } from "@/lib/redrive/list/redrive-list.browser";
 import { useRedrives } from "@/lib/redrive/redrives.browser";
-import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
+import type { RedriveList, RedriveOut } from "@/lib/redrive/redrives.shapes";
 import { WAITS, type Wait } from "@/lib/redrive/request/redrive-wait.pure";
-import { isFinal, REDRIVE_STATES, type RedriveState } from "@/lib/redrive/states/redrive-state.pure";
+import { isFinal, REDRIVE_STATES } from "@/lib/redrive/states/redrive-state.pure";
 
 const STATES = [
   { value: "all", label: "any state" },
   ...REDRIVE_STATES.map((state) => ({ value: state, label: state })),
 ];
 
-function asState(value: string | null): RedriveState | "all" | "live" {
-  if (value === "live") return value;
-  return REDRIVE_STATES.find((state) => state === value) ?? "all";
-}
-
 /** All redrives, newest first; running redrives update by themselves. */
-export function RedrivesPage() {
+export function RedrivesPage({ initial }: { initial: InitialPage<RedriveList> }) {
   const [param, setParam] = usePageParam("state");
-  const state = asState(param);
   const [wait, setWait] = usePageParam("waitsFor");
-  const waitsFor = WAITS.find((each) => each === wait) ?? null;
-  const redrives = useRedrives({ state, waitsFor });
+  const { state, waitsFor } = redriveListStateOf(param, wait);
+  const redrives = useRedrives({ state, waitsFor }, initial);
   return (
     <WorkList
       title="Redrives"

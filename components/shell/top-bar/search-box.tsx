@@ -52,6 +52,7 @@ export function SearchBox() {
         />
         <input
           ref={input}
+          data-search
           type="text"
           role="combobox"
           enterKeyHint="search"
@@ -128,7 +129,10 @@ function useSearch(input: RefObject<HTMLInputElement | null>) {
     setDismissed(false);
     setNotice(null);
   };
+  // What was typed before the scripts of the page ran is in the box alone.
+  useEffect(() => setText((now) => input.current?.value || now), [input]);
   const submit = async () => {
+    const text = input.current?.value ?? "";
     if (text.trim() === "" || busy) return;
     const { unread } = parseSearch(text);
     // The notice appears once; a second Enter searches the text as words.

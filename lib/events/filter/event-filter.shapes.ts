@@ -9,6 +9,7 @@ import {
   TAG_PREFIX,
   tagOf,
   unknownName,
+  VALUES_MAX,
 } from "@/lib/events/filter/filter-params.shapes";
 import { wordsOf } from "@/lib/events/filter/search-words.pure";
 import { ADMISSION_MARKS } from "@/lib/intake/admission/admission.pure";
@@ -34,8 +35,6 @@ export {
  * what is redriven.
  */
 
-/** Values one name may have; more is a sign that ids should be selected instead. */
-const VALUES_MAX = 100;
 /** Values of all names together: each is a condition that PostgreSQL must plan. */
 const ALL_VALUES_MAX = 500;
 /** An event has at most this many tags, so a filter by more of them matches nothing. */

@@ -90,7 +90,7 @@ describe("the filter in the URL", () => {
     ["not.q", "q cannot be excluded: use not. before one of source, "],
     ["-errorCode", "unknown: use not.errorCode to exclude values"],
     ["!tag.a", "unknown: use not.tag.a to exclude values"],
-    ["not.errorcode", "unknown: use not. before one of source, "],
+    ["not.errorcode", "unknown (did you mean not.errorCode?): use not. before one of source, "],
     ["not.not.source", "unknown: use not. before one of source, "],
   ])("%s is refused with the name to use instead, in the URL and in JSON", (name, fix) => {
     const error = fault(() => fromSearchParams(new URLSearchParams({ [name]: "X" })));

@@ -1,6 +1,7 @@
 import { EVENT_STATUSES } from "@/lib/events/event-state.pure";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { instantMs } from "@/lib/platform/plain/iso-time.pure";
+import { nearName } from "@/lib/platform/plain/near-name.pure";
 import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
 
 /**
@@ -31,6 +32,9 @@ const LIST_NAMES = [
 ] as const;
 const SINGLE_NAMES = ["from", "to", "failedFrom", "failedTo", "q"] as const;
 type SingleName = (typeof SINGLE_NAMES)[number];
+
+/** Values one name may have; more is a sign that ids should be selected instead. */
+export const VALUES_MAX = 100;
 
 /** Before a name with values: the event has none of them. */
 export const NOT_PREFIX = "not.";
@@ -120,14 +124,19 @@ export function readNames(
 export function unknownName(name: string): string {
   const excluded = /^(?:not\.|[-!])(.*)$/.exec(name)?.[1];
   if (excluded === undefined) {
-    return `unknown: use ${FILTER_NAMES.join(", ")} or tag.<key>, or ${NOT_PREFIX}<name> to exclude values`;
+    return `unknown${didYouMean(nearName(name, FILTER_NAMES))}: use ${FILTER_NAMES.join(", ")} or tag.<key>, or ${NOT_PREFIX}<name> to exclude values`;
   }
   if (NOT_NAMES.includes(`${NOT_PREFIX}${excluded}` as NotName) || tagOf(excluded)) {
     return `unknown: use ${NOT_PREFIX}${excluded} to exclude values`;
   }
   const fix = `use ${NOT_PREFIX} before one of ${LIST_NAMES.join(", ")} or tag.<key>`;
-  return isSingleName(excluded) ? `${excluded} cannot be excluded: ${fix}` : `unknown: ${fix}`;
+  if (isSingleName(excluded)) return `${excluded} cannot be excluded: ${fix}`;
+  const near = nearName(excluded, LIST_NAMES);
+  return `unknown${didYouMean(near && NOT_PREFIX + near)}: ${fix}`;
 }
+
+/** ` (did you mean errorCode?)`, or nothing. */
+export const didYouMean = (near: string | undefined) => (near === undefined ? "" : ` (did you mean ${near}?)`);
 
 /** The query string of a filter, names in one fixed order: equal filters have equal strings. */
 export function toSearchParams(filter: EventFilter): URLSearchParams {

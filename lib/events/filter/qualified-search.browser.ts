@@ -1,5 +1,6 @@
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import {
+  didYouMean,
   FILTER_NAMES,
   FILTER_STATUSES,
   isSingleName,
@@ -9,6 +10,7 @@ import {
   tagOf,
 } from "@/lib/events/filter/filter-params.shapes";
 import { ADMISSION_MARKS } from "@/lib/intake/admission/admission.pure";
+import { nearName } from "@/lib/platform/plain/near-name.pure";
 
 /**
  * The language of the search box: `errorCode:TIMEOUT -source:billing tag.region:eu "words" of the error`. A known name before a
@@ -73,10 +75,15 @@ function misread(token: string): string | null {
   if (!parts) return null;
   const [, minus, given, value] = parts as unknown as [string, string, string, string];
   const name = NAMES.get(given.toLowerCase()) ?? (given.toLowerCase().startsWith(TAG) ? given : undefined);
-  if (name === undefined) return `${minus}${given}: is no qualifier`;
+  if (name === undefined) {
+    const near = nearName(given, [...NAMES.values()]) ?? TAG + given;
+    return `${minus}${given} is not a filter name${didYouMean(`${minus}${near}:${value}`)}`;
+  }
   if (minus !== "" && isSingleName(name)) return `${minus}${given}: cannot be excluded`;
   const closed = CLOSED[name];
-  return closed ? `${unquote(value)} is no ${closed.what}: use ${closed.values.join(", ")}` : null;
+  if (!closed) return null;
+  const near = didYouMean(nearName(unquote(value), closed.values));
+  return `${unquote(value)} is no ${closed.what}${near}: use ${closed.values.join(", ")}`;
 }
 
 /** Splits the typed text into terms and words. `unread` explains each word that looks like a qualifier and is none. */

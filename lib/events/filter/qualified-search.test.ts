@@ -46,11 +46,12 @@ describe("parseSearch", () => {
   });
 
   it.each([
-    ["foo:bar", "foo: is no qualifier"],
-    ["attempts:>3", "attempts: is no qualifier"],
+    ["orderId:2000", "orderId is not a filter name (did you mean tag.orderId:2000?)"],
+    ["-errorCod:TIMEOUT", "-errorCod is not a filter name (did you mean -errorCode:TIMEOUT?)"],
+    ["status:PENDIN", "PENDIN is no state (did you mean PENDING?): use PENDING, "],
     ["-failedFrom:-7d", "-failedFrom: cannot be excluded"],
     ["-status:gone", "gone is no state: use PENDING"],
-    ["-foo:bar", "-foo: is no qualifier"],
+    ["-customer:bar", "-customer is not a filter name (did you mean -tag.customer:bar?)"],
   ])("says of %s that it is not understood, and keeps it as words", (typed, why) => {
     expect(parseSearch(typed)).toEqual({ terms: [], words: typed, unread: [expect.stringContaining(why)] });
   });

@@ -1,29 +1,19 @@
 import type { GroupList } from "@/lib/events/events.shapes";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
-import type {
-  GroupDetail,
-  GroupMerged,
-  GroupMergeRequest,
-  GroupSort,
-  GroupWithin,
-} from "@/lib/events/groups/groups.shapes";
+import { type GroupOrder, groupListPath } from "@/lib/events/groups/group-address.browser";
+import type { GroupDetail, GroupMerged, GroupMergeRequest, GroupWithin } from "@/lib/events/groups/groups.shapes";
 import type { GroupMuteRequest, GroupMutesBegun } from "@/lib/observe/mutes/group-mutes.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { firstPageEvery, usePages } from "@/lib/platform/browser/pages.browser";
+import { firstPageEvery, type InitialPage, usePages } from "@/lib/platform/browser/pages.browser";
 import { useChange, useRead } from "@/lib/platform/browser/resource.browser";
 
 const POLL_MS = 15_000;
 const DETAIL_POLL_MS = 10_000;
-const PAGE = 50;
 
 /** The groups that have events matching the filter, in this order. */
-export function useGroups(filter: EventFilter, asked: { sort: GroupSort; verdict: string | null }) {
-  const { sort, verdict } = asked;
-  const own = new URLSearchParams({ limit: String(PAGE), sort, ...(verdict === null ? {} : { verdict }) });
-  const query = `${own}&${toSearchParams(filter)}`;
-  return usePages<GroupList>("groups", `/api/v1/groups?${query}`, firstPageEvery(POLL_MS));
-}
+export const useGroups = (filter: EventFilter, order: GroupOrder, initial: InitialPage<GroupList>) =>
+  usePages<GroupList>("groups", groupListPath(filter, order), firstPageEvery(POLL_MS), { initial });
 
 /** One group, within a source and a window where these are asked for. */
 export function useGroup(fingerprint: string, within: GroupWithin) {

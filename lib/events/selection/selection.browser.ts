@@ -1,4 +1,5 @@
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { VALUES_MAX } from "@/lib/events/filter/filter-params.shapes";
 import { SELECTED_IDS_MAX } from "@/lib/events/selection/selected-ids.shapes";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 
@@ -10,9 +11,11 @@ export type Picked =
   | { kind: "none" }
   /** `anchor`: the row toggled last, where a range begins. */
   | { kind: "ids"; ids: ReadonlySet<string>; anchor: string | null }
-  | { kind: "all" };
+  /** `except`: eventIds of the rows that were unticked, which the filter of the selection excludes. */
+  | { kind: "all"; except: ReadonlySet<string> };
 
 export const NOTHING: Picked = { kind: "none" };
+export const ALL: Picked = { kind: "all", except: new Set() };
 
 function picked(ids: ReadonlySet<string>, anchor: string | null): Picked {
   return ids.size === 0 ? NOTHING : { kind: "ids", ids, anchor };
@@ -20,18 +23,26 @@ function picked(ids: ReadonlySet<string>, anchor: string | null): Picked {
 
 const idsOf = (now: Picked): ReadonlySet<string> => (now.kind === "ids" ? now.ids : new Set());
 
-export function isPicked(now: Picked, id: string): boolean {
-  return now.kind === "all" || (now.kind === "ids" && now.ids.has(id));
+/** The same eventId in two sources is left out of both, and both rows show it. */
+export function isPicked(now: Picked, id: string, eventId = id): boolean {
+  return now.kind === "all" ? !now.except.has(eventId) : now.kind === "ids" && now.ids.has(id);
 }
 
-/**
- * Selects or deselects a row. A filter cannot say "all but one": all matching become single rows when `whole`, the ids of
- * all of them, are known; else they stay selected.
- */
-export function toggle(now: Picked, id: string, whole: readonly string[] | null = null): Picked {
+/** No further row can be left out of all matching: a name of the filter has so many values at most. */
+export function isExceptFull(now: Picked, filter: EventFilter): boolean {
+  return now.kind === "all" && leftOut(now.except, filter).length >= VALUES_MAX;
+}
+
+const leftOut = (except: ReadonlySet<string>, filter: EventFilter) => [
+  ...new Set([...(filter["not.eventId"] ?? []), ...except]),
+];
+
+/** Selects or deselects a row. One that is deselected of all matching is left out of them. */
+export function toggle(now: Picked, id: string, eventId = id): Picked {
   if (now.kind === "all") {
-    if (whole === null || !whole.includes(id) || whole.length > SELECTED_IDS_MAX) return now;
-    return picked(new Set(whole.filter((each) => each !== id)), id);
+    const except = new Set(now.except);
+    if (!except.delete(eventId)) except.add(eventId);
+    return { kind: "all", except };
   }
   const ids = new Set(idsOf(now));
   if (ids.has(id)) ids.delete(id);
@@ -60,6 +71,12 @@ export function toggleLoaded(now: Picked, order: readonly string[]): Picked {
   return picked(new Set(order.slice(0, SELECTED_IDS_MAX)), null);
 }
 
+/** The filter of all matching that are selected, or of the list. */
+export function pickedFilter(now: Picked, filter: EventFilter): EventFilter {
+  if (now.kind !== "all" || now.except.size === 0) return filter;
+  return { ...filter, "not.eventId": leftOut(now.except, filter) };
+}
+
 /** The selection in the form of an operation's request; null when nothing is selected. */
 export function selectionOf(now: Picked, filter: EventFilter): Selection | null {
   switch (now.kind) {
@@ -68,11 +85,11 @@ export function selectionOf(now: Picked, filter: EventFilter): Selection | null 
     case "ids":
       return { ids: [...now.ids] };
     case "all":
-      return { filter };
+      return { filter: pickedFilter(now, filter) };
   }
 }
 
-/** The number of selected events; null when all matching events are selected and their number is unknown. */
+/** The number of selected events. `matching`: those of `pickedFilter`; null = unknown. */
 export function pickedCount(now: Picked, matching: number | null): number | null {
   switch (now.kind) {
     case "none":

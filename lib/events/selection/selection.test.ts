@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { SELECTED_IDS_MAX } from "@/lib/events/selection/selected-ids.shapes";
 import {
+  ALL,
   extendTo,
+  isExceptFull,
   isPicked,
   NOTHING,
   type Picked,
@@ -35,31 +37,34 @@ describe("the selection", () => {
     expect(ids(extendTo(gone, "b", ORDER))).toEqual(["b", "zz"]);
   });
 
-  it("as all matching is the filter, also for rows nobody loaded, and single rows do not change it", () => {
-    const all: Picked = { kind: "all" };
-    expect(selectionOf(all, { errorCode: ["TIMEOUT"] })).toEqual({ filter: { errorCode: ["TIMEOUT"] } });
-    expect(isPicked(all, "never-loaded")).toBe(true);
-    expect(toggle(all, "a")).toBe(all);
-    expect(extendTo(all, "a", ORDER)).toBe(all);
+  it("as all matching is the filter, also for rows nobody loaded, and a range does not change it", () => {
+    expect(selectionOf(ALL, { errorCode: ["TIMEOUT"] })).toEqual({ filter: { errorCode: ["TIMEOUT"] } });
+    expect(isPicked(ALL, "never-loaded")).toBe(true);
+    expect(extendTo(ALL, "a", ORDER)).toBe(ALL);
   });
 
-  it("as all matching loses single rows once all of them are loaded", () => {
-    const all: Picked = { kind: "all" };
-    expect(toggle(all, "b", ["a", "b", "c"])).toEqual({ kind: "ids", ids: new Set(["a", "c"]), anchor: "b" });
-    expect(toggle(all, "zz", ["a", "b", "c"])).toBe(all);
-    expect(
-      toggle(
-        all,
-        "0",
-        Array.from({ length: SELECTED_IDS_MAX + 1 }, (_, index) => String(index)),
-      ),
-    ).toBe(all);
-    expect(toggle(all, "a", ["a"])).toEqual(NOTHING);
+  it("as all matching leaves out the rows that are unticked, by their eventId, and takes them in again", () => {
+    const but = toggle(toggle(ALL, "1", "e-1"), "2", "e-2");
+    const filter = { status: ["PENDING" as const], "not.eventId": ["e-0"] };
+    expect(selectionOf(but, filter)).toEqual({
+      filter: { status: ["PENDING"], "not.eventId": ["e-0", "e-1", "e-2"] },
+    });
+    expect([isPicked(but, "1", "e-1"), isPicked(but, "3", "e-3")]).toEqual([false, true]);
+    // The same eventId of another source is left out as well.
+    expect(isPicked(but, "9", "e-1")).toBe(false);
+    expect(selectionOf(toggle(toggle(but, "1", "e-1"), "2", "e-2"), {})).toEqual({ filter: {} });
+  });
+
+  it("leaves out as many rows as the filter may exclude", () => {
+    let but = ALL;
+    for (let n = 0; n < 98; n++) but = toggle(but, `${n}`, `e-${n}`);
+    expect(isExceptFull(but, { "not.eventId": ["other", "e-3"] })).toBe(false);
+    expect(isExceptFull(but, { "not.eventId": ["other", "another"] })).toBe(true);
   });
 
   it("counts all matching as unknown when their number is", () => {
-    expect(pickedCount({ kind: "all" }, null)).toBeNull();
-    expect(pickedCount({ kind: "all" }, 12_481)).toBe(12_481);
+    expect(pickedCount(ALL, null)).toBeNull();
+    expect(pickedCount(ALL, 12_481)).toBe(12_481);
     expect(pickedCount(toggle(NOTHING, "a"), 12_481)).toBe(1);
   });
 
@@ -72,7 +77,7 @@ describe("the selection", () => {
 
   it("from the head takes all loaded rows, or lets go of whatever is selected", () => {
     expect(ids(toggleLoaded(NOTHING, ORDER))).toEqual(ORDER);
-    expect(toggleLoaded({ kind: "all" }, ORDER)).toEqual(NOTHING);
+    expect(toggleLoaded(ALL, ORDER)).toEqual(NOTHING);
     expect(selectionOf(NOTHING, {})).toBeNull();
   });
 });

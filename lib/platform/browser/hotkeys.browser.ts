@@ -1,6 +1,7 @@
 "use client";
 
 import { useEffect, useRef } from "react";
+import { takeEarlyKeys } from "./early-keys.browser";
 
 /**
  * The keyboard of the whole console: one listener, one table. Keys are written `j`, `shift+x`, `mod+k` (Ctrl or Cmd),
@@ -111,6 +112,14 @@ function onKeyDown(event: KeyboardEvent) {
   }
 }
 
+/** Presses the keys that came before the page, except those that would change something or send it now. */
+function replayEarlyKeys(): void {
+  for (const key of takeEarlyKeys()) {
+    if (key === "Enter") document.querySelector<HTMLInputElement>("[data-search]")?.form?.requestSubmit();
+    else if (!DELIBERATE.has(key)) document.dispatchEvent(new KeyboardEvent("keydown", { key }));
+  }
+}
+
 /** Binds keys while the component is mounted; the last binding wins. */
 export function useHotkeys(hotkeys: Hotkeys, enabled = true): void {
   const latest = useRef(hotkeys);
@@ -120,7 +129,11 @@ export function useHotkeys(hotkeys: Hotkeys, enabled = true): void {
     if (!enabled) return;
     const layer: Hotkeys = {};
     for (const name of names.split("\n")) layer[name] = (event) => latest.current[name]?.(event);
-    if (layers.length === 0) document.addEventListener("keydown", onKeyDown);
+    if (layers.length === 0) {
+      document.addEventListener("keydown", onKeyDown);
+      // After the other components of the page have bound theirs.
+      setTimeout(replayEarlyKeys);
+    }
     layers.push(layer);
     return () => {
       layers.splice(layers.indexOf(layer), 1);

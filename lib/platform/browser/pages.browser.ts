@@ -6,6 +6,9 @@ import type { Noun } from "./keys.browser";
 
 type Page = { nextCursor: string | null };
 
+/** The first page of a list, read by the server, and the address of that list. */
+export type InitialPage<P extends Page> = { path: string; page: P; readAtMs: number } | null;
+
 /**
  * A list behind cursors: its first page, and each further page when it is asked for. `path` has the query of the list, with
  * its limit. `poll`: milliseconds between two reads of all pages that were read, by what they hold.
@@ -14,10 +17,15 @@ export function usePages<P extends Page>(
   noun: Noun,
   path: string,
   poll: (pages: readonly P[]) => number | false,
-  options: { persister?: typeof unlessUnchanged } = {},
+  { initial, ...options }: { persister?: typeof unlessUnchanged; initial?: InitialPage<P> } = {},
 ) {
+  const first = initial?.path === path ? initial : null;
   return useInfiniteQuery<P, ApiError, InfiniteData<P>, readonly unknown[], string | null>({
     ...options,
+    ...(first && {
+      initialData: { pages: [first.page], pageParams: [null] },
+      initialDataUpdatedAt: () => Math.min(first.readAtMs, Date.now()),
+    }),
     queryKey: [noun, "pages", path],
     queryFn: ({ signal, pageParam }) =>
       fetchJson<P>(pageParam === null ? path : `${path}&cursor=${encodeURIComponent(pageParam)}`, { signal }),
