@@ -75,12 +75,12 @@ async function furnish(source: string): Promise<Record<string, string>> {
   const event = (index: number) => idOf("select id from dlq_events where event_id = $1", [`${mark}-event-${index}`]);
   const groupOf = (index: number) =>
     idOf("select fingerprint as id from dlq_events where event_id = $1", [`${mark}-event-${index}`]);
-  const made = async (route: string, options: Case) => (await ask(ADMIN, route, options)).body as { id: string };
-  const controls = "POST api/v1/controls/route.ts";
-  const control = async (kind: string, scope: object) => (await made(controls, post({ kind, scope, reason: mark }))).id;
+  const made = async (path: string, body: object, params: Record<string, string> = {}) =>
+    ((await ask(ADMIN, `POST api/v1/${path}/route.ts`, post(body, params))).body as { id: string }).id;
+  const control = (kind: string, scope: object) => made("controls", { kind, scope, reason: mark });
   const mutedGroup = async () => {
     const fingerprints = [await groupOf(0)];
-    await made("POST api/v1/group-mutes/route.ts", post({ fingerprints, source, more: 1_000, reason: mark }));
+    await made("group-mutes", { fingerprints, source, more: 1_000, reason: mark });
     return idOf("select id from group_mutes where source = $1", [source]);
   };
   const select = { ids: [await event(0)] };
@@ -94,44 +94,35 @@ async function furnish(source: string): Promise<Record<string, string>> {
     ofCode: await control("whitelist", { errorCode: mark.toUpperCase() }),
     ofEvent: await control("whitelist", { eventId: `${mark}-event-1` }),
     ofAggregate: await control("whitelist", { aggregateId: `${mark}-aggregate-1` }),
-    redrive: (await made("POST api/v1/redrives/route.ts", post(request))).id,
-    rule: (
-      await made(
-        "POST api/v1/admission-rules/route.ts",
-        post({ name: mark, source, when: [], do: { group: mark }, reason: mark }),
-      )
-    ).id,
-    redriveRule: (
-      await made(
-        "POST api/v1/redrive-rules/route.ts",
-        post({ name: mark, filter: { source: [source] }, delayMs: 60_000, reason: mark }),
-      )
-    ).id,
-    recipe: (await made("POST api/v1/recipes/route.ts", post({ name: mark, recipe: RECIPE, source }))).id,
-    schema: (
-      await made(
-        "POST api/v1/sources/[name]/schemas/route.ts",
-        post({ eventType: mark, schema: { title: mark }, reason: mark }, { name: source }),
-      )
-    ).id,
-    alertRule: (
-      await made(
-        "POST api/v1/alert-rules/route.ts",
-        post({ name: mark, watch: { kind: "size", above: 1, sources: [source] }, reason: mark }),
-      )
-    ).id,
-    channel: (
-      await made(
-        "POST api/v1/channels/route.ts",
-        post({ name: mark, sources: [source], config: { kind: "webhook", url: `https://${mark}.example.com` } }),
-      )
-    ).id,
-    maintenance: (
-      await made(
-        "POST api/v1/maintenances/route.ts",
-        post({ sources: [source], until: new Date(Date.now() + 3_600_000).toISOString(), reason: mark }),
-      )
-    ).id,
+    redrive: await made("redrives", request),
+    rule: await made("admission-rules", { name: mark, source, when: [], do: { group: mark }, reason: mark }),
+    redriveRule: await made("redrive-rules", {
+      name: mark,
+      filter: { source: [source] },
+      delayMs: 60_000,
+      reason: mark,
+    }),
+    recipe: await made("recipes", { name: mark, recipe: RECIPE, source }),
+    schema: await made(
+      "sources/[name]/schemas",
+      { eventType: mark, schema: { title: mark }, reason: mark },
+      { name: source },
+    ),
+    alertRule: await made("alert-rules", {
+      name: mark,
+      watch: { kind: "size", above: 1, sources: [source] },
+      reason: mark,
+    }),
+    channel: await made("channels", {
+      name: mark,
+      sources: [source],
+      config: { kind: "webhook", url: `https://${mark}.example.com` },
+    }),
+    maintenance: await made("maintenances", {
+      sources: [source],
+      until: new Date(Date.now() + 3_600_000).toISOString(),
+      reason: mark,
+    }),
     alert: await idOf(
       `insert into alerts (id, rule_id, rule_name, kind, severity, key, source, subject, state, since, fired_at, sentence)
        values (gen_random_uuid(), gen_random_uuid(), $1, 'size', 'warning', $1, $1, '{}', 'firing', now(), now(), $1) returning id`,
@@ -139,17 +130,11 @@ async function furnish(source: string): Promise<Record<string, string>> {
     ),
     group: await groupOf(0),
     mute: await mutedGroup(),
-    maskRule: (await made("POST api/v1/mask-rules/route.ts", post({ kind: "key", pattern: `${mark}-name`, source })))
-      .id,
-    marker: (await made("POST api/v1/markers/route.ts", post({ kind: "note", label: mark, source }))).id,
-    forget: (
-      await made(
-        "POST api/v1/forget/route.ts",
-        post({ key: { tag: { name: "nobody", value: `${mark}-nobody` } }, reason: mark }),
-      )
-    ).id,
-    verification: (await made("POST api/v1/audit-verifications/route.ts", post({}))).id,
-    view: (await made("POST api/v1/saved-views/route.ts", post({ name: mark, filter: { source: [source] } }))).id,
+    maskRule: await made("mask-rules", { kind: "key", pattern: `${mark}-name`, source }),
+    marker: await made("markers", { kind: "note", label: mark, source }),
+    forget: await made("forget", { key: { tag: { name: "nobody", value: `${mark}-nobody` } }, reason: mark }),
+    verification: await made("audit-verifications", {}),
+    view: await made("saved-views", { name: mark, filter: { source: [source] } }),
     operation: uuidv7(Date.now()),
     archived: uuidv7(Date.now()),
   };

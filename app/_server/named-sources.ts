@@ -40,3 +40,18 @@ export async function withSourceHints<Answer extends object>(
   }
   return hints.length === 0 ? answer : { ...answer, hints };
 }
+
+type ByFilter = { filter: { source?: string[] | undefined; "not.source"?: string[] | undefined } };
+
+/** What `read` answers to the filter of the request's query, with its hints. */
+export async function readHinted<Query extends ByFilter, Answer extends object>(
+  call: Asking & { query: Query; nowMs: number },
+  read: (db: Deps["db"], viewer: Viewer, query: Query, nowMs: number) => Promise<Answer>,
+) {
+  const { source, "not.source": excluded } = call.query.filter;
+  return withSourceHints(
+    call,
+    { sources: source, excluded },
+    await read(call.deps.db, call.viewer, call.query, call.nowMs),
+  );
+}

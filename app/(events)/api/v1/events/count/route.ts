@@ -1,5 +1,5 @@
 import { handle } from "@/app/_server/handle";
-import { withSourceHints } from "@/app/_server/named-sources";
+import { readHinted } from "@/app/_server/named-sources";
 import { eventCountsSchema } from "@/lib/events/events.shapes";
 import { countEvents } from "@/lib/events/list/event-count.read";
 import { filterQuery } from "@/lib/events/list/event-page.shapes";
@@ -10,12 +10,5 @@ export const GET = handle({
   query: filterQuery({}),
   answer: eventCountsSchema,
   coalesce: true,
-  run: async (call) => {
-    const { deps, viewer, query, nowMs } = call;
-    return withSourceHints(
-      call,
-      { sources: query.filter.source, excluded: query.filter["not.source"] },
-      await countEvents(deps.db, viewer, query.filter, nowMs),
-    );
-  },
+  run: (call) => readHinted(call, (db, viewer, { filter }, nowMs) => countEvents(db, viewer, filter, nowMs)),
 });

@@ -1,5 +1,5 @@
 import { handle } from "@/app/_server/handle";
-import { withSourceHints } from "@/app/_server/named-sources";
+import { readHinted } from "@/app/_server/named-sources";
 import { readFlow } from "@/lib/observe/stats/stats.read";
 import { flowStatsSchema } from "@/lib/observe/stats/stats.shapes";
 import { statsQuery } from "@/lib/observe/stats/stats-query.shapes";
@@ -10,12 +10,5 @@ export const GET = handle({
   query: statsQuery(["source", "errorCode", "fingerprint", "not.source", "not.errorCode"]),
   answer: flowStatsSchema,
   coalesce: true,
-  run: async (call) => {
-    const { deps, viewer, query, nowMs } = call;
-    return withSourceHints(
-      call,
-      { sources: query.filter.source, excluded: query.filter["not.source"] },
-      await readFlow(deps.db, viewer, query, nowMs),
-    );
-  },
+  run: (call) => readHinted(call, readFlow),
 });

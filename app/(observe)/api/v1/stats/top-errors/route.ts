@@ -1,5 +1,5 @@
 import { handle } from "@/app/_server/handle";
-import { withSourceHints } from "@/app/_server/named-sources";
+import { readHinted } from "@/app/_server/named-sources";
 import { topErrorsSchema } from "@/lib/observe/stats/stats.shapes";
 import { topErrorsQuery } from "@/lib/observe/stats/stats-query.shapes";
 import { readTopErrors } from "@/lib/observe/stats/top-errors.read";
@@ -10,12 +10,5 @@ export const GET = handle({
   query: topErrorsQuery,
   answer: topErrorsSchema,
   coalesce: true,
-  run: async (call) => {
-    const { deps, viewer, query, nowMs } = call;
-    return withSourceHints(
-      call,
-      { sources: query.filter.source, excluded: query.filter["not.source"] },
-      await readTopErrors(deps.db, viewer, query, nowMs),
-    );
-  },
+  run: (call) => readHinted(call, readTopErrors),
 });
