@@ -70,3 +70,24 @@ export function Td({ className, numeric, ...rest }: ComponentProps<"td"> & { num
     />
   );
 }
+
+/** The box in the head of a list: `some` rows are selected, or `every` one. */
+export function SelectAll(props: { some: boolean; every: boolean; label: string; onChange: () => void }) {
+  const { some, every, onChange } = props;
+  const label = some ? "Clear the selection" : props.label;
+  return (
+    <label className="-m-2 flex size-9 items-center justify-center">
+      <input
+        type="checkbox"
+        checked={every}
+        ref={(box) => {
+          if (box) box.indeterminate = some && !every;
+        }}
+        aria-label={label}
+        data-tip={label}
+        onChange={onChange}
+        className="size-3.5 cursor-pointer"
+      />
+    </label>
+  );
+}

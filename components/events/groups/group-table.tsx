@@ -1,6 +1,7 @@
 "use client";
 
 import { classNames } from "@/components/ui/class-names";
+import { SelectAll } from "@/components/ui/table";
 import type { GroupOut } from "@/lib/events/events.shapes";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import type { GroupSort } from "@/lib/events/groups/groups.shapes";
@@ -67,24 +68,11 @@ export function GroupTable(props: GroupTableProps) {
 function HeadRow({ groups, picked, sort: sortedBy, onSort, onToggleLoaded }: GroupTableProps) {
   const some = picked.kind !== "none";
   const every = picked.kind === "ids" && picked.ids.size >= groups.length;
-  const label = some ? "Clear the selection" : "Select all loaded groups";
   return (
     <thead className={classNames(styles.head, "sticky top-0 z-10 block bg-surface")}>
       <tr aria-rowindex={1} className={classNames(styles.line, "h-8 border-b border-line text-sm text-faint")}>
         <th className={styles.select}>
-          <label className="-m-2 flex size-9 items-center justify-center">
-            <input
-              type="checkbox"
-              checked={every}
-              ref={(box) => {
-                if (box) box.indeterminate = some && !every;
-              }}
-              aria-label={label}
-              data-tip={label}
-              onChange={onToggleLoaded}
-              className="size-3.5"
-            />
-          </label>
+          <SelectAll some={some} every={every} label="Select all loaded groups" onChange={onToggleLoaded} />
         </th>
         {COLUMNS.map(({ name, sort, label: words, end, tip }) => {
           const on = sort !== undefined && sort === sortedBy;

@@ -3,6 +3,7 @@
 import { type RefObject, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from "react";
 import { classNames } from "@/components/ui/class-names";
 import { SkeletonRows } from "@/components/ui/skeleton";
+import { SelectAll } from "@/components/ui/table";
 import type { EventSort } from "@/lib/events/list/event-sort.pure";
 import { isPicked, type Picked } from "@/lib/events/selection/selection.browser";
 import { EventRow, type RowActions, rowDomId } from "./event-row";
@@ -189,19 +190,7 @@ function HeadRow(
     <thead className={classNames(styles.head, "sticky top-0 z-10 block bg-surface")}>
       <tr aria-rowindex={1} className={classNames(styles.line, "h-8 border-b border-line text-sm text-faint")}>
         <th className={styles.select}>
-          <label className="-m-2 flex size-9 items-center justify-center">
-            <input
-              type="checkbox"
-              checked={every}
-              ref={(box) => {
-                if (box) box.indeterminate = some && !every;
-              }}
-              aria-label={some ? "Clear the selection" : "Select all loaded events"}
-              data-tip={some ? "Clear the selection" : "Select all loaded events"}
-              onChange={onToggleLoaded}
-              className="size-3.5"
-            />
-          </label>
+          <SelectAll some={some} every={every} label="Select all loaded events" onChange={onToggleLoaded} />
         </th>
         {COLUMNS.map(([name, label]) =>
           name === "seen" ? (

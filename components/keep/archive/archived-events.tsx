@@ -6,7 +6,7 @@ import { ActionButton } from "@/components/ui/action-button";
 import { classNames } from "@/components/ui/class-names";
 import { ShortId } from "@/components/ui/short-id";
 import { StateBadge } from "@/components/ui/state-badge";
-import { Table, Td, Th, Tr } from "@/components/ui/table";
+import { SelectAll, Table, Td, Th, Tr } from "@/components/ui/table";
 import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { isPicked } from "@/lib/events/selection/selection.browser";
@@ -37,19 +37,12 @@ export function ArchivedEvents(props: Props) {
           <thead>
             <tr>
               <Th className="w-9 pr-0!">
-                <label className="-m-2 flex size-9 items-center justify-center">
-                  <input
-                    type="checkbox"
-                    checked={every}
-                    ref={(box) => {
-                      if (box) box.indeterminate = some && !every;
-                    }}
-                    aria-label={some ? "Clear the selection" : "Select all that are shown"}
-                    data-tip={some ? "Clear the selection" : "Select all that are shown"}
-                    onChange={selection.toggleLoaded}
-                    className="size-3.5 cursor-pointer"
-                  />
-                </label>
+                <SelectAll
+                  some={some}
+                  every={every}
+                  label="Select all that are shown"
+                  onChange={selection.toggleLoaded}
+                />
               </Th>
               <Th>was</Th>
               <Th>event</Th>
