@@ -4,6 +4,7 @@ import { dirname, join, posix, relative } from "node:path";
 import { describe, expect, test } from "vitest";
 import { EVENT_STATUSES } from "@/lib/events/event-state.pure";
 import { ALERT_KINDS } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
+import { CHANNEL_KINDS } from "@/lib/observe/channels/kinds/channel-kinds.pure";
 import { ATTEMPT_STATES, ITEM_STATES } from "@/lib/redrive/states/item-state.pure";
 import { REDRIVE_STATES } from "@/lib/redrive/states/redrive-state.pure";
 
@@ -503,11 +504,11 @@ describe("architecture", () => {
     expect(above.sort()).toEqual(Object.keys(LISTS));
   });
 
-  test("only the file of a kind of alert decides by its name", () => {
-    const name = `"(?:${ALERT_KINDS.join("|")})"`;
+  test("only the file of a kind of alert or channel decides by its name", () => {
+    const name = `"(?:${[...ALERT_KINDS, ...CHANNEL_KINDS].join("|")})"`;
     const decides = new RegExp(`[!=]== ${name}|case ${name}|\\.includes\\(${name}|^\\s+${name}: `, "m");
     const readers = /^(lib\/observe\/(alerts|channels)\/|lib\/cli\/commands\/alerts|components\/observe\/alerts\/)/;
-    const outside = files.filter((file) => readers.test(file) && !file.includes("/alerts/kinds/"));
+    const outside = files.filter((file) => readers.test(file) && !file.includes("/kinds/"));
     expect(outside.filter((file) => decides.test(code(file)))).toEqual([]);
     expect([`  case "inflow":`, `kind === "audit"`, `  "new-group": 1`].every((text) => decides.test(text))).toBe(true);
   });

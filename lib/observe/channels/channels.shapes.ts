@@ -1,11 +1,18 @@
 import * as z from "zod/mini";
 import { stringsIn } from "@/lib/brokers/kinds/config-strings.pure";
-import { oauthSettings } from "@/lib/brokers/kinds/fields.shapes";
+import { type OAuthSettings, oauthSettings } from "@/lib/brokers/kinds/fields.shapes";
 import { MASK, plainAddressFault, redactUrl, urlHoldsSecret } from "@/lib/brokers/kinds/redact-url.shapes";
 import { PLAIN_ADDRESS_WORDS, type PlainSecretMode, referenceIn } from "@/lib/brokers/kinds/secret-references.pure";
 import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import { SEVERITIES } from "@/lib/observe/alerts/severity.pure";
-import { CHANNEL_KINDS } from "@/lib/observe/channels/notices.pure";
+import type { ChannelSetting } from "@/lib/observe/channels/kinds/channel-kind.pure";
+import {
+  CHANNEL_KINDS,
+  type ChannelKind,
+  channelKindOf,
+  type OAuthKind,
+  type OwnConfig,
+} from "@/lib/observe/channels/kinds/channel-kinds.pure";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import {
   boundedText,
@@ -25,59 +32,56 @@ import { deletion, ruleName, yesOrNo } from "@/lib/rules/rule.shapes";
 const SOURCES_MAX = 100;
 const RECIPIENTS_MAX = 50;
 
-/** A secret is named, never given: no store, no backup and no answer of the API ever holds it. See `configFaults`. */
-const reference = boundedText(200);
-/** A plain address, or the variable that holds a whole one. */
-const address = boundedText(2_000);
-const mailServer = boundedText(500);
 const MAIL_WORDS = "must look like maria@example.com";
 // One line, one @, no comma: a list of recipients or a header must not fit into one.
 const mailAddress = boundedText(320).check(z.regex(/^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/, MAIL_WORDS));
 
-export const channelConfigSchema = z.discriminatedUnion(
-  "kind",
-  [
-    z.strictObject({
-      kind: z.literal("webhook"),
-      url: address,
-      /** Signs each request by Standard Webhooks; absent = unsigned. */
-      secret: z.optional(reference),
-      oauth: z.optional(oauthSettings),
-    }),
-    // The address of an incoming webhook is its secret.
-    z.strictObject({ kind: z.literal("slack"), url: reference }),
-    z.strictObject({ kind: z.literal("teams"), url: reference }),
-    z.strictObject({
-      kind: z.literal("pagerduty"),
-      routingKey: reference,
-      url: z._default(address, "https://events.pagerduty.com/v2/enqueue"),
-    }),
-    z.strictObject({
-      kind: z.literal("email"),
-      server: mailServer,
-      username: z.optional(boundedText(320)),
-      password: z.optional(reference),
-      from: mailAddress,
-      to: z
-        .array(mailAddress)
-        .check(z.minLength(1, "name at least one"), z.maxLength(RECIPIENTS_MAX, `at most ${RECIPIENTS_MAX}`)),
-    }),
-    z.strictObject({
-      kind: z.literal("alertmanager"),
-      url: address,
-      username: z.optional(boundedText(320)),
-      password: z.optional(reference),
-      oauth: z.optional(oauthSettings),
-    }),
-  ],
-  { error: `kind must be one of ${CHANNEL_KINDS.join(", ")}` },
-);
-export type ChannelConfig = z.infer<typeof channelConfigSchema>;
-export type ConfigOf<Kind extends ChannelConfig["kind"]> = Extract<ChannelConfig, { kind: Kind }>;
+/** A secret is named, never given: no store, no backup and no answer of the API ever holds it. See `configFaults`. */
+const SCHEMAS = {
+  secret: boundedText(200),
+  address: boundedText(2_000),
+  server: boundedText(500),
+  text: boundedText(320),
+  mail: mailAddress,
+  mails: z
+    .array(mailAddress)
+    .check(z.minLength(1, "name at least one"), z.maxLength(RECIPIENTS_MAX, `at most ${RECIPIENTS_MAX}`)),
+};
 
-const SECRETS: readonly string[] = ["secret", "routingKey", "password", "oauth.clientSecret"];
-/** The settings that name a server, or hold a reference to one. */
-export const ADDRESSES: readonly string[] = ["url", "server", "oauth.url"];
+function settingSchema(setting: ChannelSetting) {
+  const schema = SCHEMAS[setting.input];
+  if ("initial" in setting && setting.initial !== undefined) return z._default(SCHEMAS.address, setting.initial);
+  return setting.optional ? z.optional(schema) : schema;
+}
+
+function kindSchema(kind: ChannelKind) {
+  const { settings, oauth } = channelKindOf(kind);
+  const own = Object.entries(settings).map(([name, setting]) => [name, settingSchema(setting)] as const);
+  const token = oauth ? { oauth: z.optional(oauthSettings) } : {};
+  return z.strictObject({ kind: z.literal(kind), ...Object.fromEntries(own), ...token });
+}
+
+export type ChannelConfig = OwnConfig extends infer Own
+  ? Own extends { kind: OAuthKind }
+    ? Own & { oauth?: OAuthSettings | undefined }
+    : Own
+  : never;
+
+const [firstKind, ...otherKinds] = CHANNEL_KINDS;
+const channelConfigSchema = z.discriminatedUnion("kind", [kindSchema(firstKind!), ...otherKinds.map(kindSchema)], {
+  error: `kind must be one of ${CHANNEL_KINDS.join(", ")}`,
+}) as unknown as z.ZodMiniType<ChannelConfig>;
+
+const OAUTH_INPUTS: Record<string, ChannelSetting["input"]> = {
+  "oauth.url": "address",
+  "oauth.clientSecret": "secret",
+};
+const inputOf = ({ kind }: ChannelConfig, field: string) =>
+  channelKindOf(kind).settings[field]?.input ?? OAUTH_INPUTS[field];
+const isSecret = (config: ChannelConfig, field: string) => inputOf(config, field) === "secret";
+/** It names a server, or holds a reference to one. */
+export const isAddress = (config: ChannelConfig, field: string) =>
+  ["address", "server"].includes(inputOf(config, field) ?? "");
 /** Each setting that is text, and each entry of a list, by its path: `url`, `oauth.url`. */
 export const textsOf = (config: ChannelConfig) =>
   stringsIn(config).map(({ path, text }) => ({ field: path.join("."), value: text }));
@@ -87,11 +91,6 @@ const SERVER_WORDS = "must look like smtp://mail.example.com:587, or smtps:// fo
 const CREDENTIALS_WORDS = "must hold no user and no password: no message is sent with them";
 const OAUTH_WORDS = "cannot be set with oauth, whose token is the Authorization: remove one of them";
 const MASK_WORDS = "holds ***, which stands for a value that is not shown: type the whole address, or env:NAME";
-
-/** The settings that take a reference alone. */
-function isSecret({ kind }: ChannelConfig, field: string): boolean {
-  return SECRETS.includes(field) || (field === "url" && (kind === "slack" || kind === "teams"));
-}
 
 /** What of a configuration is no reference where it must be one, or no address. The values are not repeated. */
 export function configFaults(config: ChannelConfig): FieldError[] {
@@ -124,7 +123,7 @@ function addressFault(text: string, { protocols, words }: { protocols: string[];
 export function plainChannelSecretPlaces(config: ChannelConfig): string[] {
   return textsOf(config).flatMap(({ field, value }) => {
     if (referenceIn(value) !== null) return [];
-    return isSecret(config, field) || (ADDRESSES.includes(field) && urlHoldsSecret(value)) ? [`config.${field}`] : [];
+    return isSecret(config, field) || (isAddress(config, field) && urlHoldsSecret(value)) ? [`config.${field}`] : [];
   });
 }
 

@@ -5,7 +5,6 @@ import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { insertOutbox } from "@/lib/kit/outbox/insert";
 import type { AlertMessage } from "@/lib/observe/channels/alert-message.pure";
 import {
-  ADDRESSES,
   type ChannelChange,
   type ChannelConfig,
   type ChannelOut,
@@ -15,11 +14,13 @@ import {
   configFaults,
   type DeliveryList,
   type DeliveryOut,
+  isAddress,
   plainChannelSecretPlaces,
   redactChannelConfig,
   restoreMaskedAddress,
   textsOf,
 } from "@/lib/observe/channels/channels.shapes";
+import { channelKindOf } from "@/lib/observe/channels/kinds/channel-kinds.pure";
 import { ALERT_OUTBOX, outboxEvent } from "@/lib/observe/channels/tell-channels";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
@@ -161,16 +162,15 @@ async function assertUsable(
     if (name !== null && !mayReference(name, limits.envReferences)) {
       faults.push({ field: `config.${field}`, detail: referenceFault(name, "channel") });
     }
-    if (name !== null || !ADDRESSES.includes(field) || !URL.canParse(value)) continue;
+    if (name !== null || !config || !isAddress(config, field) || !URL.canParse(value)) continue;
     try {
       limits.addresses.assertAllowed(new URL(value).hostname);
     } catch (error) {
       faults.push({ field: `config.${field}`, detail: (error as Error).message });
     }
   }
-  if (config?.kind === "email" && (config.username === undefined) !== (config.password === undefined)) {
-    faults.push({ field: "config.password", detail: "username and password belong together: give both or none" });
-  }
+  const own = config && channelKindOf(config.kind).fault?.(config);
+  if (own) faults.push({ ...own, field: `config.${own.field}` });
   if (sources) {
     faults.push(...(await unknownSourceFaults(db, viewer, { names: sources, field: "sources" })));
   }

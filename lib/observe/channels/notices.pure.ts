@@ -1,29 +1,6 @@
 import type { AlertKind } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
 import type { Severity } from "@/lib/observe/alerts/severity.pure";
-
-/** Where messages about alerts go. */
-export const CHANNEL_KINDS = ["webhook", "slack", "teams", "pagerduty", "email", "alertmanager"] as const;
-export type ChannelKind = (typeof CHANNEL_KINDS)[number];
-
-export const CHANNEL_NAMES: Record<ChannelKind, string> = {
-  webhook: "Webhook",
-  slack: "Slack",
-  teams: "Microsoft Teams",
-  pagerduty: "PagerDuty",
-  email: "E-mail",
-  alertmanager: "Alertmanager",
-};
-
-/** Kinds that keep a record of their own for each rule, and close it: each rule needs its own message there. */
-const KEEPS_RECORDS: readonly ChannelKind[] = ["pagerduty", "alertmanager"];
-const keepsRecords = (kind: ChannelKind): boolean => KEEPS_RECORDS.includes(kind);
-
-/** Kinds that know that somebody looks at an alert. */
-const knowsAcknowledged = (kind: ChannelKind): boolean => kind === "pagerduty";
-
-/** Repeat interval for Alertmanager, which resolves an alert that nobody sends again; it is told to wait three times as long. */
-const ALERTMANAGER_REPEAT_MS = 300_000;
-export const ALERTMANAGER_KEEP_MS = 3 * ALERTMANAGER_REPEAT_MS;
+import { type ChannelKind, channelKindOf } from "@/lib/observe/channels/kinds/channel-kinds.pure";
 
 /**
  * What a channel is told. All alerts of a rule that a channel takes are one record there: it opens with the first, new ones
@@ -127,14 +104,13 @@ function tellingOf<Alert extends FiringAlert>(
   };
   if (fresh.some((alert) => !alert.acknowledged)) return told("fired", nowMs);
   if (notice === null) return null;
-  if (acknowledged && !notice.acknowledged && knowsAcknowledged(kind)) return told("acknowledged", notice.toldAtMs);
-  const ruleMs = repeatMsOf(ruleId);
-  const repeatMs = kind === "alertmanager" ? ALERTMANAGER_REPEAT_MS : ruleMs;
-  // Alertmanager does its own silencing, and would resolve an alert that is not sent again.
+  const { knowsAcknowledged, repeatMs: ownRepeatMs } = channelKindOf(kind);
+  if (acknowledged && !notice.acknowledged && knowsAcknowledged) return told("acknowledged", notice.toldAtMs);
+  const repeatMs = ownRepeatMs ?? repeatMsOf(ruleId);
   const sinceMs = nowMs - notice.toldAtMs;
   // Sent in the future: the clock was set back since.
   const isOver = repeatMs !== null && (sinceMs >= repeatMs || sinceMs < 0);
-  const due = isOver && (kind === "alertmanager" || !acknowledged);
+  const due = isOver && (ownRepeatMs !== undefined || !acknowledged);
   return due && tellable.length > 0 ? told("repeated", nowMs) : null;
 }
 
@@ -148,7 +124,7 @@ export function digested<Item extends { severity: Severity }>(
   { kind }: Pick<Channel, "kind">,
   messages: readonly Item[],
 ): { whole: Item[]; rest: Item[] } {
-  if (keepsRecords(kind) || messages.length <= MESSAGES_MAX) return { whole: [...messages], rest: [] };
+  if (channelKindOf(kind).keepsRecords || messages.length <= MESSAGES_MAX) return { whole: [...messages], rest: [] };
   const sorted = messages.toSorted((left, right) => RANK[left.severity] - RANK[right.severity]);
   return { whole: sorted.slice(0, MESSAGES_MAX - 1), rest: sorted.slice(MESSAGES_MAX - 1) };
 }

@@ -4,13 +4,9 @@ import { MASK } from "@/lib/brokers/kinds/redact-url.shapes";
 import { redactText } from "@/lib/guard/masking/mask-text.pure";
 import type { Message } from "@/lib/kit/outbox/message";
 import type { AlertMessage } from "@/lib/observe/channels/alert-message.pure";
-import type { ChannelConfig, ConfigOf } from "@/lib/observe/channels/channels.shapes";
-import { alertmanagerBody } from "@/lib/observe/channels/formats/alertmanager.pure";
-import { type Mail, mailOf } from "@/lib/observe/channels/formats/email.pure";
-import { pagerdutyBody } from "@/lib/observe/channels/formats/pagerduty.pure";
-import { slackBody } from "@/lib/observe/channels/formats/slack.pure";
-import { teamsBody } from "@/lib/observe/channels/formats/teams.pure";
-import { webhookBody } from "@/lib/observe/channels/formats/webhook.pure";
+import type { ChannelConfig } from "@/lib/observe/channels/channels.shapes";
+import type { Mail } from "@/lib/observe/channels/kinds/channel-kind.pure";
+import { channelKindOf } from "@/lib/observe/channels/kinds/channel-kinds.pure";
 
 type MailServer = {
   server: string;
@@ -63,12 +59,27 @@ export async function sendAlert(
   signal: AbortSignal,
 ): Promise<void> {
   const message = JSON.parse(Buffer.from(body).toString("utf8")) as AlertMessage;
-  if (config.kind === "email") {
-    const { server, username = null, password, from, to } = config;
+  const kind = channelKindOf(config.kind);
+  if ("mail" in kind) {
+    const { server, username = null, password, from, to } = config as Extract<ChannelConfig, { server: string }>;
     const secret = password === undefined ? null : carriers.resolveSecret(password, new URL(server).hostname);
-    return carriers.mail({ server, username, password: secret, from, to }, mailOf(message, id), signal);
+    return carriers.mail({ server, username, password: secret, from, to }, kind.mail(message, id), signal);
   }
-  const request = requestOf(carriers, config, { id, message });
+  const { resolveAddress, resolveSecret, sign } = carriers;
+  const address = resolveAddress("url" in config ? config.url : "");
+  if (!URL.canParse(address)) throw new UnresolvedSecret("its variable holds no address");
+  const host = new URL(address).hostname;
+  const { json, path, basic, headers } = kind.post(message, config, {
+    id,
+    resolve: (reference) => resolveSecret(reference, host),
+    sign: (secret, body) => sign(secret, { id, body }),
+  });
+  const pair = basic && Buffer.from(`${basic.username}:${basic.password}`).toString("base64");
+  const request = {
+    url: path === undefined ? address : address.replace(/\/$/, "") + path,
+    json,
+    headers: { ...headers, ...(pair !== undefined && { authorization: `Basic ${pair}` }) },
+  };
   const oauth = "oauth" in config ? config.oauth : undefined;
   const { refusal } = await (oauth === undefined
     ? post(carriers, request, signal)
@@ -85,43 +96,11 @@ function withToken({ headers, ...request }: HttpRequest, token: string | null): 
   return { ...request, headers: { ...headers, ...(token !== null && { authorization: token }) } };
 }
 
-type HttpRequest = { url: string; json: string; headers?: Record<string, string> };
-
-function requestOf(
-  { resolveAddress, resolveSecret, sign }: Carriers,
-  config: Exclude<ChannelConfig, ConfigOf<"email">>,
-  { id, message }: { id: string; message: AlertMessage },
-): HttpRequest {
-  const url = resolveAddress(config.url);
-  if (!URL.canParse(url)) throw new UnresolvedSecret("its variable holds no address");
-  const host = new URL(url).hostname;
-  switch (config.kind) {
-    case "webhook": {
-      const json = JSON.stringify(webhookBody(message));
-      const secret = config.secret === undefined ? null : resolveSecret(config.secret, host);
-      // The id alone lets an unsigned receiver recognise a repeat.
-      return { url, json, headers: secret === null ? { "webhook-id": id } : sign(secret, { id, body: json }) };
-    }
-    case "slack":
-      return { url, json: JSON.stringify(slackBody(message)) };
-    case "teams":
-      return { url, json: JSON.stringify(teamsBody(message)) };
-    case "pagerduty":
-      return { url, json: JSON.stringify(pagerdutyBody(message, resolveSecret(config.routingKey, host))) };
-    case "alertmanager": {
-      const { username, password } = config;
-      const pair = `${username ?? ""}:${password === undefined ? "" : resolveSecret(password, host)}`;
-      const headers: Record<string, string> =
-        username === undefined ? {} : { authorization: `Basic ${Buffer.from(pair).toString("base64")}` };
-      const json = JSON.stringify(alertmanagerBody(message));
-      return { url: `${url.replace(/\/$/, "")}/api/v2/alerts`, json, headers };
-    }
-  }
-}
+type HttpRequest = { url: string; json: string; headers: Record<string, string> };
 
 async function post(
   { fetch }: Carriers,
-  { url, json, headers = {} }: HttpRequest,
+  { url, json, headers }: HttpRequest,
   signal: AbortSignal,
 ): Promise<{ status: number; refusal: ChannelRefusal | null }> {
   const response = await fetch(new URL(url), {

@@ -6,17 +6,10 @@ import { SelectField } from "@/components/ui/select";
 import { SEVERITIES } from "@/lib/observe/alerts/severity.pure";
 import { useAddChannel, useChangeChannel } from "@/lib/observe/channels/channels.browser";
 import type { ChannelOut } from "@/lib/observe/channels/channels.shapes";
-import { CHANNEL_KINDS, CHANNEL_NAMES, type ChannelKind } from "@/lib/observe/channels/notices.pure";
-import {
-  type ChannelDraft,
-  channelDraftOf,
-  channelRequest,
-  NEW_CHANNEL,
-  SETTINGS_OF,
-  type Setting,
-} from "./channel-draft";
+import { CHANNEL_KINDS, type ChannelKind, channelKindOf } from "@/lib/observe/channels/kinds/channel-kinds.pure";
+import { type ChannelDraft, channelDraftOf, channelRequest, NEW_CHANNEL, settingsOf } from "./channel-draft";
 
-const KIND_OPTIONS = CHANNEL_KINDS.map((kind) => ({ value: kind, label: CHANNEL_NAMES[kind] }));
+const KIND_OPTIONS = CHANNEL_KINDS.map((kind) => ({ value: kind, label: channelKindOf(kind).name }));
 
 /** Adds a channel, or changes one. Secrets are named, never typed. */
 export function ChannelDialog({ channel, onClose }: { channel: ChannelOut | null; onClose: () => void }) {
@@ -55,15 +48,15 @@ function Fields({ draft, errors, set, text, tick, isNew }: Form<ChannelDraft> & 
   const { kind, severities, settings } = draft;
   const isOAuth = (setting: string) => setting.startsWith("oauth.");
   const fields = (shown: (setting: string) => boolean) =>
-    Object.entries(SETTINGS_OF[kind])
+    Object.entries(settingsOf(kind))
       .filter(([setting]) => shown(setting))
-      .map(([setting, look]) => (
+      .map(([setting, { label, placeholder, hint, optional }]) => (
         <TextField
           key={setting}
-          {...look}
+          {...{ label, placeholder, hint, optional }}
           inputClassName="font-mono"
-          error={errors[setting as Setting]}
-          value={settings[setting as Setting] ?? ""}
+          error={errors[setting]}
+          value={settings[setting] ?? ""}
           onValue={(value) => set({ settings: { ...settings, [setting]: value } })}
         />
       ));

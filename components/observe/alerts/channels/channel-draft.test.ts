@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { channelRequestSchema } from "@/lib/observe/channels/channels.shapes";
-import { CHANNEL_KINDS } from "@/lib/observe/channels/notices.pure";
-import { type ChannelDraft, channelDraftOf, channelRequest, NEW_CHANNEL, SETTINGS_OF } from "./channel-draft";
+import { CHANNEL_KINDS } from "@/lib/observe/channels/kinds/channel-kinds.pure";
+import { type ChannelDraft, channelDraftOf, channelRequest, NEW_CHANNEL, settingsOf } from "./channel-draft";
 
 /** What the form suggests, typed as it is suggested. */
 const typed = (kind: ChannelDraft["kind"]) =>
-  Object.fromEntries(Object.entries(SETTINGS_OF[kind]).map(([setting, { placeholder }]) => [setting, placeholder]));
+  Object.fromEntries(Object.entries(settingsOf(kind)).map(([setting, { placeholder }]) => [setting, placeholder]));
 
 describe("the form of a channel", () => {
   test.each(CHANNEL_KINDS)("takes what it suggests for %s, and gets it back as it was", (kind) => {

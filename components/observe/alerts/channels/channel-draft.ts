@@ -4,7 +4,8 @@ import { valueAt } from "@/lib/brokers/kinds/config-strings.pure";
 import type { OAuthSettings } from "@/lib/brokers/kinds/fields.shapes";
 import type { Severity } from "@/lib/observe/alerts/severity.pure";
 import type { ChannelOut, ChannelRequest } from "@/lib/observe/channels/channels.shapes";
-import type { ChannelKind } from "@/lib/observe/channels/notices.pure";
+import { BY_NAME, type ChannelSetting, envName } from "@/lib/observe/channels/kinds/channel-kind.pure";
+import { type ChannelKind, channelKindOf } from "@/lib/observe/channels/kinds/channel-kinds.pure";
 
 export type ChannelDraft = {
   name: string;
@@ -12,27 +13,13 @@ export type ChannelDraft = {
   severities: readonly Severity[];
   sources: string;
   kind: ChannelKind;
-  settings: Partial<Record<Setting, string>>;
+  /** By the path of the setting: `url`, `oauth.url`. */
+  settings: Partial<Record<string, string>>;
 };
 
-type OAuthSetting = `oauth.${keyof OAuthSettings}`;
-export type Setting =
-  | "url"
-  | "secret"
-  | "routingKey"
-  | "server"
-  | "username"
-  | "password"
-  | "from"
-  | "to"
-  | OAuthSetting;
-type ChannelErrors = Partial<Record<"name" | "severities" | "sources" | Setting, string>>;
+type Look = Pick<ChannelSetting, "label" | "placeholder" | "hint" | "optional">;
 
-type SettingLook = { label: string; placeholder: string; hint?: string; optional?: boolean };
-const ENV = (name: string) => `env:PARKADE_SECRET_${name}`;
-const BY_NAME = "the variable of web and worker that holds it";
-
-const OAUTH: Record<OAuthSetting, SettingLook> = {
+const OAUTH: Record<`oauth.${keyof OAuthSettings}`, Look> = {
   "oauth.url": {
     label: "token URL",
     placeholder: "https://login.example/oauth2/token",
@@ -40,7 +27,7 @@ const OAUTH: Record<OAuthSetting, SettingLook> = {
     optional: true,
   },
   "oauth.clientId": { label: "client id", placeholder: "parkade", optional: true },
-  "oauth.clientSecret": { label: "client secret", placeholder: ENV("CLIENT"), hint: BY_NAME, optional: true },
+  "oauth.clientSecret": { label: "client secret", placeholder: envName("CLIENT"), hint: BY_NAME, optional: true },
   "oauth.method": {
     label: "client authentication",
     placeholder: "client_secret_basic",
@@ -51,46 +38,11 @@ const OAUTH: Record<OAuthSetting, SettingLook> = {
   "oauth.audience": { label: "audience", placeholder: "https://ops.example.com", optional: true },
 };
 
-/** The settings of each kind, in the order of the form. */
-export const SETTINGS_OF: Record<ChannelKind, Partial<Record<Setting, SettingLook>>> = {
-  webhook: {
-    url: { label: "address", placeholder: "https://ops.example.com/alerts", hint: "or env:NAME" },
-    secret: {
-      label: "signing secret",
-      placeholder: ENV("ALERTS"),
-      hint: `${BY_NAME}; Standard Webhooks`,
-      optional: true,
-    },
-    ...OAUTH,
-  },
-  slack: {
-    url: { label: "incoming webhook", placeholder: ENV("SLACK_URL"), hint: `${BY_NAME}: the address is its secret` },
-  },
-  teams: {
-    url: { label: "workflow webhook", placeholder: ENV("TEAMS_URL"), hint: `${BY_NAME}: the address is its secret` },
-  },
-  pagerduty: {
-    routingKey: { label: "integration key", placeholder: ENV("PAGERDUTY"), hint: BY_NAME },
-    url: { label: "address", placeholder: "https://events.pagerduty.com/v2/enqueue", optional: true },
-  },
-  email: {
-    server: {
-      label: "SMTP server",
-      placeholder: "smtp://mail.example.com:587",
-      hint: "smtps:// for TLS from the start",
-    },
-    username: { label: "user", placeholder: "parkade", optional: true },
-    password: { label: "password", placeholder: ENV("SMTP"), hint: `${BY_NAME}; sent over TLS alone`, optional: true },
-    from: { label: "from", placeholder: "parkade@example.com" },
-    to: { label: "to", placeholder: "oncall@example.com, maria@example.com" },
-  },
-  alertmanager: {
-    url: { label: "address", placeholder: "http://alertmanager:9093" },
-    username: { label: "user", placeholder: "parkade", optional: true },
-    password: { label: "password", placeholder: ENV("ALERTMANAGER"), hint: BY_NAME, optional: true },
-    ...OAUTH,
-  },
-};
+/** The settings of a kind, in the order of the form. */
+export const settingsOf = (kind: ChannelKind): Readonly<Record<string, Look>> => ({
+  ...channelKindOf(kind).settings,
+  ...(channelKindOf(kind).oauth ? OAUTH : {}),
+});
 
 export const NEW_CHANNEL: ChannelDraft = {
   ...{ name: "", enabled: true, severities: ["critical", "warning"], sources: "", kind: "webhook", settings: {} },
@@ -105,18 +57,22 @@ const list = (text: string) =>
 /** The request that a draft makes, or what it lacks, by field. */
 export function channelRequest(draft: ChannelDraft): Asked<ChannelRequest> {
   const { name, enabled, severities, sources, kind, settings } = draft;
-  const config = Object.keys(SETTINGS_OF[kind]).reduce(
+  const config = Object.keys(settingsOf(kind)).reduce(
     (typed, setting) => {
-      const text = settings[setting as Setting]?.trim() ?? "";
-      return withValue(typed, setting.split("."), setting === "to" ? list(text) : text || undefined);
+      const text = settings[setting]?.trim() ?? "";
+      return withValue(
+        typed,
+        setting.split("."),
+        channelKindOf(kind).settings[setting]?.input === "mails" ? list(text) : text || undefined,
+      );
     },
     { kind } as Parameters<typeof withValue>[0],
   );
-  const errors: ChannelErrors = {};
+  const errors: Record<string, string> = {};
   if (name.trim() === "") errors.name = "must not be empty";
   if (severities.length === 0) errors.severities = "choose at least one";
-  for (const [setting, { optional = false }] of Object.entries(SETTINGS_OF[kind])) {
-    if (!optional && !settings[setting as Setting]?.trim()) errors[setting as Setting] = "must not be empty";
+  for (const [setting, { optional = false }] of Object.entries(settingsOf(kind))) {
+    if (!optional && !settings[setting]?.trim()) errors[setting] = "must not be empty";
   }
   if (Object.keys(errors).length > 0) return { ok: false, errors };
   const request = {
@@ -130,7 +86,7 @@ export function channelRequest(draft: ChannelDraft): Asked<ChannelRequest> {
 
 export function channelDraftOf({ name, enabled, severities, sources, config }: ChannelOut): ChannelDraft {
   const { kind } = config;
-  const texts = Object.keys(SETTINGS_OF[kind]).flatMap((setting) => {
+  const texts = Object.keys(settingsOf(kind)).flatMap((setting) => {
     const value = valueAt(config, setting.split("."));
     return value === undefined ? [] : [[setting, Array.isArray(value) ? value.join(", ") : value]];
   });

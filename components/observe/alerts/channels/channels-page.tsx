@@ -19,7 +19,7 @@ import {
   useTestChannel,
 } from "@/lib/observe/channels/channels.browser";
 import type { ChannelOut } from "@/lib/observe/channels/channels.shapes";
-import { CHANNEL_NAMES } from "@/lib/observe/channels/notices.pure";
+import { channelKindOf } from "@/lib/observe/channels/kinds/channel-kinds.pure";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 
 const ChannelDialog = lazily(() => import("./channel-dialog"), "ChannelDialog");
@@ -77,7 +77,7 @@ function Channel({ channel, onEdit }: { channel: ChannelOut; onEdit: () => void 
       <div className="grid grid-cols-[minmax(0,1fr)] gap-1 px-3 py-2">
         <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
           <h2 className={enabled ? "font-medium wrap-anywhere" : "wrap-anywhere text-muted"}>{name}</h2>
-          <span className="text-muted">{CHANNEL_NAMES[config.kind]}</span>
+          <span className="text-muted">{channelKindOf(config.kind).name}</span>
           {enabled ? null : <span className="text-sm text-muted">off</span>}
           <div className="ml-auto flex flex-wrap gap-1">
             <ActionButton {...may} busy={test.isPending} onClick={sendTest}>

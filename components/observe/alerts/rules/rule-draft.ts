@@ -21,7 +21,7 @@ export const NEW_RULE: RuleDraft = {
   ...{ name: "", severity: "warning", enabled: true, kind: "inflow", settings: {}, runbookUrl: "" },
 };
 
-export const settingsOf = (kind: AlertKind): Settings => ({ ...alertKindOf(kind).settings, ...TIMES });
+const settingsOf = (kind: AlertKind): Settings => ({ ...alertKindOf(kind).settings, ...TIMES });
 
 export function typedIn({ settings }: Pick<RuleDraft, "settings">, name: string, setting: Setting): Typed {
   return settings[name] ?? typedOf(setting, initialOf(setting));

@@ -73,5 +73,5 @@ export type SourceFact = { source: string; fault: SourceFault; detail: string };
 export type ContractFact = { target: string | null; source: string; broken: string[] };
 /** `first`: what is wrong with the first bad entry. */
 export type AuditFact = { findings: number; first: string };
-export type RoomFact = { measure: string; limitBytes: number; leftBytes: number; sentence: string };
+type RoomFact = { measure: string; limitBytes: number; leftBytes: number; sentence: string };
 export type RedriveFact = { id: string; sources: string[]; reason: string; why: string };

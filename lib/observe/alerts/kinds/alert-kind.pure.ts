@@ -26,7 +26,7 @@ export type Finding = {
 };
 
 /** `firing`: keys of firing alerts, which end only when their value is clearly better than the threshold. */
-export type Moment = { firing: ReadonlySet<string>; nowMs: number };
+type Moment = { firing: ReadonlySet<string>; nowMs: number };
 
 export type WatchOf<Name, Of> = { kind: Name } & ValuesOf<Of> & Times & { runbookUrl?: string | undefined };
 

@@ -5,7 +5,7 @@ import { beginningOf } from "@/lib/observe/group-verdict.pure";
 import { formatDuration } from "@/lib/platform/plain/format.pure";
 
 /** In this time after it began, a run of arrivals makes an alert; an evaluation that was late by less misses none. */
-export const BEGAN_MS = 3_600_000;
+const BEGAN_MS = 3_600_000;
 
 /** An upgrade regroups parked events within minutes; a new group is never kept from alerting for longer than this. */
 const MAY_BE_KNOWN_MS = BEGAN_MS / 2;

@@ -7,18 +7,38 @@ import {
   sinceWords,
   textLines,
 } from "@/lib/observe/channels/alert-message.pure";
+import { BY_NAME, channelKind, credentials, type Mail } from "@/lib/observe/channels/kinds/channel-kind.pure";
 import { plural } from "@/lib/platform/plain/format.pure";
 
-const SUBJECT_MAX = 200;
+export const EMAIL = channelKind({
+  kind: "email",
+  name: "E-mail",
+  settings: {
+    server: {
+      input: "server",
+      label: "SMTP server",
+      placeholder: "smtp://mail.example.com:587",
+      hint: "smtps:// for TLS from the start",
+    },
+    ...credentials("SMTP", `${BY_NAME}; sent over TLS alone`),
+    from: { input: "mail", label: "from", placeholder: "parkade@example.com" },
+    to: { input: "mails", label: "to", placeholder: "oncall@example.com, maria@example.com" },
+  },
+  fault({ username, password }) {
+    if ((username === undefined) === (password === undefined)) return null;
+    return { field: "password", detail: "username and password belong together: give both or none" };
+  },
+  mail: mailOf,
+});
 
-export type Mail = { subject: string; text: string; html: string; messageId: string; inReplyTo: string };
+const SUBJECT_MAX = 200;
 
 const ESCAPES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 const escaped = (text: string) => text.replace(/[&<>"']/g, (character) => ESCAPES[character]!);
 const link = (url: string, text: string) => `<a href="${escaped(url)}">${escaped(text)}</a>`;
 
 /** Messages about one record are one thread of the reader's program. `id`: the same for each try of the message. */
-export function mailOf(message: AlertMessage, id: string): Mail {
+function mailOf(message: AlertMessage, id: string): Mail {
   const thread = message.recordKey.replace(/[^A-Za-z0-9]+/g, "-");
   return {
     // A header is one line.

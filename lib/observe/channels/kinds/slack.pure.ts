@@ -9,7 +9,15 @@ import {
   sinceWords,
   withRoom,
 } from "@/lib/observe/channels/alert-message.pure";
+import { channelKind, secretAddress } from "@/lib/observe/channels/kinds/channel-kind.pure";
 import { plural } from "@/lib/platform/plain/format.pure";
+
+export const SLACK = channelKind({
+  kind: "slack",
+  name: "Slack",
+  settings: { url: secretAddress("incoming webhook", "SLACK_URL") },
+  post: (message) => ({ json: JSON.stringify(slackBody(message)) }),
+});
 
 /** Characters of a section's text. https://docs.slack.dev/reference/block-kit/blocks/section-block */
 const SECTION_MAX = 3_000;
@@ -37,7 +45,7 @@ const link = (url: string, text: string) =>
 
 const section = (text: string) => ({ type: "section", text: { type: "mrkdwn", text: cutText(text, SECTION_MAX) } });
 
-export function slackBody(message: AlertMessage): object {
+function slackBody(message: AlertMessage): object {
   const mark = closesRecord(message) ? ":white_check_mark:" : MARKS[message.severity];
   const alerts = listed(message).map((alert) => {
     const lines = listed(message).length > 1 ? [link(alert.url, alert.sentence)] : [];

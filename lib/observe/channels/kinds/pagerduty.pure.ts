@@ -6,6 +6,23 @@ import {
   type MessageSample,
   moreWords,
 } from "@/lib/observe/channels/alert-message.pure";
+import { BY_NAME, channelKind, envName } from "@/lib/observe/channels/kinds/channel-kind.pure";
+
+const ADDRESS = "https://events.pagerduty.com/v2/enqueue";
+
+export const PAGERDUTY = channelKind({
+  kind: "pagerduty",
+  name: "PagerDuty",
+  settings: {
+    routingKey: { input: "secret", label: "integration key", placeholder: envName("PAGERDUTY"), hint: BY_NAME },
+    url: { input: "address", label: "address", placeholder: ADDRESS, initial: ADDRESS, optional: true },
+  },
+  keepsRecords: true,
+  knowsAcknowledged: true,
+  post: (message, { routingKey }, { resolve }) => ({
+    json: JSON.stringify(pagerdutyBody(message, resolve(routingKey))),
+  }),
+});
 
 /** https://developer.pagerduty.com/docs/events-api-v2-overview: the longest summary. */
 const SUMMARY_MAX = 1_024;
@@ -24,7 +41,7 @@ const ACTIONS = {
 const actionOf = (message: AlertMessage) => (closesRecord(message) ? "resolve" : ACTIONS[message.event]);
 
 /** An event of the Events API v2. A repeat with the same `dedup_key` changes the open incident and makes no other. */
-export function pagerdutyBody(message: AlertMessage, routingKey: string): object {
+function pagerdutyBody(message: AlertMessage, routingKey: string): object {
   const { alerts, severity, rule, kind, url, runbookUrl } = message;
   const event = { routing_key: routingKey, event_action: actionOf(message), dedup_key: message.recordKey };
   if (event.event_action !== "trigger") return event;

@@ -9,7 +9,15 @@ import {
   sinceWords,
   withRoom,
 } from "@/lib/observe/channels/alert-message.pure";
+import { channelKind, secretAddress } from "@/lib/observe/channels/kinds/channel-kind.pure";
 import { plural } from "@/lib/platform/plain/format.pure";
+
+export const TEAMS = channelKind({
+  kind: "teams",
+  name: "Microsoft Teams",
+  settings: { url: secretAddress("workflow webhook", "TEAMS_URL") },
+  post: (message) => ({ json: JSON.stringify(teamsBody(message)) }),
+});
 
 /** Characters of one block: a card has 28 KB at most. */
 const BLOCK_MAX = 1_000;
@@ -31,7 +39,7 @@ const block = (text: string, more: object = {}) => ({
 const link = (text: string, url: string) => `[${escaped(text)}](${url.replaceAll(")", "%29")})`;
 
 /** An Adaptive Card for "When a Teams webhook request is received". https://learn.microsoft.com/en-us/connectors/teams/ */
-export function teamsBody(message: AlertMessage): object {
+function teamsBody(message: AlertMessage): object {
   const colour = closesRecord(message) ? "good" : COLOURS[message.severity];
   const lines = listed(message).flatMap((alert) => [
     ...(listed(message).length > 1 ? [block(link(alert.sentence, alert.url), { separator: true })] : []),
