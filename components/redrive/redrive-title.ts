@@ -53,22 +53,6 @@ export function placeWords({ target, lane }: Pick<RedriveOut, "target" | "lane">
   return target === null ? `${lane} lane` : `to ${target}`;
 }
 
-const BECAME: Record<string, string> = { failed: "failed", bounced: "came back", passed: "passed" };
-
-/** The selection in one line: `source orders · errorCode UPSTREAM_5XX`, `20 events, one by one`. */
-export function selectionWords(selection: unknown): string {
-  const selected = selectionTerms(selection);
-  if (selected.kind === "ids") return `${plural(selected.count, "event")}, one by one`;
-  if (selected.kind === "operation") return "the events that a bulk operation changed";
-  if (selected.kind === "redrive") {
-    const became = selected.outcome.map((outcome) => BECAME[outcome] ?? `was ${outcome}`);
-    return `what ${became.join(" or ")} in another redrive`;
-  }
-  const terms = selected.terms.filter(({ name }) => name !== "to");
-  if (terms.length === 0) return "everything parked";
-  return terms.map(({ name, values }) => `${name === "q" ? "words" : name} ${values.join(", ")}`).join(" · ");
-}
-
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -52,7 +52,7 @@ function textOf(event: EventDetail, columns: number | null): string {
     ["cooling until", event.cooldownUntil],
     ["held by", heldBy?.text ?? null],
     ["control", control && `${control.kind} by ${control.createdBy}: ${control.reason}`],
-    ["group", group && `${group.fingerprint} (${group.parked} parked)`],
+    ["group", group && `${group.pattern} (${group.parked} parked, --fingerprint ${group.fingerprint})`],
     ["trace", event.traceId],
     ...originFacts(event.origin),
     [

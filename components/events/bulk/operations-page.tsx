@@ -2,7 +2,7 @@
 
 import Link from "next/link";
 import { WorkItems, WorkList } from "@/components/redrive/list/work-list";
-import { selectionWords } from "@/components/redrive/redrive-title";
+import { SelectionWords } from "@/components/redrive/selection-words";
 import { Button, LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { RedriveBadge } from "@/components/ui/state-badge";
@@ -94,7 +94,7 @@ function What({ operation }: { operation: BulkOperationOut }) {
         {operationTitle(operation)}
       </Link>
       <span className="block truncate text-sm text-muted">
-        {operation.reason} · {selectionWords(operation.selection)}
+        {operation.reason} · <SelectionWords selection={operation.selection} />
       </span>
     </div>
   );

@@ -81,7 +81,7 @@ export function AddFilter(props: {
                   checked={chosen.has(option.value)}
                   onChange={(event) => (event.target.checked ? onAdd : onRemove)({ name, value: option.value })}
                 />
-                <span className="truncate font-mono text-sm">{option.value}</span>
+                <span className="truncate font-mono text-sm">{option.label ?? option.value}</span>
                 <span className="ml-auto truncate pl-3 text-sm text-faint">{option.hint}</span>
               </label>
             </li>

@@ -3,18 +3,22 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Trash2 } from "lucide-react";
 import { useState } from "react";
+import { FilterWords } from "@/components/events/filter-words";
 import { Button, IconButton } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { TextField } from "@/components/ui/input";
 import { useSubmit } from "@/components/ui/use-submit";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { isEmptyFilter, termsOf, writeTerm } from "@/lib/events/filter/qualified-search.browser";
+import { isEmptyFilter, termsOf } from "@/lib/events/filter/qualified-search.browser";
 import { deleteView, saveView, useSavedViews } from "@/lib/events/views/views.browser";
 
-function filterText(filter: EventFilter): string {
-  const window = [filter.from && `from ${filter.from}`, filter.to && `to ${filter.to}`].filter(Boolean);
-  return [...termsOf(filter).map(writeTerm), ...window].join("  ");
+function FilterText({ filter }: { filter: EventFilter }) {
+  const window = (["from", "to"] as const).flatMap((name) => {
+    const value = filter[name];
+    return value === undefined ? [] : [{ name, value }];
+  });
+  return <FilterWords terms={[...termsOf(filter), ...window]} />;
 }
 
 /** Saves the present filter under a name, and deletes saved filters. */
@@ -48,7 +52,9 @@ export function ViewsDialog({ filter, onClose }: { filter: EventFilter; onClose:
               if (name.trim() !== "") void save();
             }}
           >
-            <p className="font-mono text-sm wrap-anywhere text-muted">{filterText(filter)}</p>
+            <p className="font-mono text-sm wrap-anywhere text-muted">
+              <FilterText filter={filter} />
+            </p>
             <TextField
               label="Name"
               hint="Everybody who uses this console sees it."
@@ -77,7 +83,9 @@ export function ViewsDialog({ filter, onClose }: { filter: EventFilter; onClose:
                 <li key={view.id} className="flex min-h-8 items-center gap-2 border-b border-line py-1">
                   <div className="min-w-0 flex-1">
                     <p className="truncate">{view.name}</p>
-                    <p className="truncate font-mono text-xs text-faint">{filterText(view.filter)}</p>
+                    <p className="truncate font-mono text-xs text-faint">
+                      <FilterText filter={view.filter} />
+                    </p>
                   </div>
                   <IconButton
                     needs="change-view"

@@ -31,7 +31,7 @@ export function ControlsInForce() {
       title="Controls in force"
       actions={
         <Link href="/controls" className="px-1 text-sm text-accent hover:underline">
-          all
+          {items.length > SHOWN ? `${formatNumber(items.length - SHOWN)} more` : "all"}
         </Link>
       }
     >
@@ -56,11 +56,6 @@ export function ControlsInForce() {
           </li>
         ))}
       </ul>
-      {items.length > SHOWN ? (
-        <Link href="/controls" className="block px-3 pb-2 text-sm text-accent hover:underline">
-          {items.length - SHOWN} more
-        </Link>
-      ) : null}
     </Panel>
   );
 }

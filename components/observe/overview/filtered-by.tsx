@@ -1,9 +1,10 @@
 "use client";
 
 import { X } from "lucide-react";
+import { useTermWords } from "@/components/events/filter-words";
 import { Button } from "@/components/ui/button";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { removeTerm, shownTerm, termsOf } from "@/lib/events/filter/qualified-search.browser";
+import { removeTerm, type Term, termsOf } from "@/lib/events/filter/qualified-search.browser";
 import { shortenId } from "@/lib/platform/plain/format.pure";
 
 /** The restrictions of the page; each can be removed. Nothing without a restriction. */
@@ -12,26 +13,22 @@ export function FilteredBy({ filter, onFilter }: { filter: EventFilter; onFilter
   if (terms.length === 0) return null;
   return (
     <ul aria-label="Filters" className="flex flex-wrap gap-1.5 px-3 pb-2">
-      {terms.map((term) => {
-        const { name, excludes } = shownTerm(term);
-        return (
-          <li key={`${term.name}:${term.value}`}>
-            <Button
-              size="sm"
-              data-tip={`${term.value}\nclick to remove`}
-              onClick={() => onFilter(removeTerm(filter, term))}
-            >
-              <span className="sr-only">Remove </span>
-              <span className="text-faint">
-                {name === "q" ? "words" : name}
-                {excludes ? " is not" : ""}
-              </span>{" "}
-              <span className="font-mono text-sm">{shortenId(term.value, 28, 8)}</span>
-              <X size={12} aria-hidden />
-            </Button>
-          </li>
-        );
-      })}
+      {terms.map((term) => (
+        <li key={`${term.name}:${term.value}`}>
+          <Restriction term={term} onRemove={() => onFilter(removeTerm(filter, term))} />
+        </li>
+      ))}
     </ul>
+  );
+}
+
+function Restriction({ term, onRemove }: { term: Term; onRemove: () => void }) {
+  const { name, value } = useTermWords(term);
+  return (
+    <Button size="sm" data-tip={`${value}\nclick to remove`} onClick={onRemove}>
+      <span className="sr-only">Remove </span>
+      <span className="text-faint">{name}</span> <span className="font-mono text-sm">{shortenId(value, 28, 8)}</span>
+      <X size={12} aria-hidden />
+    </Button>
   );
 }

@@ -25,7 +25,7 @@ export function RunningRedrives() {
       title="Running redrives"
       actions={
         <Link href="/redrives" className="px-1 text-sm text-accent hover:underline">
-          all
+          {items.length > SHOWN ? "more" : "all"}
         </Link>
       }
     >
@@ -42,11 +42,6 @@ export function RunningRedrives() {
           <Running key={redrive.id} redrive={redrive} />
         ))}
       </ul>
-      {items.length > SHOWN ? (
-        <Link href="/redrives?state=live" className="block px-3 pb-2 text-sm text-accent hover:underline">
-          more under way
-        </Link>
-      ) : null}
     </Panel>
   );
 }

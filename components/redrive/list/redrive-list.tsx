@@ -4,8 +4,9 @@ import Link from "next/link";
 import { paceWords, rateWords } from "@/components/redrive/eta-words";
 import { WorkItems, WorkList } from "@/components/redrive/list/work-list";
 import { listedOutcome, sizeOf } from "@/components/redrive/progress-segments";
-import { placeWords, redriveTitle, selectionWords } from "@/components/redrive/redrive-title";
+import { placeWords, redriveTitle } from "@/components/redrive/redrive-title";
 import { SegmentedBar } from "@/components/redrive/segmented-bar";
+import { SelectionWords } from "@/components/redrive/selection-words";
 import { StallLine, StallText } from "@/components/redrive/stall-line";
 import { StateOfRedrive } from "@/components/redrive/state-of-redrive";
 import { Button, LinkButton } from "@/components/ui/button";
@@ -81,7 +82,9 @@ function Row({ redrive }: { redrive: RedriveOut }) {
         <Link href={`/redrives/${redrive.id}`} className="block truncate font-medium after:absolute after:inset-0">
           {redriveTitle(redrive)}
         </Link>
-        <span className="block truncate text-sm text-muted">{selectionWords(redrive.selection)}</span>
+        <span className="block truncate text-sm text-muted">
+          <SelectionWords selection={redrive.selection} />
+        </span>
       </Td>
       <Td>
         <div className="flex items-center gap-2">
@@ -113,7 +116,9 @@ function Card({ redrive }: { redrive: RedriveOut }) {
       <Link href={`/redrives/${redrive.id}`} className="line-clamp-2 font-medium after:absolute after:inset-0">
         {redriveTitle(redrive)}
       </Link>
-      <p className="truncate text-sm text-muted">{selectionWords(redrive.selection)}</p>
+      <p className="truncate text-sm text-muted">
+        <SelectionWords selection={redrive.selection} />
+      </p>
       <SegmentedBar counts={redrive} />
       <p className="text-sm text-muted">
         {listedOutcome(redrive)} · {redrive.stalled ? null : <>{pace(redrive)} · </>}

@@ -2,6 +2,7 @@
 
 import Link from "next/link";
 import type { ReactNode } from "react";
+import { FilterWords } from "@/components/events/filter-words";
 import { LongText } from "@/components/redrive/long-text";
 import { selectionTerms } from "@/components/redrive/redrive-title";
 import { refusalShort } from "@/components/redrive/refusal-words";
@@ -172,11 +173,13 @@ function Selected({ selection }: { selection: unknown }) {
     <ul className="grid gap-0.5">
       {selected.terms.map((term) => (
         <li key={term.name}>
-          <span className="text-muted">{term.name}</span>{" "}
           {isMoment(term) ? (
-            <TimeAbsolute at={term.values[0]!} className="wrap-anywhere" />
+            <>
+              <span className="text-muted">{term.name}</span>{" "}
+              <TimeAbsolute at={term.values[0]!} className="wrap-anywhere" />
+            </>
           ) : (
-            <span className="font-mono text-sm">{term.values.join(", ")}</span>
+            <FilterWords mono terms={term.values.map((value) => ({ name: term.name, value }))} />
           )}
         </li>
       ))}

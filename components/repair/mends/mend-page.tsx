@@ -6,7 +6,7 @@ import { useDeferredValue, useEffect, useMemo, useState } from "react";
 import { isUndone } from "@/components/events/bulk/bulk-words";
 import { PayloadView } from "@/components/events/payload/payload-view";
 import { Revealable } from "@/components/guard/masking/reveal";
-import { selectionWords } from "@/components/redrive/redrive-title";
+import { SelectionWords } from "@/components/redrive/selection-words";
 import { Button, LinkButton } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { countText } from "@/components/ui/count-text";
@@ -71,7 +71,7 @@ export function MendPage() {
   const step = send !== null ? 3 : undone ? 0 : verify !== null ? 2 : mend !== null ? 1 : 0;
   return (
     <>
-      <PageHeader title="Mend" meta={selection === null ? undefined : selectionWords(selection)} />
+      <PageHeader title="Mend" meta={selection === null ? undefined : <SelectionWords selection={selection} />} />
       <Stepper step={step} />
       <div className="grid grid-cols-[minmax(0,1fr)] gap-3 px-3 pb-6">
         {mend === null && selection !== null ? <Write selection={selection} onStarted={started("mend")} /> : null}

@@ -1,13 +1,13 @@
 "use client";
 
+import { FilterWords } from "@/components/events/filter-words";
 import { RuleCard, type RuleCardProps, RuleVersion } from "@/components/rules/rule-card";
 import { lazily } from "@/components/ui/lazily";
 import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { eventsHref } from "@/lib/events/filter/filter-read.browser";
-import { termsOf, writeTerm } from "@/lib/events/filter/qualified-search.browser";
-import { visible } from "@/lib/platform/plain/format.pure";
+import { termsOf } from "@/lib/events/filter/qualified-search.browser";
 import { REDRIVE_RULE_NEEDS } from "@/lib/rules/redrive-rule.pure";
 import { redriveRules } from "@/lib/rules/redrive-rules.browser";
 import type { RedriveRuleOut } from "@/lib/rules/redrive-rules.shapes";
@@ -44,7 +44,7 @@ export function RedriveRuleCard(card: RuleCardProps<RedriveRuleOut>) {
       <p className="wrap-anywhere">
         <span className="text-muted">redrives </span>
         <TextLink href={eventsHref(filter)} className="font-mono text-sm">
-          {visible(termsOf(filter).map(writeTerm).join(" "))}
+          <FilterWords terms={termsOf(filter)} />
         </TextLink>
         <span className="text-muted"> → </span>
         {ruleSentence(rule)}

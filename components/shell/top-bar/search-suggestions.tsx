@@ -80,7 +80,9 @@ export function SearchSuggestions(props: {
             onMouseMove={() => setIndex(at)}
             className="flex h-7 cursor-pointer items-center gap-3 rounded-sm px-2 aria-selected:bg-hover"
           >
-            <span className="shrink-0 font-mono text-sm">{name === null ? `${option.value}:` : option.value}</span>
+            <span className="max-w-4/5 shrink-0 truncate font-mono text-sm">
+              {name === null ? `${option.value}:` : (option.label ?? option.value)}
+            </span>
             <span className="ml-auto truncate text-sm text-faint">{option.hint}</span>
           </div>
         ))}

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { GroupList } from "@/lib/events/events.shapes";
 import { FILTER_NAMES, FILTER_STATUSES } from "@/lib/events/filter/filter-params.shapes";
+import { groupName } from "@/lib/events/groups/group-names.browser";
 import { ADMISSION_MARKS, type AdmissionMark } from "@/lib/intake/admission/admission.pure";
 import type { TopErrors } from "@/lib/observe/stats/stats.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
@@ -9,7 +10,8 @@ import type { SourceList } from "@/lib/sources/sources.shapes";
 /** Values worth offering change slowly. */
 const STALE_MS = 60_000;
 
-export type Suggestion = { value: string; hint?: string };
+/** `label`: what is shown in place of the value. */
+export type Suggestion = { value: string; label?: string; hint?: string };
 
 const NAME_HINTS: Record<string, string> = {
   errorCode: "class of the failure",
@@ -68,7 +70,11 @@ async function fetchValues(name: string, signal: AbortSignal): Promise<Suggestio
     }
     case "fingerprint": {
       const groups = await fetchJson<GroupList>("/api/v1/groups?limit=50", { signal });
-      return groups.items.map((group) => ({ value: group.fingerprint, hint: group.pattern }));
+      return groups.items.map((group) => ({
+        value: group.fingerprint,
+        label: groupName(group),
+        hint: group.errorCode,
+      }));
     }
     default:
       return [];
@@ -91,9 +97,9 @@ export function useValueSuggestions(name: string | null): Suggestion[] {
 export function matching(all: Suggestion[], part: string, limit = 8): Suggestion[] {
   const wanted = part.toLowerCase();
   const starts = all.filter(({ value }) => value.toLowerCase().startsWith(wanted));
-  const holds = all.filter(({ value, hint }) => {
+  const holds = all.filter(({ value, label = "", hint = "" }) => {
     const lower = value.toLowerCase();
-    return !lower.startsWith(wanted) && (lower.includes(wanted) || hint?.toLowerCase().includes(wanted));
+    return !lower.startsWith(wanted) && `${lower} ${label} ${hint}`.toLowerCase().includes(wanted);
   });
   return [...starts, ...holds].slice(0, limit);
 }

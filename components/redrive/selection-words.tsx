@@ -1,0 +1,21 @@
+"use client";
+
+import { FilterWords } from "@/components/events/filter-words";
+import { plural } from "@/lib/platform/plain/format.pure";
+import { selectionTerms } from "./redrive-title";
+
+const BECAME: Record<string, string> = { failed: "failed", bounced: "bounced", passed: "passed" };
+
+/** The selection in one line: `source orders · errorCode UPSTREAM_5XX`, `20 events, one by one`. */
+export function SelectionWords({ selection }: { selection: unknown }) {
+  const selected = selectionTerms(selection);
+  if (selected.kind === "ids") return `${plural(selected.count, "event")}, one by one`;
+  if (selected.kind === "operation") return "the events that a bulk operation changed";
+  if (selected.kind === "redrive") {
+    const became = selected.outcome.map((outcome) => BECAME[outcome] ?? `was ${outcome}`);
+    return `what ${became.join(" or ")} in another redrive`;
+  }
+  const terms = selected.terms.filter(({ name }) => name !== "to");
+  if (terms.length === 0) return "everything parked";
+  return <FilterWords terms={terms.flatMap(({ name, values }) => values.map((value) => ({ name, value })))} />;
+}
