@@ -11,7 +11,7 @@ import { visible } from "@/lib/platform/plain/format.pure";
 const LINK = "text-accent underline";
 
 /** The state of an event; a held one names what it waits for and leads there. */
-export function EventBadge({ event, focusable }: { event: ListedEvent | AggregateMember; focusable?: boolean }) {
+export function EventBadge({ event, linked }: { event: ListedEvent | AggregateMember; linked?: boolean }) {
   const { state, remainingMs, heldBehind } = stateOf(event, useNow());
   const behind = heldBehind && (
     <>
@@ -29,7 +29,7 @@ export function EventBadge({ event, focusable }: { event: ListedEvent | Aggregat
     </>
   );
   const cause = "control" in event && event.control ? controlCause(event.control) : null;
-  return <StateBadge {...{ state, remainingMs, behind, cause: cause ?? undefined, focusable }} />;
+  return <StateBadge {...{ state, remainingMs, behind, cause: cause ?? undefined, linked }} />;
 }
 
 /** What holds the event, and where one can act on it; nothing when it is not held. */

@@ -1,3 +1,4 @@
+import Link from "next/link";
 import type { ReactNode } from "react";
 import type { ShownState } from "@/lib/events/event-state.pure";
 import { formatDuration } from "@/lib/platform/plain/format.pure";
@@ -46,55 +47,69 @@ const REDRIVE_LOOKS: Record<RedriveState | "WAITING" | "UNDONE", Look> = {
   UNDONE: { shape: "return", colour: "text-ignored" },
 };
 
+/** Of redrives and bulk changes. */
+const REDRIVE_MEANINGS: Record<keyof typeof REDRIVE_LOOKS, string> = {
+  WAITING: "Waits for an approval, a time or a breaker. Its page says which, and can start or cancel it.",
+  PLANNING: "Its set of events is being frozen. Nothing is sent yet; it can be cancelled.",
+  PLANNED: "Its set of events is frozen. It starts automatically.",
+  RUNNING: "In progress. Follow it and stop it on its page.",
+  PAUSED: "Sends nothing until it is resumed. Cancel it to get its open events back.",
+  DONE: "Finished. Its page says what became of each event.",
+  CANCELLED: "Stopped by a person. Open events are parked again; sent events are not recalled.",
+  UNDONE: "The mend was undone: its events are as before.",
+};
+
 type BadgeProps = {
   look: Look;
   word: string;
   detail?: ReactNode;
   tip?: string;
-  focusable?: boolean;
+  href?: string | undefined;
   className?: string;
 };
 
-function Badge({ look, word, detail, tip, focusable, className }: BadgeProps) {
-  return (
-    <span
-      data-tip={tip}
-      tabIndex={focusable ? 0 : undefined}
-      className={classNames(
-        "inline-flex items-center gap-1.5 align-top font-mono text-sm leading-5! whitespace-nowrap",
-        look.colour,
-        className,
-      )}
-    >
-      <Shape name={look.shape} />
-      {word}
-      {detail ? <span>{detail}</span> : null}
-    </span>
-  );
+function Badge({ look, word, detail, tip, href, className }: BadgeProps) {
+  const shown = {
+    "data-tip": tip,
+    className: classNames(
+      "inline-flex items-center gap-1.5 align-top font-mono text-sm leading-5! whitespace-nowrap",
+      look.colour,
+      className,
+    ),
+    children: (
+      <>
+        <Shape name={look.shape} />
+        {word}
+        {detail ? <span>{detail}</span> : null}
+      </>
+    ),
+  };
+  return href === undefined ? <span {...shown} /> : <Link {...shown} href={href} prefetch={false} />;
 }
 
 /**
  * `remainingMs`: the time until a cooling event has cooled. `behind`: what a held event waits for. `cause`: why it is in this state.
- * `focusable`: the keyboard reaches what its tip says; not in a list, where each row would be a stop.
+ * `linked`: to the glossary, so that the keyboard reaches what its tip says; not in a list, where each row would be a stop.
  */
 export function StateBadge(props: {
   state: ShownState;
   remainingMs?: number | null;
   behind?: ReactNode;
   cause?: string | undefined;
-  focusable?: boolean | undefined;
+  linked?: boolean | undefined;
   className?: string;
 }) {
-  const { state, remainingMs, behind, cause, focusable = false, className } = props;
+  const { state, remainingMs, behind, cause, linked = false, className } = props;
   const detail = state === "COOLING" && remainingMs ? formatDuration(remainingMs) : state === "HELD" ? behind : null;
   const tip = [cause, STATE_MEANINGS[state]].filter(Boolean).join("\n");
-  return <Badge {...{ look: STATE_LOOKS[state], word: state, detail, tip, focusable, className }} />;
+  const href = linked ? `/glossary#${state}` : undefined;
+  return <Badge {...{ look: STATE_LOOKS[state], word: state, detail, tip, href, className }} />;
 }
 
-/** Green only for a redrive that sent every event: DONE says only that each event is decided. */
+/** Green only for a redrive that sent every event: DONE says only that each event has ended. */
 export function RedriveBadge({ state, allWent }: { state: keyof typeof REDRIVE_LOOKS; allWent: boolean }) {
   const look = state === "DONE" && !allWent ? { ...REDRIVE_LOOKS.DONE, colour: "text-muted" } : REDRIVE_LOOKS[state];
-  return <Badge look={look} word={state} />;
+  return <Badge look={look} word={state} tip={REDRIVE_MEANINGS[state]} />;
 }
 
 /** A dot with its word: `worker ● alive`. For health, not for states of events. */

@@ -145,7 +145,7 @@ function Header({ event, editing }: { event: EventDetail; editing: boolean }) {
       {/* On a phone the walk stands beside the title, so that the actions fit one line. */}
       <div className="min-w-0 flex-1 basis-60">
         <h1 className="flex flex-wrap items-center gap-x-3 text-lg font-semibold">
-          <EventBadge event={event} focusable />
+          <EventBadge event={event} linked />
           <bdi className="font-mono wrap-anywhere">{visible(event.errorCode)}</bdi>
           <span className="sr-only">event {event.eventId}</span>
         </h1>

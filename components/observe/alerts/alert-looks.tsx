@@ -28,14 +28,23 @@ export function SeverityBadge({ severity, quiet = false }: { severity: Severity;
 export function AlertState({ alert }: { alert: Pick<AlertOut, "state" | "acknowledgedBy" | "maintenanceUntil"> }) {
   const { shape, word, colour } = stateLook(alert);
   return (
-    <span className={`inline-flex items-center gap-1.5 text-sm whitespace-nowrap ${colour}`}>
+    <span data-tip={MEANINGS[word]} className={`inline-flex items-center gap-1.5 text-sm whitespace-nowrap ${colour}`}>
       <Shape name={shape} />
       {word}
     </span>
   );
 }
 
-type Look = { shape: ShapeName; word: string; colour: string };
+/** What the state means, and what to do. */
+const MEANINGS = {
+  resolved: "Its condition no longer holds.",
+  pending: "Its condition holds, but not yet for as long as its rule says.",
+  "in maintenance": "It fires, and nobody is notified until the maintenance ends.",
+  acknowledged: "Somebody is working on it. It is not repeated, and ends when its condition does.",
+  firing: "Its condition holds. Acknowledge it, so that others know that you are working on it.",
+};
+
+type Look = { shape: ShapeName; word: keyof typeof MEANINGS; colour: string };
 
 function stateLook({
   state,

@@ -13,11 +13,18 @@ const LOOKS: Record<ControlOut["kind"], { shape: ShapeName; colour: string }> = 
   cooldown: { shape: "clock", colour: "text-cooling" },
 };
 
+const MEANINGS: Record<ControlOut["kind"], string> = {
+  blacklist: "Refuses every redrive in its scope until it is lifted.",
+  whitelist: "Overrides cooldowns and automatic blacklists in its scope.",
+  cooldown: "Refuses redrives in its scope until it ends. Lift it to redrive now.",
+};
+
 /** Word, shape and colour of a control's kind. */
 export function ControlBadge({ kind, quiet }: { kind: ControlOut["kind"]; quiet?: boolean }) {
   const look = LOOKS[kind];
   return (
     <span
+      data-tip={MEANINGS[kind]}
       className={classNames(
         "inline-flex shrink-0 items-center gap-1.5 font-mono text-sm whitespace-nowrap uppercase",
         quiet ? "text-ignored" : look.colour,

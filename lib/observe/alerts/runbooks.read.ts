@@ -15,3 +15,13 @@ export async function readRunbook(name: string): Promise<string> {
     fields: [{ field: "name", detail: "the documentation lists the runbooks" }],
   });
 }
+
+/** The rows of docs/glossary.md, whose emphasis and code are plain text here. */
+export async function readGlossary(): Promise<{ word: string; meaning: string }[]> {
+  const text = await readFile(join(process.cwd(), "docs", "glossary.md"), "utf8");
+  const rows = text.matchAll(/^\| \*\*(?<word>[^*]+)\*\* +\| (?<meaning>.*?) +\|$/gm);
+  return Array.from(rows, ({ groups }) => ({
+    word: groups!.word!,
+    meaning: groups!.meaning!.replaceAll(/[`_]/g, ""),
+  }));
+}

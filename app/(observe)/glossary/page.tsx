@@ -1,0 +1,21 @@
+import type { Metadata } from "next";
+import { PageHeader } from "@/components/ui/page-header";
+import { readGlossary } from "@/lib/observe/alerts/runbooks.read";
+
+export const metadata: Metadata = { title: "Glossary" };
+
+export default async function Page() {
+  return (
+    <>
+      <PageHeader title="Glossary" meta="the words of the console and the API" />
+      <dl className="grid max-w-[80ch] gap-y-2 px-4 pb-6 sm:grid-cols-[10rem_minmax(0,1fr)]">
+        {(await readGlossary()).map(({ word, meaning }) => (
+          <div key={word} id={word} className="contents [&:target>*]:bg-hover">
+            <dt className="font-medium sm:py-0.5">{word}</dt>
+            <dd className="text-muted max-sm:mb-2 sm:py-0.5">{meaning}</dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  );
+}
