@@ -60,7 +60,7 @@ test("the red button stops all sends, the band outlives a reload, nothing begins
   await source.setRate(null);
   // The palette resumes, by the keyboard alone.
   await page.keyboard.press("Control+k");
-  const palette = page.getByPlaceholder("Go to a page, search, or paste an id");
+  const palette = page.getByPlaceholder("Act, go to a page, search, or paste an id");
   await palette.fill("resume");
   await expect(page.getByRole("option", { name: "Resume all sends…" })).toBeVisible();
   await page.keyboard.press("Enter");

@@ -91,6 +91,7 @@ export function EventActions(props: { event: EventDetail; keyboard?: boolean; si
         variant="primary"
         size={size}
         refusal={refusal}
+        data-command="Redrive this event"
         aria-disabled={busy}
         data-tip="Send it again on the slow lane after 5 s, with Undo until then"
         onClick={redrive}
@@ -100,16 +101,30 @@ export function EventActions(props: { event: EventDetail; keyboard?: boolean; si
       <ActionButton
         needs="redrive"
         size={size}
+        data-command="Verify this event"
         aria-disabled={busy}
         data-tip="Dry run only, nothing is sent  v"
         onClick={() => void send("verify")}
       >
         Verify
       </ActionButton>
-      <ActionButton needs="edit" size={size} refusal={noEdit} data-tip="Edit its payload and headers  e" onClick={edit}>
+      <ActionButton
+        needs="edit"
+        size={size}
+        refusal={noEdit}
+        data-command="Edit this event"
+        data-tip="Edit its payload and headers  e"
+        onClick={edit}
+      >
         Edit
       </ActionButton>
-      <ActionButton needs={ignoring} size={size} onClick={() => setOpen(ignoring)} data-tip="i">
+      <ActionButton
+        needs={ignoring}
+        size={size}
+        data-command={ignoring === "release" ? "Release this event…" : "Ignore this event…"}
+        onClick={() => setOpen(ignoring)}
+        data-tip="i"
+      >
         {ignoring === "release" ? "Release…" : "Ignore…"}
       </ActionButton>
       <MenuButton

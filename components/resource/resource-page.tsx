@@ -32,7 +32,7 @@ export function ResourcePage<Item>(
   const items = itemsOf(read);
   const [editing, setEditing] = useState<{ item: Item | null } | null>(null);
   const addButton = (variant?: "primary") => (
-    <Button needs={needs} variant={variant} onClick={() => setEditing({ item: null })}>
+    <Button needs={needs} variant={variant} data-command={variant && add} onClick={() => setEditing({ item: null })}>
       {add}
     </Button>
   );

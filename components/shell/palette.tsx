@@ -1,18 +1,23 @@
 "use client";
 
+import { useQueryClient } from "@tanstack/react-query";
 import { Command } from "cmdk";
 import { useRouter } from "next/navigation";
 import { useState } from "react";
-import { mendHref } from "@/components/repair/mends/mend-address";
+import { redriveTitle } from "@/components/redrive/redrive-title";
 import type { StopOrder } from "@/components/shell/stop/stop-dialog";
 import { POPUP_CLASS } from "@/components/ui/overlay-anchor";
-import { eventsHref, readFilter } from "@/lib/events/filter/filter-read.browser";
-import { isEmptyFilter, parseSearch } from "@/lib/events/filter/qualified-search.browser";
+import { failureToast, showToast } from "@/components/ui/toast";
+import { eventsHref } from "@/lib/events/filter/filter-read.browser";
+import { parseSearch } from "@/lib/events/filter/qualified-search.browser";
 import { searchHref } from "@/lib/events/filter/search.browser";
+import { useRefusal } from "@/lib/guard/viewer/me.browser";
 import { useStatus } from "@/lib/observe/health/status.browser";
 import { setZone, useZone } from "@/lib/platform/browser/clock-zone.browser";
-import { randomKey } from "@/lib/platform/browser/random-key.browser";
+import { useStaleReason } from "@/lib/platform/browser/freshness.browser";
 import { setTheme } from "@/lib/platform/browser/theme.browser";
+import { changeRedrive, useRunningRedrives } from "@/lib/redrive/redrives.browser";
+import { nextRedriveState } from "@/lib/redrive/states/redrive-state.pure";
 import { PAGES, pageHref } from "./navigation";
 import { rankCommands } from "./palette-rank";
 
@@ -21,21 +26,28 @@ const ITEM =
 const GROUP =
   "[&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:pt-2 [&_[cmdk-group-heading]]:pb-1 [&_[cmdk-group-heading]]:text-xs [&_[cmdk-group-heading]]:font-medium [&_[cmdk-group-heading]]:text-faint";
 
-type PaletteCommand = { id: string; name: string; hint?: string; run: () => void };
+type PaletteCommand = {
+  id: string;
+  name: string;
+  hint?: string;
+  /** Why it cannot be run now. */
+  refusal?: string;
+  run: () => void;
+};
 
 /** The commands that every page has. */
 function useCommands(onHelp: () => void, onStop: (order: StopOrder) => void) {
   const router = useRouter();
   const zone = useZone();
-  const pages: PaletteCommand[] = PAGES.map((page) => ({
-    id: page.href,
-    name: page.label,
-    hint: `g ${page.key}`,
-    run: () => router.push(pageHref(page.href, new URLSearchParams(window.location.search))),
-  }));
+  const pages: PaletteCommand[] = PAGES.flatMap((page) =>
+    (page.tabs ?? [page]).map(({ href, label }) => ({
+      id: href,
+      name: label === page.label ? label : `${page.label}: ${label}`,
+      ...(href === page.href ? { hint: `g ${page.key}` } : {}),
+      run: () => router.push(pageHref(href, new URLSearchParams(window.location.search))),
+    })),
+  );
   const settings: PaletteCommand[] = [
-    { id: "operations", name: "Bulk changes", run: () => router.push("/operations") },
-    { id: "approvals", name: "Approvals", run: () => router.push("/approvals") },
     { id: "light", name: "Light theme", run: () => setTheme("light") },
     { id: "dark", name: "Dark theme", run: () => setTheme("dark") },
     { id: "system", name: "Theme as the system", run: () => setTheme("system") },
@@ -44,10 +56,12 @@ function useCommands(onHelp: () => void, onStop: (order: StopOrder) => void) {
       name: `Show times in ${zone === "utc" ? "local time" : "UTC"}`,
       run: () => setZone(zone === "utc" ? "local" : "utc"),
     },
+    { id: "glossary", name: "Glossary", run: () => router.push("/glossary") },
     { id: "help", name: "Keyboard help", hint: "?", run: onHelp },
   ];
   const stopped = useStatus().data?.stops ?? [];
   const sends: PaletteCommand[] = [
+    ...useRunning((id) => router.push(`/redrives/${id}`)),
     ...(stopped.some(({ target }) => target === null)
       ? []
       : [{ id: "stop", name: "Stop all sends…", run: () => onStop({ stop: true, target: null }) }]),
@@ -60,7 +74,36 @@ function useCommands(onHelp: () => void, onStop: (order: StopOrder) => void) {
   return { pages, sends, settings };
 }
 
-/** Pages, searches, ids and settings of this browser, by name. The best match comes first. */
+/** Each redrive that has not ended: its page, and its pause or resume. */
+function useRunning(open: (id: string) => void): PaletteCommand[] {
+  const client = useQueryClient();
+  const missing = useRefusal("redrive");
+  const stale = useStaleReason();
+  return (useRunningRedrives().data?.items ?? []).flatMap((redrive) => {
+    const title = redriveTitle(redrive);
+    const move = (["pause", "resume"] as const).find((each) => nextRedriveState(redrive.state, each) !== null);
+    const refusal = missing ?? (move === "resume" ? stale : null);
+    const change = (action: "pause" | "resume") =>
+      changeRedrive(client, redrive.id, { action })
+        .then(() => showToast({ title: action === "pause" ? "Redrive paused" : "Redrive resumed", detail: title }))
+        .catch((error: unknown) => failureToast("This was not done", error));
+    return [
+      { id: redrive.id, name: `Open redrive: ${title}`, run: () => open(redrive.id) },
+      ...(move === undefined
+        ? []
+        : [
+            {
+              id: `${move} ${redrive.id}`,
+              name: `${move === "pause" ? "Pause" : "Resume"} redrive: ${title}`,
+              ...(refusal === null ? {} : { refusal }),
+              run: () => void change(move),
+            },
+          ]),
+    ];
+  });
+}
+
+/** Actions, pages, searches, ids and settings of this browser, by name. The best match comes first. */
 export function Palette(props: { onClose: () => void; onHelp: () => void; onStop: (order: StopOrder) => void }) {
   const { onClose, onHelp, onStop } = props;
   const router = useRouter();
@@ -68,9 +111,9 @@ export function Palette(props: { onClose: () => void; onHelp: () => void; onStop
   const typed = text.trim();
   const { terms } = parseSearch(typed);
   const { pages, sends, settings } = useCommands(onHelp, onStop);
-  const here = actionsHere((href) => router.push(href));
+  const [here] = useState(actionsHere);
   const finds: PaletteCommand[] = typed === "" ? [] : findsOf(typed, terms.length > 0, (href) => router.push(href));
-  const { before, behind } = rankCommands([...pages, ...sends, ...settings], typed);
+  const { before, behind } = rankCommands([...here, ...pages, ...sends, ...settings], typed);
   const group = (heading: string, commands: PaletteCommand[]) =>
     commands.length === 0 ? null : (
       <Command.Group heading={heading} className={GROUP}>
@@ -79,12 +122,14 @@ export function Palette(props: { onClose: () => void; onHelp: () => void; onStop
             key={command.id}
             value={command.id}
             className={ITEM}
+            disabled={command.refusal !== undefined}
             onSelect={() => {
               onClose();
               command.run();
             }}
           >
             <span className="truncate">{command.name}</span>
+            {command.refusal ? <span className="ml-auto truncate pl-4 text-sm">{command.refusal}</span> : null}
             {command.hint ? <span className="ml-auto font-mono text-sm text-faint">{command.hint}</span> : null}
           </Command.Item>
         ))}
@@ -106,7 +151,7 @@ export function Palette(props: { onClose: () => void; onHelp: () => void; onStop
       <Command.Input
         value={text}
         onValueChange={setText}
-        placeholder="Go to a page, search, or paste an id"
+        placeholder="Act, go to a page, search, or paste an id"
         className="h-11 w-full border-b border-line bg-transparent px-3 text-lg outline-none"
       />
       <Command.List className="max-h-[min(420px,60dvh)] overflow-y-auto p-1">
@@ -115,7 +160,7 @@ export function Palette(props: { onClose: () => void; onHelp: () => void; onStop
             {group("Here", here)}
             {group("Go to", pages)}
             {group("Sends", sends)}
-            {group("This browser", settings)}
+            {group("Help and settings", settings)}
           </>
         ) : (
           <>
@@ -129,28 +174,15 @@ export function Palette(props: { onClose: () => void; onHelp: () => void; onStop
   );
 }
 
-/** What can be done on the open page. */
-function actionsHere(go: (href: string) => void): PaletteCommand[] {
-  const { pathname, search } = window.location;
-  const [, noun, id] = pathname.split("/");
-  if (noun !== "events") return [];
-  if (id !== undefined) {
-    return [
-      { id: "edit", name: "Edit this event", hint: "e", run: () => go(withParam("edit", "1")) },
-      { id: "revisions", name: "Revisions of this event", run: () => go(withParam("tab", "revisions")) },
-    ];
-  }
-  const { filter } = readFilter(new URLSearchParams(search));
-  if (filter === null || isEmptyFilter(filter)) return [];
-  return [
-    { id: "mend", name: "Mend all events of this filter", hint: "m", run: () => go(mendHref({ filter }, randomKey)) },
-  ];
-}
-
-function withParam(name: string, value: string): string {
-  const params = new URLSearchParams(window.location.search);
-  params.set(name, value);
-  return `${window.location.pathname}?${params}`;
+/** The buttons of the open page that name a command. A command presses its button, so permissions, reasons and dialogs are those of the page. */
+function actionsHere(): PaletteCommand[] {
+  const buttons = document.querySelectorAll<HTMLElement>("[data-command]");
+  return [...buttons].map((button, index) => ({
+    id: `here ${index}`,
+    name: button.dataset.command!,
+    ...(button.matches(":disabled, [aria-disabled=true]") ? { refusal: button.dataset.tip ?? "Not now" } : {}),
+    run: () => button.click(),
+  }));
 }
 
 /** The possible searches for the text. */
@@ -158,7 +190,7 @@ function findsOf(typed: string, qualified: boolean, go: (href: string) => void):
   const finds: PaletteCommand[] = [
     {
       id: "find",
-      name: `Search events for ${typed}`,
+      name: /\s/.test(typed) || qualified ? `Search events for ${typed}` : `Go to event ${typed}, or search for it`,
       run: () => void searchHref(typed, {}).then(go),
     },
   ];

@@ -107,6 +107,11 @@ function EventsList(props: {
   return (
     <>
       <MeaningsLine filter={filter} />
+      {isEmptyFilter(filter) ? null : (
+        <button type="button" hidden data-command="Mend all events of this filter" onClick={actions.mend}>
+          Mend
+        </button>
+      )}
       {list.isLoading ? null : <ArchivedLine filter={filter} listed={rows.length > 0} />}
       <CountsLine
         counts={counts.data}

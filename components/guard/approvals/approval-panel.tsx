@@ -69,10 +69,15 @@ export function ApprovalPanel(props: {
       {obstacle === null ? null : <p className="text-warning wrap-anywhere first-letter:uppercase">{obstacle}.</p>}
       {open && obstacle === null ? (
         <div className="flex flex-wrap gap-2">
-          <ActionButton needs="approve" variant="primary" onClick={() => setAnswer("approve")}>
+          <ActionButton
+            needs="approve"
+            variant="primary"
+            data-command="Approve this request…"
+            onClick={() => setAnswer("approve")}
+          >
             <Check size={13} aria-hidden /> Approve…
           </ActionButton>
-          <ActionButton needs="approve" onClick={() => setAnswer("reject")}>
+          <ActionButton needs="approve" data-command="Reject this request…" onClick={() => setAnswer("reject")}>
             <X size={13} aria-hidden /> Reject…
           </ActionButton>
         </div>

@@ -58,7 +58,12 @@ export function AlertPage({ id }: { id: string }) {
           <>
             <LinkButton href="/alerts">All alerts</LinkButton>
             {canAcknowledge ? (
-              <ActionButton needs="acknowledge" variant="primary" onClick={() => setAcknowledging(true)}>
+              <ActionButton
+                needs="acknowledge"
+                variant="primary"
+                data-command="Acknowledge this alert…"
+                onClick={() => setAcknowledging(true)}
+              >
                 Acknowledge…
               </ActionButton>
             ) : null}

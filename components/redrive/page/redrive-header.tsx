@@ -54,6 +54,7 @@ export function RedriveHeader({ redrive, onCancel }: { redrive: RedriveOut; onCa
             <ActionButton
               needs="redrive"
               variant="primary"
+              data-command="Start this redrive now"
               busy={change.isPending}
               onClick={() => change.mutate({ action: "start" })}
             >
@@ -65,6 +66,7 @@ export function RedriveHeader({ redrive, onCancel }: { redrive: RedriveOut; onCa
             <ActionButton
               needs="redrive"
               stops={may("pause")}
+              data-command={may("pause") ? "Pause this redrive" : "Resume this redrive"}
               variant={may("resume") && !isBraked(redrive) ? "primary" : "secondary"}
               busy={change.isPending}
               onClick={() => pauseOrResume(may("pause") ? "pause" : "resume")}
@@ -74,12 +76,12 @@ export function RedriveHeader({ redrive, onCancel }: { redrive: RedriveOut; onCa
             </ActionButton>
           ) : null}
           {isFinal(redrive.state) && redrive.mode === "deliver" && redrive.cancelled > 0 ? (
-            <ActionButton needs="redrive" onClick={() => setAgain(true)}>
+            <ActionButton needs="redrive" data-command="Redrive what is left…" onClick={() => setAgain(true)}>
               Redrive the {formatNumber(redrive.cancelled)} left…
             </ActionButton>
           ) : null}
           {may("cancel") ? (
-            <Button needs="redrive" variant="danger" onClick={onCancel}>
+            <Button needs="redrive" variant="danger" data-command="Cancel this redrive…" onClick={onCancel}>
               <Ban size={13} aria-hidden /> Cancel…
             </Button>
           ) : null}

@@ -245,24 +245,28 @@ function Actions(props: { group: GroupOut; filter: EventFilter; back: string }) 
   return (
     <>
       <LinkButton href={back}>All groups</LinkButton>
-      <LinkButton prefetch={false} href={eventsHref(filter)}>
+      <LinkButton prefetch={false} data-command="Events of this group" href={eventsHref(filter)}>
         Events
       </LinkButton>
-      <ActionButton needs="ignore" onClick={() => setAct("ignore")}>
+      <ActionButton needs="ignore" data-command="Ignore this group…" onClick={() => setAct("ignore")}>
         Ignore…
       </ActionButton>
-      <ActionButton needs="ignore" onClick={() => setAct("merge")}>
+      <ActionButton needs="ignore" data-command="Merge this group…" onClick={() => setAct("merge")}>
         Merge into…
       </ActionButton>
       {pending === 0 ? null : (
-        <LinkButton prefetch={false} href={mendHref({ filter: pendingOnly }, randomKey)}>
+        <LinkButton
+          prefetch={false}
+          data-command="Mend this group…"
+          href={mendHref({ filter: pendingOnly }, randomKey)}
+        >
           Mend…
         </LinkButton>
       )}
-      <ActionButton needs="redrive" refusal={none} onClick={() => setAct("verify")}>
+      <ActionButton needs="redrive" refusal={none} data-command="Verify this group…" onClick={() => setAct("verify")}>
         Verify
       </ActionButton>
-      <ActionButton needs="redrive" refusal={none} onClick={() => setAct("redrive")}>
+      <ActionButton needs="redrive" refusal={none} data-command="Redrive this group…" onClick={() => setAct("redrive")}>
         Redrive…
       </ActionButton>
       <RedriveNow
