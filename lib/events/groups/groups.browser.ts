@@ -12,7 +12,7 @@ const POLL_MS = 15_000;
 const DETAIL_POLL_MS = 10_000;
 
 /** The groups that have events matching the filter, in this order. */
-export const useGroups = (filter: EventFilter, order: GroupOrder, initial: InitialPage<GroupList>) =>
+export const useGroups = (filter: EventFilter, order: GroupOrder, initial?: InitialPage<GroupList>) =>
   usePages<GroupList>("groups", groupListPath(filter, order), firstPageEvery(POLL_MS), { initial });
 
 /** One group, within a source and a window where these are asked for. */
