@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { SELECTED_IDS_MAX } from "@/lib/events/selection/selected-ids.shapes";
 import type { Db } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
+import { SELECTED_IDS_MAX } from "@/lib/selection/selected-ids.shapes";
 import { BROKER_CASES, type BrokerCase, type RunningBroker } from "./broker-cases.ts";
 import { median } from "./figures.ts";
 import { parkMany } from "./park-many.ts";

@@ -1,5 +1,5 @@
 import { createDeps, type Deps } from "@/app/_server/deps";
-import { readEnv } from "@/lib/platform/env";
+import { readEnv } from "@/lib/env";
 import { createLog } from "@/lib/platform/log";
 
 /** The parts of the web process in the process of a bench, without a log. A slow statement is measured, not ended. */

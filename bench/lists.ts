@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import * as events from "@/app/(events)/api/v1/events/route";
-import { fromSearchParams } from "@/lib/events/filter/event-filter.shapes";
-import { encodeCursor } from "@/lib/platform/api/cursor.shapes";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
+import { encodeCursor } from "@/lib/selection/cursor.shapes";
+import { fromSearchParams } from "@/lib/selection/filter/event-filter.shapes";
 import { LOCAL_CALLER } from "@/lib/testing/local-caller";
 import { percentiles } from "./figures";
 import type { Reading } from "./scenario";

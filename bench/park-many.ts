@@ -1,8 +1,8 @@
-import { GROUPING_VERSION } from "@/lib/events/groups/fingerprint.pure";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
 import { LINE_COLUMNS, linesOf } from "@/lib/order/line.sql";
 import type { Db } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
+import { GROUPING_VERSION } from "@/lib/selection/aliases.sql";
 
 /** Events of one statement: its row locks and its share of the log stay small. */
 const CHUNK = 50_000;

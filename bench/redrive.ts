@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, request } from "undici";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Deps } from "@/lib/lane/deps";
 import { createLaneQueue } from "@/lib/lane/queue";
 import { systemClock } from "@/lib/platform/clock";
 import { createDb } from "@/lib/platform/database/db";
 import { createLog } from "@/lib/platform/log";
-import type { Deps } from "@/lib/platform/low-rate-deps";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { readRedriveRow } from "@/lib/redrive/life/redrive.write";
 import { readRedrive } from "@/lib/redrive/list/redrives.read";

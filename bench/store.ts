@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import { GROUPING_VERSION } from "@/lib/events/groups/fingerprint.pure";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
-import { CODE_FLOW, FLOW_KINDS, type FlowTable, GROUP_FLOW, SOURCE_FLOW } from "@/lib/observe/flow-tables.sql";
 import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import { LAST_PLACE, LINE_COLUMNS, linesOf } from "@/lib/order/line.sql";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
+import { GROUPING_VERSION } from "@/lib/selection/aliases.sql";
+import { CODE_FLOW, FLOW_KINDS, type FlowTable, GROUP_FLOW, SOURCE_FLOW } from "@/lib/states/flow-tables.sql";
 import { dropIndexes } from "@/lib/testing/drop-indexes";
 import { rollupDrift } from "@/lib/testing/rollup-drift";
 

@@ -2,14 +2,37 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, posix, relative } from "node:path";
 import { describe, expect, test } from "vitest";
-import { EVENT_STATUSES } from "@/lib/events/event-state.pure";
 import { ALERT_KINDS } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
 import { CHANNEL_KINDS } from "@/lib/observe/channels/kinds/channel-kinds.pure";
-import { ATTEMPT_STATES, ITEM_STATES } from "@/lib/redrive/states/item-state.pure";
-import { REDRIVE_STATES } from "@/lib/redrive/states/redrive-state.pure";
+import { EVENT_STATUSES } from "@/lib/states/event-state.pure";
+import { ATTEMPT_STATES, ITEM_STATES } from "@/lib/states/item-state.pure";
+import { REDRIVE_STATES } from "@/lib/states/redrive-state.pure";
 
 /** A capability is one folder of `lib`, of `components` and of `app`. What others of `lib` may use of it, its README.md lists. */
 const CAPABILITIES = ["intake", "events", "redrive", "order", "repair", "rules", "guard", "sources", "observe", "keep"];
+/** Folders that several capabilities share: all of their files are public. */
+const SHARED = ["states", "selection"];
+
+/**
+ * The folders of `lib` form a line. A file imports from its own folder and from folders before it. Browser parts are left out: they
+ * belong to the console, which stands above all folders.
+ */
+const LINE = [
+  ...["retry", "platform", "states", "lane", "guard", "order", "selection", "brokers", "kit", "sources"],
+  ...["redrive", "events", "repair", "rules", "intake", "keep", "observe", "cli"],
+];
+
+/** Files that import from a later folder, with the file they import and the reason. */
+const UPWARD: Record<string, { to: string; why: string }> = {
+  "lib/intake/restore-arrivals.ts": {
+    to: "lib/keep/archive/restore-archived",
+    why: "an archived event that arrives again is restored before it counts as a bounce, and a restore parks events",
+  },
+  "lib/brokers/http/cloud-event-form.ts": {
+    to: "lib/intake/cloudevents.shapes",
+    why: "attributes are encoded the way intake decodes them",
+  },
+};
 
 /**
  * The layer of a file stands in its name, before the ending: `gate.pure.ts`, `redrives.shapes.ts`. Without a mark a file acts:
@@ -88,14 +111,16 @@ const FOLDER_RULES: Record<string, string[]> = {
     "pkg:zod",
     "pkg:node",
   ],
+  // Read by the composition roots, from the parts that capabilities declare.
+  "lib/env.ts": ["pure", "lib/platform", "pkg:zod"],
   // The JSON Schema library judges payloads here and nowhere else.
-  "lib/repair/schemas": [...LAYER_RULES.acts, "pkg:ajv", "pkg:ajv-formats"],
+  "lib/sources/schemas": [...LAYER_RULES.acts, "pkg:ajv", "pkg:ajv-formats"],
   // New passwords are judged here and nowhere else.
   "lib/guard/sign-in": [...LAYER_RULES.acts, "pkg:@zxcvbn-ts/language-common"],
   // The OpenID provider is asked here and nowhere else.
   "lib/guard/oidc": [...LAYER_RULES.acts, "pkg:openid-client", "pkg:jose"],
   // The archive speaks to S3 here and nowhere else.
-  "lib/keep/archive/stores": [...LAYER_RULES.acts, "pkg:@aws-sdk/client-s3"],
+  "lib/platform/archive": ["pure", "lib/platform", "pkg:@aws-sdk/client-s3", "pkg:node"],
   // Parquet is written here and nowhere else.
   "lib/keep/archive/sets": [...LAYER_RULES.acts, "pkg:hyparquet-writer"],
   "lib/kit/retry": ["lib/retry"],
@@ -114,8 +139,8 @@ const FOLDER_RULES: Record<string, string[]> = {
     "pure",
     "type:shapes",
     "lib/platform/api/api-error.shapes",
-    "lib/events/filter/filter-params.shapes",
-    "lib/events/selection/pin-selection.shapes",
+    "lib/selection/filter/filter-params.shapes",
+    "lib/selection/pin-selection.shapes",
     "lib/brokers/http/request-signature",
     "lib/platform/clock",
     "lib/platform/tls-suites",
@@ -149,6 +174,7 @@ const FOLDER_RULES: Record<string, string[]> = {
     "write",
     "acts",
     "lib/retry",
+    "lib/env",
     "lib/platform",
     "lib/lane",
     "lib/brokers",
@@ -179,6 +205,7 @@ const FOLDER_RULES: Record<string, string[]> = {
     "write",
     "acts",
     "lib/retry",
+    "lib/env",
     "lib/platform",
     "lib/lane",
     "lib/brokers",
@@ -200,7 +227,16 @@ const FOLDER_RULES: Record<string, string[]> = {
     "pkg:node",
   ],
   // Bundled: Node alone does not read it.
-  "scripts/backup-store.ts": ["pure", "acts", "write", "lib/platform", "scripts", "package.json", "pkg:node"],
+  "scripts/backup-store.ts": [
+    "pure",
+    "acts",
+    "write",
+    "lib/env",
+    "lib/platform",
+    "scripts",
+    "package.json",
+    "pkg:node",
+  ],
   "scripts/replay-attempts.ts": ["pure", "read", "acts", "lib/platform", "scripts", "pkg:node"],
   "scripts/write-api-document.ts": ["app/routes", "app/_server", "pkg:node"],
   prisma: ["pure", "shapes", "sql", "read", "write", "acts", "lib/platform", "pkg:node"],
@@ -262,10 +298,15 @@ function target(file: string, specifier: string): string {
   return `pkg:${specifier.startsWith("@") ? parts.slice(0, 2).join("/") : parts[0]}`;
 }
 
-/** The capability whose folder of `lib` holds the file. */
+/** The capability whose folder of `lib` holds the file, or the shared folder. */
 function capabilityOf(path: string): string | undefined {
   const [, name] = /^lib\/(\w+)\//.exec(path) ?? [];
-  return CAPABILITIES.find((capability) => capability === name);
+  return [...CAPABILITIES, ...SHARED].find((folder) => folder === name);
+}
+
+/** Where the folder of a file of `lib` stands in the line; -1 = the file is in no folder of `lib`. */
+function placeOf(path: string): number {
+  return LINE.indexOf(/^lib\/(\w+)\//.exec(path)?.[1] ?? "");
 }
 
 function layerOf(path: string): Layer {
@@ -355,12 +396,30 @@ describe("architecture", () => {
       .filter(({ from, to }) => {
         const owner = capabilityOf(to);
         const isInner = ["acts", ...STORE].includes(layerOf(to));
-        if (owner === undefined || owner === capabilityOf(from) || !isInner) return false;
+        if (owner === undefined || SHARED.includes(owner) || owner === capabilityOf(from) || !isInner) return false;
         used.add(`${to}.ts`);
         return !listed.has(`${to}.ts`);
       });
     expect(broken.map(({ from, to }) => `${from} imports ${to}, which is not public`)).toEqual([]);
     expect([...listed].filter((file) => !used.has(file))).toEqual([]);
+  });
+
+  test("the folders of lib form a line: imports point down it", () => {
+    const folders = new Set(files.flatMap((file) => /^lib\/(\w+)\//.exec(file)?.[1] ?? []));
+    expect([...folders].toSorted()).toEqual(LINE.toSorted());
+    const up = files
+      .filter((file) => placeOf(file) >= 0 && layerOf(file) !== "browser")
+      .flatMap(importsOf)
+      .filter(({ from, to }) => placeOf(to) > placeOf(from));
+    const excepted = ({ from, to }: Import) => UPWARD[from]?.to === to;
+    expect(up.filter((entry) => !excepted(entry)).map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
+    expect(
+      up
+        .filter(excepted)
+        .map(({ from }) => from)
+        .toSorted(),
+    ).toEqual(Object.keys(UPWARD).toSorted());
+    expect(placeOf("lib/order/line.sql.ts")).toBeLessThan(placeOf("lib/redrive/run/send.ts"));
   });
 
   test("the tables forbid what they should", () => {
@@ -443,7 +502,7 @@ describe("architecture", () => {
     expect(named.filter((file) => !existsSync(file))).toEqual([]);
   });
 
-  test("no SQL but that of redrive/states/state.sql.ts names a state of an event, a redrive, an item or an attempt", () => {
+  test("no SQL but that of states/state.sql.ts names a state of an event, a redrive, an item or an attempt", () => {
     // Benches and journeys write states of their own: they are a second opinion, as tests are.
     const found = files
       .filter((file) => !/^(bench|e2e|scripts)\//.test(file))

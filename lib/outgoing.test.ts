@@ -13,7 +13,7 @@ const OPENERS: Record<string, string> = {
   "lib/kit/outbox/transports/http.ts": "the kit in a service of its user; Parkade's own worker gives it checkedFetch",
   "lib/kit/outbox/transports/parkade.ts": "the kit in a service of its user",
   "lib/kit/park/deliver.ts": "the kit in a service of its user",
-  "lib/keep/archive/stores/s3-bucket.ts": "PARKADE_ARCHIVE",
+  "lib/platform/archive/s3-bucket.ts": "PARKADE_ARCHIVE",
   "lib/lane/bullmq-backend.ts": "REDIS_URL, or DATABASE_URL",
   "lib/lane/redis-client.ts": "REDIS_URL",
   "lib/lane/worker.ts": "the errors of jobs; connects to nothing",

@@ -1,13 +1,13 @@
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
-import { flowSql, rollupOf } from "@/lib/observe/rollups/rollup.write";
 import { followLines } from "@/lib/order/lines.write";
 import { createDb, type Db, type Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
-import { EVENT, EVENT_MOVE } from "@/lib/redrive/states/state.sql";
-import { lettersUntil, ORDER_SCHEMA, type Source } from "./demo/letters";
-import { clockAt, replayRedrive } from "./demo/past-redrive";
+import { flowSql, rollupOf } from "@/lib/states/rollup.write";
+import { EVENT, EVENT_MOVE } from "@/lib/states/state.sql";
+import { lettersUntil, ORDER_SCHEMA, type Source } from "@/prisma/demo/letters";
+import { clockAt, replayRedrive } from "@/prisma/demo/past-redrive";
 
 /**
  * The demo: the dead letters of a week by four causes, one of them an incident that goes on, and what people did about the

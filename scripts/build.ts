@@ -14,7 +14,7 @@ const ROOT = join(import.meta.dirname, "..");
 export const BUNDLES: Record<string, string> = {
   web: "scripts/web-server.ts",
   worker: "workers/main.ts",
-  "schema-thread": "lib/repair/schemas/schema-thread.ts",
+  "schema-thread": "lib/sources/schemas/schema-thread.ts",
   migrate: "scripts/migrate-database.ts",
   serve: "scripts/serve.ts",
   backup: "scripts/backup-program.ts",

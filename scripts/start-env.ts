@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path";
-import { parseArchiveLocation } from "../lib/keep/archive/archive-location.pure.ts";
+import { parseArchiveLocation } from "../lib/platform/archive/archive-location.pure.ts";
 import { errorText, StartError } from "./start-error.ts";
 
 export type StartEnv = {

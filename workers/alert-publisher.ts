@@ -1,8 +1,8 @@
 import { checkedFetch } from "@/lib/brokers/checked-connector";
 import { AccessTokens } from "@/lib/brokers/http/access-token";
 import { signatureHeaders } from "@/lib/brokers/http/request-signature";
-import type { SecretVariables } from "@/lib/brokers/kinds/secret-references.pure";
 import { PublishError } from "@/lib/brokers/port";
+import type { SecretVariables } from "@/lib/guard/redaction/secret-references.pure";
 import type { Message, MessageResult } from "@/lib/kit/outbox/message";
 import { createOutboxPublisher, type OutboxPublisher } from "@/lib/kit/outbox/publisher";
 import { failureOf, toReceivers } from "@/lib/kit/outbox/transports/send-each";

@@ -1,15 +1,15 @@
-import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
-import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import type { LaneConnection } from "@/lib/lane/connection";
 import type { LaneJob } from "@/lib/lane/jobs.shapes";
 import { type JobOutcome, type LaneWorker, QUEUES, type QueueName } from "@/lib/lane/port";
 import { startLaneWorker } from "@/lib/lane/worker";
+import type { ArchiveStore } from "@/lib/platform/archive/archive-store";
 import type { Clock } from "@/lib/platform/clock";
 import { reasonOf, type SpanFacts, startSpan, withSpan } from "@/lib/platform/tracing/spans";
 import { parseTraceparent } from "@/lib/platform/tracing/traceparent.pure";
 import { planRedrive } from "@/lib/redrive/plan/plan-redrive";
 import type { Redriver } from "@/lib/redrive/run/redriver";
 import { runSlice, whileStoreAway } from "@/lib/redrive/run/run-slice";
+import { workBulkOperation } from "@/workers/work-bulk-operation";
 
 /**
  * Jobs at a time. The slow lane has few, so that it does not take capacity from the main lane. A walk over a set is one

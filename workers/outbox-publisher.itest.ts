@@ -5,11 +5,11 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { changeSettings } from "@/lib/guard/settings/change-settings";
 import { readSettings, showSettings } from "@/lib/guard/settings/settings.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { confirmEvents } from "@/lib/intake/confirm-events";
 import { outboxTableSql } from "@/lib/kit/outbox/table";
 import { readMetrics } from "@/lib/observe/metrics/metrics.read";
 import { DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import { createLog } from "@/lib/platform/log";
-import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
 import { openWorld, TEST_PACES, type World } from "@/lib/testing/redrive-world";
 import { startOutboxPublisher } from "./outbox-publisher";
 

@@ -1,5 +1,5 @@
 import { checkedFetch } from "@/lib/brokers/checked-connector";
-import type { SecretVariables } from "@/lib/brokers/kinds/secret-references.pure";
+import type { SecretVariables } from "@/lib/guard/redaction/secret-references.pure";
 import { confirmedUrlFault } from "@/lib/guard/settings/settings.pure";
 import { readConfirmedUrl } from "@/lib/guard/settings/settings.read";
 import type { Message, Transport } from "@/lib/kit/outbox/message";

@@ -4,7 +4,7 @@ import {
   referenceIn,
   type SecretVariables,
   secretValue,
-} from "@/lib/brokers/kinds/secret-references.pure";
+} from "@/lib/guard/redaction/secret-references.pure";
 import { UnresolvedSecret } from "@/lib/observe/channels/send-alert";
 
 /**

@@ -1,4 +1,5 @@
-import { EnvError, readEnv } from "@/lib/platform/env";
+import { readEnv } from "@/lib/env";
+import { EnvError } from "@/lib/platform/env-error";
 import { createLog } from "@/lib/platform/log";
 import type { Paces } from "@/lib/platform/plain/paces.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";

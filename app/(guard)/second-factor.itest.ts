@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createDeps, type Deps, setDeps } from "@/app/_server/deps";
+import { readEnv } from "@/lib/env";
 import { makeSetupLink } from "@/lib/guard/accounts/account-links";
 import { addAda, giveCheapPassword, PASSWORD } from "@/lib/guard/sign-in/testing/cheap-password";
 import { totpCode } from "@/lib/guard/sign-in/totp";
-import { readEnv } from "@/lib/platform/env";
 import { createLog } from "@/lib/platform/log";
 import { type CallOptions, type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource } from "@/lib/testing/letters";

@@ -2,12 +2,12 @@ import { afterEach, expect, test, vi } from "vitest";
 import { POST as park } from "@/app/(events)/api/v1/events/route";
 import { GET as size } from "@/app/(observe)/api/v1/stats/size/route";
 import { GET as getStatus } from "@/app/(observe)/api/v1/status/route";
+import { GET as getRedrive } from "@/app/(redrive)/api/v1/redrives/[id]/route";
+import { GET as list, POST as request } from "@/app/(redrive)/api/v1/redrives/route";
 import type { StatusOut } from "@/lib/observe/stats/stats.shapes";
 import type { RedriveList, RedriveOut } from "@/lib/redrive/redrives.shapes";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource } from "@/lib/testing/letters";
-import { GET as getRedrive } from "./api/v1/redrives/[id]/route";
-import { GET as list, POST as request } from "./api/v1/redrives/route";
 
 const HOUR_MS = 3_600_000;
 let web: TestConsole;

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { POST as edit } from "@/app/(repair)/api/v1/events/[id]/revisions/route";
+import { POST as preview } from "@/app/(repair)/api/v1/events/mend/preview/route";
+import { POST as mend } from "@/app/(repair)/api/v1/events/mend/route";
+import { POST as undo } from "@/app/(repair)/api/v1/events/undo-mend/route";
+import { POST as saveRecipe } from "@/app/(repair)/api/v1/recipes/route";
 import { readBulkOperation } from "@/lib/events/bulk/bulk-operations.read";
-import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import type { BulkAnswer } from "@/lib/events/events.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import type { MendPage } from "@/lib/repair/recipes/recipes.shapes";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource, deadLetter } from "@/lib/testing/letters";
-import { POST as edit } from "./api/v1/events/[id]/revisions/route";
-import { POST as preview } from "./api/v1/events/mend/preview/route";
-import { POST as mend } from "./api/v1/events/mend/route";
-import { POST as undo } from "./api/v1/events/undo-mend/route";
-import { POST as saveRecipe } from "./api/v1/recipes/route";
+import { workBulkOperation } from "@/workers/work-bulk-operation";
 
 /** Two parts of repair that meet: each alone has its tests beside it. */
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
+import { POST as mend } from "@/app/(repair)/api/v1/events/mend/route";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource, deadLetter } from "@/lib/testing/letters";
-import { POST as mend } from "./api/v1/events/mend/route";
+import { workBulkOperation } from "@/workers/work-bulk-operation";
 
 let parkade: TestConsole;
 const RENAME = { kind: "form", steps: [{ op: "rename", at: "/custId", to: "customerId" }] };

@@ -9,7 +9,7 @@ import type {
   SchemaList,
   SchemaTrial,
   SchemaVersionDetail,
-} from "@/lib/repair/schemas/payload-schemas.shapes";
+} from "@/lib/sources/schemas/payload-schemas.shapes";
 import type { SourceOut } from "@/lib/sources/sources.shapes";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { deadLetter } from "@/lib/testing/letters";

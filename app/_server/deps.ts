@@ -1,15 +1,17 @@
+import { SignatureCounts } from "@/app/_server/intake/signed-intake";
+import { identifyBy } from "@/app/_server/sign-in/identify";
 import type { BrokerRegistry } from "@/lib/brokers/registry";
+import { type Env, readEnv } from "@/lib/env";
 import { OidcProvider } from "@/lib/guard/oidc/provider";
 import { measureRoom, ROOM_EVERY_MS } from "@/lib/intake/room/measure-room";
-import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import type { LaneConnection } from "@/lib/lane/connection";
 import type { LaneQueue } from "@/lib/lane/port";
 import { createLaneQueue } from "@/lib/lane/queue";
+import { type ArchiveStore, openArchiveStore } from "@/lib/platform/archive/archive-store";
 import { systemClock } from "@/lib/platform/clock";
 import { type DatabaseClock, databaseClock } from "@/lib/platform/database/database-clock";
 import { createDb, type Db } from "@/lib/platform/database/db";
 import { createLowRateStore, type LowRateStore } from "@/lib/platform/database/prisma";
-import { type Env, readEnv } from "@/lib/platform/env";
 import { createLog, type Log } from "@/lib/platform/log";
 import { type RegularWork, startRegularWork } from "@/lib/platform/regular-work";
 import { ownSecret, secretFiles } from "@/lib/platform/secret-files";
@@ -17,16 +19,14 @@ import { offerTlsSuites } from "@/lib/platform/tls-suites";
 import { openTracer } from "@/lib/platform/tracing/open-tracer";
 import { closeTracer } from "@/lib/platform/tracing/spans";
 import { trustCertificates } from "@/lib/platform/trusted-certificates";
-import { createPayloadChecker, type PayloadChecker } from "@/lib/repair/schemas/check-payload";
-import { createSchemaCheck, type SchemaCheck } from "@/lib/repair/schemas/schema-check";
 import { ResponseCache } from "@/lib/retry/cache/response-cache";
 import { PROBES_KEPT } from "@/lib/sources/probe-source";
+import { createPayloadChecker, type PayloadChecker } from "@/lib/sources/schemas/check-payload";
+import { createSchemaCheck, type SchemaCheck } from "@/lib/sources/schemas/schema-check";
 import type { ProbeOut } from "@/lib/sources/sources.shapes";
-import { SignatureCounts } from "./intake/signed-intake";
 import { READINESS_KEPT, type Readiness } from "./readiness";
 import { RequestLimits } from "./request-limits";
 import { SharedReads } from "./shared-reads";
-import { identifyBy } from "./sign-in/identify";
 import type { Identify } from "./viewer";
 
 /** What the web process is made of. Operations and reads get the parts they need, never the environment. */

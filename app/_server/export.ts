@@ -1,13 +1,13 @@
+import { streamResponse } from "@/app/_server/intake/ndjson";
 import type { EventOut } from "@/lib/events/events.shapes";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { exportEvents } from "@/lib/events/list/event-export.read";
-import { filterQuery } from "@/lib/events/list/event-page.shapes";
 import { REVEAL_REASON } from "@/lib/guard/masking/mask-rules.shapes";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { exportRecords } from "@/lib/keep/records/export-records";
 import { fileShape } from "@/lib/platform/api/schemas.shapes";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
-import { streamResponse } from "./intake/ndjson";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { filterQuery } from "@/lib/selection/filter/event-filter.shapes";
 import { revealReason } from "./payload";
 
 export const exportQuery = filterQuery({

@@ -1,9 +1,9 @@
 import pino from "pino";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import * as z from "zod/mini";
+import { readEnv } from "@/lib/env";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { systemClock } from "@/lib/platform/clock";
-import { readEnv } from "@/lib/platform/env";
 import { DomainError, PROBLEM_CODES, type ProblemCode } from "@/lib/platform/plain/problem.pure";
 import { type Deps, deps, setDeps } from "./deps";
 import { handle, type Route } from "./handle";

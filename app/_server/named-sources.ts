@@ -1,6 +1,6 @@
+import { readUnknownSources, unknownSource, unknownSourceFaults } from "@/lib/guard/viewer/source-names.read";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { FieldError } from "@/lib/platform/plain/problem.pure";
-import { readUnknownSources, unknownSource, unknownSourceFaults } from "@/lib/sources/sources.read";
 import type { Deps } from "./deps";
 
 type Asking = { deps: Pick<Deps, "db">; viewer: Viewer };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { AppliedControl, EventDetail } from "@/lib/events/events.shapes";
+import type { EventDetail } from "@/lib/events/events.shapes";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
+import type { AppliedControl } from "@/lib/order/controls/controls.shapes";
 import { asksFirst, lastRedrive, whyNotEdit, whyNotRedrive, whyNotRemove, whyNotRevise } from "./action-rules";
 import { stateOf } from "./event-state";
 

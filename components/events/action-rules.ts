@@ -1,11 +1,11 @@
 import { fromBase64 } from "@/components/events/payload/hex-lines";
-import { isJsonType, whyNotPlain } from "@/lib/events/detail/body-form.pure";
 import type { EventDetail, ListedEvent } from "@/lib/events/events.shapes";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { whyKept } from "@/lib/keep/removal/removal.pure";
 import { controlCause } from "@/lib/order/controls/control.pure";
 import { isJson } from "@/lib/platform/plain/json-text.pure";
-import { REFUSAL_TEXT } from "@/lib/redrive/gate/refusal.pure";
+import { isJsonType, whyNotPlain } from "@/lib/sources/schemas/body-form.pure";
+import { REFUSAL_TEXT } from "@/lib/states/refusal.pure";
 
 type Facts = Pick<ListedEvent, "status" | "control" | "cooldownUntil">;
 

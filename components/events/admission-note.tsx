@@ -1,9 +1,9 @@
 import Link from "next/link";
 import { MARK_DETAIL, MARK_WORDS, ruleHref } from "@/components/intake/admission/mark-words";
 import { TextLink } from "@/components/ui/text-link";
-import { isParked } from "@/lib/events/event-state.pure";
 import type { EventDetail, EventOut } from "@/lib/events/events.shapes";
 import { visible } from "@/lib/platform/plain/format.pure";
+import { isParked } from "@/lib/states/event-state.pure";
 
 /** The mark of admission beside an error code; nothing without one. */
 export function AdmissionMark({ event }: { event: Pick<EventOut, "admission"> }) {

@@ -1,5 +1,6 @@
-import { type ShownState, shownState } from "@/lib/events/event-state.pure";
-import type { AggregateMember, EventOut, HeldBehind, ListedEvent } from "@/lib/events/events.shapes";
+import type { AggregateMember, EventOut, ListedEvent } from "@/lib/events/events.shapes";
+import type { HeldBehind } from "@/lib/order/tails/tails.shapes";
+import { type ShownState, shownState } from "@/lib/states/event-state.pure";
 
 type Facts = Pick<EventOut | AggregateMember, "status" | "bounces" | "confirmedAt" | "cooldownUntil"> &
   Partial<Pick<ListedEvent, "control" | "heldBehind">>;

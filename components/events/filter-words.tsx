@@ -1,8 +1,8 @@
 "use client";
 
-import { shownTerm, type Term } from "@/lib/events/filter/qualified-search.browser";
 import { useGroupName } from "@/lib/events/groups/group-names.browser";
 import { visible } from "@/lib/platform/plain/format.pure";
+import { shownTerm, type Term } from "@/lib/selection/filter/qualified-search.browser";
 
 /** A term as people read it: a group by its sentence, not by its fingerprint. */
 export function useTermWords(term: Term): { name: string; value: string } {

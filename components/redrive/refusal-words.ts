@@ -1,4 +1,4 @@
-import { REFUSAL_TEXT, type Refusal } from "@/lib/redrive/gate/refusal.pure";
+import { REFUSAL_TEXT, type Refusal } from "@/lib/states/refusal.pure";
 
 /** Short names for a line of counts; REFUSAL_TEXT has the full texts. */
 const SHORT: Record<Refusal, string> = {

@@ -1,6 +1,6 @@
 import { RedriveBadge } from "@/components/ui/state-badge";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
-import { isFinal } from "@/lib/redrive/states/redrive-state.pure";
+import { isFinal } from "@/lib/states/redrive-state.pure";
 import { went } from "./progress-segments";
 
 /** The state of a redrive as shown: WAITING when an approval, a start time or a breaker holds it. */

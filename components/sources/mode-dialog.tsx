@@ -1,7 +1,7 @@
 "use client";
 
 import { ReasonDialog } from "@/components/ui/reason-dialog";
-import type { SourceMode } from "@/lib/sources/source-mode.pure";
+import type { SourceMode } from "@/lib/brokers/source-mode.pure";
 import { useSaveSource } from "@/lib/sources/sources.browser";
 import type { SourceOut } from "@/lib/sources/sources.shapes";
 

@@ -2,11 +2,11 @@
 
 import Link from "next/link";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
-import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { formatNumber, formatRate } from "@/lib/platform/plain/format.pure";
+import { eventsHref } from "@/lib/selection/filter/filter-read.browser";
 import type { KindOut } from "@/lib/sources/kinds.shapes";
 import type { SourceOut } from "@/lib/sources/sources.shapes";
+import { PARKED_STATUSES } from "@/lib/states/event-state.pure";
 import { useSourceActions } from "./source-actions";
 import { SourceBadge, SourceTrouble } from "./source-status";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { sourceState } from "@/components/sources/source-state";
-import type { ConsumerWord, SourceMode } from "@/lib/sources/source-mode.pure";
+import type { ConsumerWord, SourceMode } from "@/lib/brokers/source-mode.pure";
 import type { SourceOut } from "@/lib/sources/sources.shapes";
 
 const nowMs = Date.UTC(2026, 10, 20, 14, 2, 11);

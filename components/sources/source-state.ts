@@ -1,6 +1,6 @@
 import type { ShapeName } from "@/components/ui/shape";
+import type { ConsumerWord } from "@/lib/brokers/source-mode.pure";
 import { formatDuration } from "@/lib/platform/plain/format.pure";
-import type { ConsumerWord } from "@/lib/sources/source-mode.pure";
 import type { SourceOut } from "@/lib/sources/sources.shapes";
 
 type StateLook = { word: string; shape: ShapeName; colour: string };

@@ -1,8 +1,8 @@
 import Link from "next/link";
 import type { ReactNode } from "react";
-import type { ShownState } from "@/lib/events/event-state.pure";
 import { formatDuration } from "@/lib/platform/plain/format.pure";
-import type { RedriveState } from "@/lib/redrive/states/redrive-state.pure";
+import type { ShownState } from "@/lib/states/event-state.pure";
+import type { RedriveState } from "@/lib/states/redrive-state.pure";
 import { classNames } from "./class-names";
 import { Shape, type ShapeName } from "./shape";
 

@@ -17,8 +17,8 @@ import {
 } from "@/lib/brokers/port";
 import { outboundMessage } from "@/lib/brokers/testing/outbound";
 import type { ReadingChild } from "@/lib/brokers/testing/reading-child";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 import { program } from "@/lib/testing/programs";
 import type { TcpProxy } from "@/lib/testing/tcp-proxy";
 

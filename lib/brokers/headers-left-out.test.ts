@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { SourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import { brokerRegistry } from "@/lib/brokers/registry";
-import type { Header } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
+import type { Header } from "@/lib/platform/plain/dead-letter.pure";
 
 const brokers = brokerRegistry({ clock: systemClock, random: () => 0.5, secrets: { variables: {}, listed: [] } });
 const headers: Header[] = [

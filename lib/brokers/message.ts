@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { type Header, headerText, type Origin } from "@/lib/intake/dead-letter.pure";
+import { type Header, headerText, type Origin } from "@/lib/platform/plain/dead-letter.pure";
 
 /** A header value of any broker. AMQP timestamps are bigint seconds; tables keep their order and duplicate names. */
 export type HeaderValue =

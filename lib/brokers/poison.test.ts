@@ -21,7 +21,7 @@ import { letterOf as rabbitLetter } from "@/lib/brokers/rabbitmq/receive";
 import { messageOf as entryMessage } from "@/lib/brokers/redis-streams/entry";
 import { messageOf as sidekiqMessage } from "@/lib/brokers/sidekiq/job";
 import { sqsMessage } from "@/lib/brokers/sqs/message";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 import { isStorableText, storable } from "@/lib/platform/plain/storable.pure";
 
 /** A message of any broker, as bytes that nobody has looked at. */

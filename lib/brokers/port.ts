@@ -1,7 +1,7 @@
-import type { DeadLetter, Header, Origin } from "@/lib/intake/dead-letter.pure";
+import type { ConsumerWord, SourceMode } from "@/lib/brokers/source-mode.pure";
 import type { AddressFilter } from "@/lib/platform/address-filter";
 import type { Clock } from "@/lib/platform/clock";
-import type { ConsumerWord, SourceMode } from "@/lib/sources/source-mode.pure";
+import type { DeadLetter, Header, Origin } from "@/lib/platform/plain/dead-letter.pure";
 
 /** The message of one attempt. Payload and content type are equal to the parked ones, byte for byte. */
 export type OutboundMessage = {

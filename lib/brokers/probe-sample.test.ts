@@ -3,7 +3,7 @@ import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
 import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
 import { mapSample, sampleOf } from "@/lib/brokers/probe-sample";
 import { amqpMessage } from "@/lib/brokers/rabbitmq/message";
-import { SAMPLE_CHARS_MAX } from "@/lib/sources/source-limits.pure";
+import { SAMPLE_CHARS_MAX } from "@/lib/brokers/source-limits.pure";
 import { deadLetter } from "@/lib/testing/letters";
 
 const letterOf = (mapping: Mapping) => {

@@ -3,8 +3,8 @@ import { PayloadJson } from "@/lib/brokers/conventions/payload-json";
 import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
 import { textOrNull } from "@/lib/brokers/message";
 import type { ProbeResult, ProbeSample, SampledMessage, SampleFacts } from "@/lib/brokers/port";
-import { type DeadLetter, headerText, type Origin } from "@/lib/intake/dead-letter.pure";
-import { SAMPLE_CHARS_MAX } from "@/lib/sources/source-limits.pure";
+import { SAMPLE_CHARS_MAX } from "@/lib/brokers/source-limits.pure";
+import { type DeadLetter, headerText, type Origin } from "@/lib/platform/plain/dead-letter.pure";
 
 export const SAMPLE_MAX = 3;
 

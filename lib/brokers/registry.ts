@@ -7,7 +7,6 @@ import { kafkaAdapter } from "@/lib/brokers/kafka/adapter";
 import { hostsOf, resolveSecrets } from "@/lib/brokers/kinds/config-secrets.shapes";
 import type { Mapping, TlsSettings } from "@/lib/brokers/kinds/fields.shapes";
 import type { ConfigOf, Kind, SourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
-import type { SecretVariables } from "@/lib/brokers/kinds/secret-references.pure";
 import { natsAdapter } from "@/lib/brokers/nats/adapter";
 import { outboxAdapter } from "@/lib/brokers/outbox/adapter";
 import { ParkLoop, type ParkLoopDeps } from "@/lib/brokers/park-loop";
@@ -29,6 +28,7 @@ import { redisStreamsAdapter } from "@/lib/brokers/redis-streams/adapter";
 import { createScrubber, type Scrubber } from "@/lib/brokers/scrub";
 import { sidekiqAdapter } from "@/lib/brokers/sidekiq/adapter";
 import { sqsAdapter } from "@/lib/brokers/sqs/adapter";
+import type { SecretVariables } from "@/lib/guard/redaction/secret-references.pure";
 import { type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 

@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import { commandLineOfFile, consoleOfFile, rowsOf } from "@/lib/testing/console-of-file";
 import { addSource, deadLetter } from "@/lib/testing/letters";
+import { workBulkOperation } from "@/workers/work-bulk-operation";
 
 const folder = mkdtempSync(join(tmpdir(), "parkade-archive-"));
 const parkade = consoleOfFile(() => ({ PARKADE_ARCHIVE: pathToFileURL(folder).href }));

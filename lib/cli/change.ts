@@ -5,8 +5,8 @@ import { followOperation } from "@/lib/cli/follow";
 import { factsText } from "@/lib/cli/table";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
 import type { BulkAnswer, CountOut, EventCounts } from "@/lib/events/events.shapes";
-import { pinSelection } from "@/lib/events/selection/pin-selection.shapes";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
+import { pinSelection } from "@/lib/selection/pin-selection.shapes";
 
 const ASKED = { ignore: "Ignore", release: "Release", confirm: "Confirm" } as const;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { FILTER_NAMES, NOT_NAMES } from "@/lib/events/filter/filter-params.shapes";
+import { FILTER_NAMES, NOT_NAMES } from "@/lib/selection/filter/filter-params.shapes";
 import { FILTER_OPTIONS, NOT_OPTIONS, optionsOf, UsageError } from "./command";
 import { readCommandLine } from "./command-line";
 import { COMMANDS } from "./command-table";

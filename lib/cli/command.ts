@@ -1,6 +1,6 @@
 import type { Call } from "@/lib/cli/call";
-import { FILTER_STATUSES, NOT_PREFIX } from "@/lib/events/filter/filter-params.shapes";
-import { ADMISSION_MARKS } from "@/lib/intake/admission/admission.pure";
+import { FILTER_STATUSES, NOT_PREFIX } from "@/lib/selection/filter/filter-params.shapes";
+import { ADMISSION_MARKS } from "@/lib/states/admission-mark.pure";
 
 export type Option = {
   /** Without the dashes. */

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
+import type { Shell } from "@/lib/cli/commands/program";
 import type { Names } from "./command";
-import type { Shell } from "./commands/program";
 import { candidates } from "./completion";
 
 const namesOf = async (names: Names) => ({ sources: ["billing", "orders"], targets: ["orders.audit"] })[names];

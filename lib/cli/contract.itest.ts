@@ -5,9 +5,9 @@ import * as sourceReport from "@/app/(sources)/api/v1/sources/[name]/contract/ro
 import * as source from "@/app/(sources)/api/v1/sources/[name]/route";
 import * as target from "@/app/(sources)/api/v1/targets/[name]/route";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import { uuidv7 } from "@/lib/platform/ids";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 import { sourceContractReportOf } from "@/lib/sources/contracts/source-contract-reports";
 import { commandLineOfFile, consoleOfFile } from "@/lib/testing/console-of-file";
 import { addSource, deadLetter } from "@/lib/testing/letters";

@@ -7,7 +7,7 @@ import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { formatDuration, formatNumber, formatRate, plural, visible } from "@/lib/platform/plain/format.pure";
 import type { RedriveItemList } from "@/lib/redrive/list/redrive-items.shapes";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
-import { isFinal } from "@/lib/redrive/states/redrive-state.pure";
+import { isFinal } from "@/lib/states/redrive-state.pure";
 
 /** Between two reads of what is followed. */
 const POLL_MS = { first: 250, max: 2_000 };

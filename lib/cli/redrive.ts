@@ -3,12 +3,12 @@ import { EXIT } from "@/lib/cli/command";
 import { confirmed } from "@/lib/cli/confirm";
 import { followRedrive } from "@/lib/cli/follow";
 import { factsText } from "@/lib/cli/table";
-import { pinSelection } from "@/lib/events/selection/pin-selection.shapes";
 import { causeWords } from "@/lib/guard/approvals/approval.pure";
 import { controlCause } from "@/lib/order/controls/control.pure";
 import { formatDuration, formatNumber, formatRate, plural } from "@/lib/platform/plain/format.pure";
 import type { PreviewOut, SampleOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 import type { RedriveAnswer } from "@/lib/redrive/request/redrive-request.shapes";
+import { pinSelection } from "@/lib/selection/pin-selection.shapes";
 
 /** Controls that a preview names, the ones that refuse most. */
 const CONTROLS_NAMED = 5;

@@ -2,10 +2,10 @@ import { type Call, given, printAnswer } from "@/lib/cli/call";
 import { EXIT } from "@/lib/cli/command";
 import { moreText, readPages } from "@/lib/cli/lists";
 import { type Column, factsText, tableText } from "@/lib/cli/table";
-import { EVENT_STATUSES, SHOWN_PARTS } from "@/lib/events/event-state.pure";
 import type { CountOut, EventCounts, ListedEvent } from "@/lib/events/events.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { formatAgo, formatNumber } from "@/lib/platform/plain/format.pure";
+import { EVENT_STATUSES, SHOWN_PARTS } from "@/lib/states/event-state.pure";
 
 export async function search(call: Call): Promise<number> {
   return call.line.flag("count") ? count(call) : list(call);

@@ -1,11 +1,11 @@
-import { compileFilter } from "@/lib/events/filter/event-filter.sql";
-import { ID_NAMES, type IdName } from "@/lib/events/filter/filter-params.shapes";
 import type { Meanings } from "@/lib/events/meanings.shapes";
-import { type ScopedFilter, scopeFilter } from "@/lib/guard/viewer/scope.shapes";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Db, Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { UUID } from "@/lib/platform/plain/uuid.pure";
+import { compileFilter } from "@/lib/selection/filter/event-filter.sql";
+import { ID_NAMES, type IdName } from "@/lib/selection/filter/filter-params.shapes";
+import { type ScopedFilter, scopeFilter } from "@/lib/selection/scope.shapes";
 
 /** Maximum matches: a person who pastes an id looks for a few events. */
 const COUNT_BOUND = 1_000;

@@ -1,8 +1,5 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import type { EventCounts, EventDetail, EventList, Neighbours } from "@/lib/events/events.shapes";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
-import { listQuery } from "@/lib/events/filter/filter-read.browser";
 import type { EventSort } from "@/lib/events/list/event-sort.pure";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { unlessUnchanged } from "@/lib/platform/browser/changes.browser";
@@ -10,6 +7,9 @@ import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { keys } from "@/lib/platform/browser/keys.browser";
 import { PAGE_ROWS } from "@/lib/platform/browser/page-rows.browser";
 import { useRead } from "@/lib/platform/browser/resource.browser";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { toSearchParams } from "@/lib/selection/filter/filter-params.shapes";
+import { listQuery } from "@/lib/selection/filter/filter-read.browser";
 
 /** The time between two reads of new events and of the visible rows. */
 const LIST_POLL_MS = 5_000;

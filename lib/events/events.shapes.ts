@@ -1,11 +1,8 @@
 import * as z from "zod/mini";
-import { BULK_STATES } from "@/lib/events/bulk/bulk-operation.pure";
-import { EVENT_STATUSES } from "@/lib/events/event-state.pure";
-import { ADMISSION_MARKS } from "@/lib/intake/admission/admission.pure";
-import { admissionRecordSchema } from "@/lib/intake/admission/admission.shapes";
-import type { Origin } from "@/lib/intake/dead-letter.pure";
-import { groupMuteSchema } from "@/lib/observe/mutes/group-mutes.shapes";
-import { arrivalsShape, verdictOut } from "@/lib/observe/stats/stats.shapes";
+import { arrivalsShape, verdictOut } from "@/lib/events/groups/arrivals.shapes";
+import { groupMuteSchema } from "@/lib/events/groups/mutes/group-mutes.shapes";
+import { appliedControlSchema } from "@/lib/order/controls/controls.shapes";
+import { heldBehindSchema } from "@/lib/order/tails/tails.shapes";
 import {
   countsOut,
   headersSchema,
@@ -18,8 +15,12 @@ import {
   timeOut,
   versionOut,
 } from "@/lib/platform/api/schemas.shapes";
+import type { Origin } from "@/lib/platform/plain/dead-letter.pure";
 import { PROBLEM_CODES } from "@/lib/platform/plain/problem.pure";
 import { eventLinkSchema } from "@/lib/sources/links/links.shapes";
+import { ADMISSION_MARKS, type AdmissionRecord } from "@/lib/states/admission-mark.pure";
+import { BULK_STATES } from "@/lib/states/bulk-operation.pure";
+import { EVENT_STATUSES } from "@/lib/states/event-state.pure";
 
 const version = z.nullable(versionOut);
 const status = z.enum(EVENT_STATUSES);
@@ -62,30 +63,6 @@ const eventShape = {
 const eventSchema = z.object(eventShape);
 export type EventOut = z.infer<typeof eventSchema>;
 
-export const appliedControlSchema = named(
-  "AppliedControl",
-  z.object({
-    id: idOut,
-    kind: z.enum(["blacklist", "whitelist", "cooldown"]),
-    scope: z.enum(["eventId", "aggregateId", "errorCode", "source"]),
-    value: z.string(),
-    /** The one source it holds for; null = all sources, or the scope is a source. */
-    source: nullableText,
-    aggregateType: nullableText,
-    reason: z.string(),
-    origin: z.enum(["person", "automatic"]),
-    createdBy: z.string(),
-    expiresAt: nullableTime,
-  }),
-);
-export type AppliedControl = z.infer<typeof appliedControlSchema>;
-
-/**
- * The event that a redrive of this one alone would wait for, by the rule of the redrive itself; null = none, or it is not
- * PENDING. `version` null: it cools down and has none.
- */
-const heldBehindSchema = z.object({ id: idOut, eventId: z.string(), version });
-export type HeldBehind = z.infer<typeof heldBehindSchema>;
 const heldBehind = z.nullable(heldBehindSchema);
 
 /**
@@ -185,6 +162,19 @@ export type AggregateMember = z.infer<typeof memberSchema>;
 /** The event that a redrive of this one would wait for, by the rule of the redrive itself. `text` is ready to show. */
 const heldBySchema = z.object({ id: idOut, eventId: z.string(), text: z.string() });
 export type HeldBy = z.infer<typeof heldBySchema>;
+
+const ruleRefShape = { id: idOut, name: z.string(), version: z.int() };
+
+const ruleRef = z.object(ruleRefShape);
+
+/** What admission did to an event, beside the event. */
+const admissionRecordSchema = z.object({
+  rules: z.array(ruleRef),
+  arrivedAs: z.optional(z.string()),
+  group: z.optional(z.string()),
+  finding: z.optional(z.string()),
+  failed: z.optional(z.array(z.object({ ...ruleRefShape, fault: z.string() }))),
+}) satisfies z.ZodMiniType<AdmissionRecord>;
 
 /** GET /api/v1/events/{id} */
 export const eventDetailSchema = named(

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
-import { ID_NAMES } from "@/lib/events/filter/filter-params.shapes";
 import { queryOf } from "@/lib/platform/api/query.shapes";
 import { described, idOut } from "@/lib/platform/api/schemas.shapes";
+import { ID_NAMES } from "@/lib/selection/filter/filter-params.shapes";
 
 /**
  * GET /api/v1/events/meanings?text=: what one text names, looked up by indexes alone. `event`: the event with this `id` of

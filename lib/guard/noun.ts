@@ -1,11 +1,11 @@
 import { appendAudit } from "@/lib/guard/audit/audit.write";
-import type { AuditSubject } from "@/lib/guard/audit/audit-entry.pure";
 import { type Action, assertMay, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Deps } from "@/lib/lane/deps";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { inTransaction } from "@/lib/platform/database/retrying";
 import { uuidv7 } from "@/lib/platform/ids";
-import type { Deps } from "@/lib/platform/low-rate-deps";
+import type { AuditSubject } from "@/lib/platform/plain/audit-entry.pure";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError, type ProblemCode } from "@/lib/platform/plain/problem.pure";
 import { sqlState } from "@/lib/platform/postgres-pool";

@@ -1,6 +1,6 @@
 import type { Parking } from "@/lib/intake/park.write";
-import type { FlowKind } from "@/lib/observe/flow.pure";
 import type { Db, Tx } from "@/lib/platform/database/db";
+import type { FlowKind } from "@/lib/states/flow.pure";
 
 /** What an arrival that became no event was. The others are counted where they are stored, as `parked` and `bounced`. */
 export type NotParked = Extract<FlowKind, "duplicate" | "dropped" | "unstored" | "rejected">;

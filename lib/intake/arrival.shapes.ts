@@ -1,13 +1,12 @@
 import * as z from "zod/mini";
+import type { StoredPart } from "@/lib/intake/stored-state.shapes";
 import {
   type DeadLetter,
   type Header,
   type RedriveMark,
   type Unread,
   VERSION_MAX,
-} from "@/lib/intake/dead-letter.pure";
-import { isBase64 } from "@/lib/intake/header-fault.pure";
-import type { StoredPart } from "@/lib/keep/records/stored-state.shapes";
+} from "@/lib/platform/plain/dead-letter.pure";
 import type { ProblemCode } from "@/lib/platform/plain/problem.pure";
 import {
   isArrayAt,
@@ -145,11 +144,6 @@ export function versionOf(digits: string, max = VERSION_MAX): bigint | null {
   if (!integer) return null;
   const version = BigInt(integer[1]!);
   return version > max || version < -max ? null : version;
-}
-
-/** Strict base64 (RFC 4648, section 4): what a lenient decoder would skip is a sign of damage. */
-export function decodeBase64(text: string): Uint8Array | null {
-  return isBase64(text) ? Buffer.from(text, "base64") : null;
 }
 
 /** Parts of one event as they are read from its bytes; to be called inside `readOrReject`. */

@@ -1,6 +1,6 @@
-import { type EventStatus, nextStatus } from "@/lib/events/event-state.pure";
-import { deadLetterPlace, type Origin } from "@/lib/intake/dead-letter.pure";
 import { statusAfterFailure } from "@/lib/order/after-failure.pure";
+import { deadLetterPlace, type Origin } from "@/lib/platform/plain/dead-letter.pure";
+import { type EventStatus, nextStatus } from "@/lib/states/event-state.pure";
 
 /**
  * Decides whether an arrival of a known event is a duplicate, a bounce, or the event with other bytes.

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Origin } from "@/lib/intake/dead-letter.pure";
+import type { Origin } from "@/lib/platform/plain/dead-letter.pure";
 import { type ArrivalMeaning, BROKER_SKEW_MS, type KnownEvent, meaningOf, placeOf } from "./bounce.pure";
 
 const LIMIT = 4;

@@ -1,6 +1,6 @@
-import type { DeadLetter, Header, Origin } from "@/lib/intake/dead-letter.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
+import type { DeadLetter, Header, Origin } from "@/lib/platform/plain/dead-letter.pure";
 import {
   BODY_HOLDS_BYTES,
   bytesHash,

@@ -3,14 +3,14 @@ import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { type ParkOutcome, parkEvents } from "@/lib/intake/park-events";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
+import { eventAfter } from "@/lib/redrive/run/event-after.pure";
 import { finishItems } from "@/lib/redrive/run/finish";
-import { eventAfter } from "@/lib/redrive/run/item-outcome.pure";
 import type { SliceItem } from "@/lib/redrive/run/store/slice-items.read";
 import { editEvent } from "@/lib/repair/revisions/revise-event";
 import { deadLetter } from "@/lib/testing/letters";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 import { takeItems } from "@/lib/testing/slice-items";
-import type { DeadLetter } from "./dead-letter.pure";
 
 const world = worldOfEachTest();
 const ADA = localViewer("ada");

@@ -1,11 +1,11 @@
 import * as z from "zod/mini";
+import { ATTRIBUTE_NAME, HTTP_PREFIX, KNATIVE_ERROR, knativeFailure } from "@/lib/brokers/conventions/cloudevents.pure";
 import {
   type Arrival,
   assertDepth,
   assertEventSize,
   assertPlain,
   assertSize,
-  decodeBase64,
   eventBytesMax,
   membersByName,
   parseJson,
@@ -15,10 +15,10 @@ import {
   VERSION_FAULT,
   versionOf,
 } from "@/lib/intake/arrival.shapes";
-import { ATTRIBUTE_NAME, HTTP_PREFIX, KNATIVE_ERROR, knativeFailure } from "@/lib/intake/cloudevents.pure";
-import { type DeadLetter, type Header, readFailedAt } from "@/lib/intake/dead-letter.pure";
 import type { ReadOptions } from "@/lib/intake/event-in.shapes";
 import { described, named } from "@/lib/platform/api/schemas.shapes";
+import { type DeadLetter, type Header, readFailedAt } from "@/lib/platform/plain/dead-letter.pure";
+import { decodeBase64 } from "@/lib/platform/plain/header-fault.pure";
 import { isObjectAt, isTextAt, type Member, type Span } from "@/lib/platform/plain/raw-json.pure";
 import { ATTEMPTS_MAX, isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
 

@@ -7,7 +7,6 @@ import {
   assertPlain,
   assertSize,
   decode,
-  decodeBase64,
   envelopeValuesMax,
   eventBytesMax,
   lineBytesMax,
@@ -22,22 +21,23 @@ import {
   VERSION_FAULT,
   versionOf,
 } from "@/lib/intake/arrival.shapes";
-import {
-  type DeadLetter,
-  type DeadLetterError,
-  type Header,
-  readFailedAt,
-  VERSION_MAX,
-} from "@/lib/intake/dead-letter.pure";
 import { HEADER_MAX, isPlainEnvelope } from "@/lib/intake/plain-envelope.pure";
 import {
   contradictionOf,
   EXPORTED_AS_STORED,
   type StoredPart,
   storedStateSchema,
-} from "@/lib/keep/records/stored-state.shapes";
+} from "@/lib/intake/stored-state.shapes";
 import { queryOf } from "@/lib/platform/api/query.shapes";
 import { described, has } from "@/lib/platform/api/schemas.shapes";
+import {
+  type DeadLetter,
+  type DeadLetterError,
+  type Header,
+  readFailedAt,
+  VERSION_MAX,
+} from "@/lib/platform/plain/dead-letter.pure";
+import { decodeBase64 } from "@/lib/platform/plain/header-fault.pure";
 import { MemberScan } from "@/lib/platform/plain/member-scan.pure";
 import {
   isObjectAt,
@@ -64,7 +64,7 @@ import {
  *       payload (any JSON) | payloadBase64, contentType?, headers?: [[name, value]] | {}, tags?: {}, origin?: {} }
  *
  * `payload` is stored as the very bytes that stand in the request, whatever `contentType` says; bytes that are no JSON
- * go as `payloadBase64`. A line of an export has a further member, `stored`: see `lib/keep/records/stored-state.shapes.ts`.
+ * go as `payloadBase64`. A line of an export has a further member, `stored`: see `lib/intake/stored-state.shapes.ts`.
  */
 
 function text(max: number) {

@@ -1,6 +1,6 @@
-import type { EventStatus } from "@/lib/events/event-state.pure";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import type { Tx } from "@/lib/platform/database/db";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
+import type { EventStatus } from "@/lib/states/event-state.pure";
 
 /** An arrival as its key needs it. `id`: of the event that shall hold the key. */
 type KeyHolder = { id: string; sourceId: string; letter: Pick<DeadLetter, "eventId" | "producer"> };

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { reviveKeys } from "@/lib/intake/event-keys.write";
 import { insertEvents, parkingOf } from "@/lib/intake/park.write";
 import { parkEvents } from "@/lib/intake/park-events";
@@ -9,6 +8,7 @@ import { partitionDays } from "@/lib/intake/partitions.write";
 import { type Clock, systemClock } from "@/lib/platform/clock";
 import { createDb, type Db } from "@/lib/platform/database/db";
 import { uuidv7, uuidv7TimeMs } from "@/lib/platform/ids";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 import { auditGaps, rollupDrift } from "@/lib/testing/rollup-drift";

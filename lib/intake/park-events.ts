@@ -1,4 +1,3 @@
-import { PARKED_AS } from "@/lib/events/event-state.pure";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { admissionRecord } from "@/lib/intake/admission/admission.pure";
@@ -32,6 +31,7 @@ import { isRowFault, type Queryable, type Tx } from "@/lib/platform/database/db"
 import { retrying } from "@/lib/platform/database/retrying";
 import { uuidv7 } from "@/lib/platform/ids";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { PARKED_AS } from "@/lib/states/event-state.pure";
 
 /** Events of one transaction: large enough that a commit costs little, small enough that a refusal wastes little. */
 export const PARK_BATCH_MAX = 1_000;

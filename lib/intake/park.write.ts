@@ -1,14 +1,15 @@
-import { PARKED_AS } from "@/lib/events/event-state.pure";
-import { type Fingerprint, fingerprintOf, GROUPING_VERSION } from "@/lib/events/groups/fingerprint.pure";
-import type { AdmissionMark, AdmissionRecord } from "@/lib/intake/admission/admission.pure";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import { type Fingerprint, fingerprintOf } from "@/lib/events/groups/fingerprint.pure";
 import { STOPS_INTAKE } from "@/lib/intake/room/room.read";
 import { NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
 import { LAST_PLACE, PART, shardOfAggregate } from "@/lib/order/line.sql";
 import { CopyRows } from "@/lib/platform/database/copy-binary";
 import type { Tx } from "@/lib/platform/database/db";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 import { errorSummary } from "@/lib/platform/plain/storable.pure";
-import { EVENT } from "@/lib/redrive/states/state.sql";
+import { GROUPING_VERSION } from "@/lib/selection/aliases.sql";
+import type { AdmissionMark, AdmissionRecord } from "@/lib/states/admission-mark.pure";
+import { PARKED_AS } from "@/lib/states/event-state.pure";
+import { EVENT } from "@/lib/states/state.sql";
 
 /** One letter to be parked, with its derived values. `id` is used when the event is new. */
 export type Parking = {

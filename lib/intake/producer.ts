@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import { ATTRIBUTE_PREFIXES, STRUCTURED_CLOUDEVENT } from "@/lib/intake/cloudevents.pure";
-import { type DeadLetter, type Header, headerText, type Origin } from "@/lib/intake/dead-letter.pure";
+import { ATTRIBUTE_PREFIXES, STRUCTURED_CLOUDEVENT } from "@/lib/brokers/conventions/cloudevents.pure";
 import type { Parking } from "@/lib/intake/park.write";
 import { ArchivedArrival } from "@/lib/intake/restore-arrivals";
+import { documentIn } from "@/lib/platform/api/payload-pointer.shapes";
 import type { Tx } from "@/lib/platform/database/db";
-import { documentIn } from "@/lib/repair/revisions/payload-pointer.shapes";
+import { type DeadLetter, type Header, headerText, type Origin } from "@/lib/platform/plain/dead-letter.pure";
 
 /**
  * The producer of an event, which is a part of its identity where its convention says so (docs/identity.md). An event that was

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { confirmEvents } from "@/lib/intake/confirm-events";
 import { type ParkOutcome, parkEvents } from "@/lib/intake/park-events";
-import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
+import type { DeadLetter, Header } from "@/lib/platform/plain/dead-letter.pure";
 import { deadLetter } from "@/lib/testing/letters";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
-import type { DeadLetter, Header } from "./dead-letter.pure";
 import { storedProducer } from "./producer";
 
 const world = worldOfEachTest();

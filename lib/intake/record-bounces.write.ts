@@ -1,19 +1,19 @@
-import type { EventStatus } from "@/lib/events/event-state.pure";
 import { type KnownEvent, placeOf } from "@/lib/intake/bounce.pure";
 import { type BroughtRevision, currentRevisions, keepBrought } from "@/lib/intake/brought-revisions.write";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import type { Parking } from "@/lib/intake/park.write";
-import { flowBesideBounce } from "@/lib/observe/flow.pure";
-import { rollupOf } from "@/lib/observe/rollups/rollup.write";
 import { followLines } from "@/lib/order/lines.write";
+import { addedReasons } from "@/lib/platform/database/added-reasons.sql";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 import { errorSummary, INT4_MAX } from "@/lib/platform/plain/storable.pure";
-import { addedReasons } from "@/lib/redrive/life/redrive.write";
-import { lockEvents } from "@/lib/redrive/run/store/fence.write";
-import { FINAL_REDRIVES, ITEM, PARKED } from "@/lib/redrive/states/state.sql";
 import { BODY_HOLDS_BYTES, bytesHash, REVISION_HOLDS_BYTES } from "@/lib/repair/revisions/revise-events.write";
 import { bounceBecomesCurrent } from "@/lib/repair/revisions/revision.pure";
+import type { EventStatus } from "@/lib/states/event-state.pure";
+import { lockEvents } from "@/lib/states/fence.write";
+import { flowBesideBounce } from "@/lib/states/flow.pure";
+import { rollupOf } from "@/lib/states/rollup.write";
+import { FINAL_REDRIVES, ITEM, PARKED } from "@/lib/states/state.sql";
 
 /** A stored event whose key is the key of an arrival. */
 export type StoredEvent = KnownEvent & {

@@ -25,8 +25,8 @@ import type { Tx } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { INT4_MAX } from "@/lib/platform/plain/storable.pure";
 import { bounceRedrive } from "@/lib/redrive/pace/canary-and-brake";
-import { lockEvents } from "@/lib/redrive/run/store/fence.write";
 import { bytesHash } from "@/lib/repair/revisions/revise-events.write";
+import { lockEvents } from "@/lib/states/fence.write";
 
 /** The event that a letter with other bytes is of, and where they are kept. `current`: the next redrive sends them. */
 export type ChangedEvent = { kind: "changed"; id: string } & BroughtRevision;

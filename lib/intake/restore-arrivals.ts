@@ -1,6 +1,6 @@
 import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import { restoreArchived } from "@/lib/keep/archive/restore-archived";
-import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
+import type { ArchiveStore } from "@/lib/platform/archive/archive-store";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import type { Log } from "@/lib/platform/log";

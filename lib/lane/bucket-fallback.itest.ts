@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { type Issue, worstWindowExcess } from "@/lib/lane/testing/window-excess";
 import { systemClock } from "@/lib/platform/clock";
 import { createTokenFeeder } from "@/lib/redrive/pace/token-feeder";
 import { redisInstalled, testRedis } from "@/lib/testing/redis";
 import { type BucketFallback, type GuardedBucket, guardBucket } from "./bucket-fallback";
 import type { BucketSpec } from "./port";
-import { type Issue, worstWindowExcess } from "./testing/window-excess";
 import { type OpenTokenBucket, openTokenBucket } from "./token-bucket";
 
 const SPEC: BucketSpec = { key: "target", ratePerSecond: 60, burst: 6 };

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { connectionTo } from "@/lib/lane/testing/cluster-lane";
 import { systemClock } from "@/lib/platform/clock";
 import { redisClusterInstalled, testRedisCluster } from "@/lib/testing/redis-cluster";
 import { redisPrefix } from "./connection";
 import type { QueueName } from "./port";
 import { createLaneQueue } from "./queue";
-import { connectionTo } from "./testing/cluster-lane";
 import { openTokenBucket } from "./token-bucket";
 import { startLaneWorker } from "./worker";
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { clusterLane, connectionTo } from "@/lib/lane/testing/cluster-lane";
 import { systemClock } from "@/lib/platform/clock";
 import { redisClusterInstalled, testRedisCluster } from "@/lib/testing/redis-cluster";
 import { type LaneConnection, QUEUE_NAMES, redisPrefix } from "./connection";
 import { laneConformance } from "./lane.conformance";
 import { createLaneQueue } from "./queue";
-import { clusterLane, connectionTo } from "./testing/cluster-lane";
 import { openTokenBucket } from "./token-bucket";
 import { tokenBucketConformance } from "./token-bucket.conformance";
 import { startLaneWorker } from "./worker";

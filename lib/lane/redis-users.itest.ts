@@ -1,9 +1,9 @@
 import { Redis } from "ioredis";
 import { describe, expect, test } from "vitest";
+import { guardedRedis } from "@/lib/lane/testing/redis-users";
 import { systemClock } from "@/lib/platform/clock";
 import { redisInstalled } from "@/lib/testing/redis";
 import { createLaneQueue } from "./queue";
-import { guardedRedis } from "./testing/redis-users";
 import { openTokenBucket } from "./token-bucket";
 import { startLaneWorker } from "./worker";
 

@@ -1,9 +1,9 @@
 import { Redis } from "ioredis";
 import { describe } from "vitest";
+import { guardedLane, guardedRedis } from "@/lib/lane/testing/redis-users";
 import { redisInstalled } from "@/lib/testing/redis";
 import { redisPrefix } from "./connection";
 import { laneConformance } from "./lane.conformance";
-import { guardedLane, guardedRedis } from "./testing/redis-users";
 import { openTokenBucket } from "./token-bucket";
 import { tokenBucketConformance } from "./token-bucket.conformance";
 

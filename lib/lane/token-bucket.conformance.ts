@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Issue, worstWindowExcess } from "@/lib/lane/testing/window-excess";
 import { systemClock } from "@/lib/platform/clock";
 import type { BucketSpec, TokenBucket } from "./port";
-import { type Issue, worstWindowExcess } from "./testing/window-excess";
 import type { OpenTokenBucket } from "./token-bucket";
 
 /** One store, with the faults that the suite causes. */

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { CODE_FLOW, GROUP_FLOW } from "@/lib/observe/flow-tables.sql";
-import { asSum, type FlowSpan, flowPieces } from "./flow.read";
+import { asSum, type FlowSpan, flowPieces } from "@/lib/selection/flow.read";
+import { CODE_FLOW, GROUP_FLOW } from "@/lib/states/flow-tables.sql";
 
 const at = (text: string) => Date.parse(`${text}Z`);
 const pieces = (span: FlowSpan, tables = CODE_FLOW) =>

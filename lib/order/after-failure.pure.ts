@@ -1,5 +1,5 @@
-import { EVENT_MOVES, type EventStatus, nextStatus } from "@/lib/events/event-state.pure";
 import type { Settings } from "@/lib/guard/settings/settings.pure";
+import { EVENT_MOVES, type EventStatus, nextStatus } from "@/lib/states/event-state.pure";
 
 /** True when an event that was sent in `redrives` deliver redrives must not be sent again. */
 export function isExhausted(redrives: number, redriveLimit: number): boolean {

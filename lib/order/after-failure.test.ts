@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { EventStatus } from "@/lib/events/event-state.pure";
 import { cooldownAfter, statusAfterFailure } from "@/lib/order/after-failure.pure";
+import type { EventStatus } from "@/lib/states/event-state.pure";
 
 test.each<[EventStatus, "fail" | "bounce", number, EventStatus]>([
   ["REDRIVEN", "bounce", 3, "PENDING"],

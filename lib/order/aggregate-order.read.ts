@@ -1,10 +1,11 @@
 import { type AggregateName, aggregateColumns, aggregateKey } from "@/lib/order/aggregate.pure";
+import type { HoldingEvents } from "@/lib/order/holder.pure";
 import { inLine, LAST_PLACE, processedOf } from "@/lib/order/line.sql";
 import { type Earlier, HEADS_MAX, type Head } from "@/lib/order/order-gate.pure";
 import { columnsOf } from "@/lib/platform/database/columns";
 import type { Queryable } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
-import { EVENT, ITEM } from "@/lib/redrive/states/state.sql";
+import { EVENT, ITEM } from "@/lib/states/state.sql";
 
 export { processedOf } from "@/lib/order/line.sql";
 
@@ -40,12 +41,8 @@ export async function readProcessedAbove(
   return new Map(rows.map((row) => [aggregateKey(row), BigInt(row.version)]));
 }
 
-export type AggregateOrder = {
+export type AggregateOrder = HoldingEvents & {
   versionProcessed: bigint | null;
-  /** The first parked versions in their order, the head first; at most HEADS_MAX. */
-  heads: Head[];
-  /** The first parked event that cools down after a failure. */
-  cooling: { id: string; eventId: string; version: bigint | null }[];
   /** The first open item, of the redrive itself only beside those that are asked about; null = none. */
   queued: { id: string; version: bigint | null } | null;
 };

@@ -1,5 +1,5 @@
 import { type AggregateName, aggregateKey } from "@/lib/order/aggregate.pure";
-import type { ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
+import type { ItemOutcome } from "@/lib/states/item-outcome.pure";
 
 /**
  * How a batch of outcomes changes the consecutive failures of one aggregate. `reset`: its consumer had processed an

@@ -52,3 +52,11 @@ export function comparePlaces(left: Place, right: Place): number {
   }
   return left.id < right.id ? -1 : left.id > right.id ? 1 : 0;
 }
+
+export type OrderedItem = {
+  id: string;
+  sourceId: string;
+  aggregateType: string | null;
+  aggregateId: string | null;
+  version: bigint | null;
+};

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { SKIPPED } from "@/lib/order/order.sql";
-import { EVENT, HOLDING } from "@/lib/redrive/states/state.sql";
+import { EVENT, HOLDING } from "@/lib/states/state.sql";
 
 /** Rows that are parked and not skipped, open, or parked and skipped. A question about one part reads no row of another. */
 export const PART = { parked: 0, open: 1, skipped: 2 } as const;

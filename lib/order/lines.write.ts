@@ -4,7 +4,7 @@ import { LINES_FOLLOW, linesOf } from "@/lib/order/line.sql";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 import { inTransaction } from "@/lib/platform/database/retrying";
-import { lockEvents } from "@/lib/redrive/run/store/fence.write";
+import { lockEvents } from "@/lib/states/fence.write";
 
 /**
  * Makes the rows of these events what the events have become: to be called after each change of an event's status, cooldown, revision or

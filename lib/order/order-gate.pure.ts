@@ -1,5 +1,6 @@
-import type { EventStatus } from "@/lib/events/event-state.pure";
-import type { ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
+import type { EventStatus } from "@/lib/states/event-state.pure";
+import { HOLDING_STATUSES } from "@/lib/states/event-state.pure";
+import type { ItemOutcome } from "@/lib/states/item-outcome.pure";
 
 /**
  * The order of an aggregate is a gate: an event is not sent while an earlier version of its aggregate is parked and
@@ -12,12 +13,6 @@ import type { ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
  */
 export const EARLIER_CHOICES = ["hold", "include", "pass"] as const;
 export type Earlier = (typeof EARLIER_CHOICES)[number];
-
-/**
- * In these statuses an event holds the later versions back: it was not sent, or its send failed. IGNORED is one of
- * them: the redrive limit ignored the event, or a person who has not decided about the later versions.
- */
-export const HOLDING_STATUSES = ["PENDING", "IGNORED"] as const satisfies readonly EventStatus[];
 
 /** The first parked version of an aggregate above the version that its consumer has processed. */
 export type Head = { id: string; eventId: string; version: bigint; status: (typeof HOLDING_STATUSES)[number] };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Refusal } from "@/lib/redrive/gate/refusal.pure";
-import type { ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
+import type { ItemOutcome } from "@/lib/states/item-outcome.pure";
+import type { Refusal } from "@/lib/states/refusal.pure";
 import { EARLIER_CHOICES, type EndedItem, headsOf, headsText, heldBehind, isHeldBy } from "./order-gate.pure";
 
 describe("the head of an aggregate", () => {

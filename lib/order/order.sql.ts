@@ -1,4 +1,4 @@
-import { HOLDING } from "@/lib/redrive/states/state.sql";
+import { HOLDING } from "@/lib/states/state.sql";
 
 /** SQL: `k`, a row of skipped_heads, is in force over the event `e`: neither revised nor bounced since. */
 export const SKIP_IN_FORCE = "k.id = e.id and k.revision = e.revision and k.bounces = e.bounces";

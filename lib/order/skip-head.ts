@@ -1,15 +1,16 @@
-import type { EventStatus } from "@/lib/events/event-state.pure";
 import { auditEvents } from "@/lib/guard/audit/audit.write";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Deps } from "@/lib/lane/deps";
 import { readAggregateOrder } from "@/lib/order/aggregate-order.read";
-import { HOLDING_STATUSES, headsText } from "@/lib/order/order-gate.pure";
+import { headsText } from "@/lib/order/order-gate.pure";
 import { deleteSkips, insertSkip } from "@/lib/order/skips.write";
 import { readTail, readTailEvent, type TailEvent } from "@/lib/order/tails/tails.read";
 import type { TailOut } from "@/lib/order/tails/tails.shapes";
 import type { Tx } from "@/lib/platform/database/db";
 import { inTransaction } from "@/lib/platform/database/retrying";
-import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import type { EventStatus } from "@/lib/states/event-state.pure";
+import { HOLDING_STATUSES } from "@/lib/states/event-state.pure";
 
 type SkipDeps = Pick<Deps, "db" | "clock">;
 type SkipInput = { id: string; reason: string };

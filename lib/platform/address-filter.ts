@@ -1,7 +1,7 @@
 import { type LookupAddress, type LookupAllOptions, type LookupOneOptions, lookup as resolveName } from "node:dns";
 import { type BlockList, isIP, type LookupFunction, Socket } from "node:net";
+import { matchesName } from "@/lib/platform/plain/host-names.pure";
 import { isIn, parseNetworks } from "./networks";
-import { matchesName } from "./plain/host-names.pure";
 
 /**
  * Addresses that sources and targets may not have, unless an operator says otherwise: link-local ones, and those at which

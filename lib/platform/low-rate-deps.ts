@@ -1,7 +1,5 @@
 import type { Clock } from "@/lib/platform/clock";
 import type { LowRateStore } from "@/lib/platform/database/prisma";
 
-export type { Deps } from "@/lib/platform/deps";
-
 /** The dependencies of a use case that only changes configuration. */
 export type LowRateDeps = { lowRate: LowRateStore; clock: Clock };

@@ -18,8 +18,8 @@ import { type RedriveListState, redriveListPath } from "@/lib/redrive/list/redri
 import type { PreviewOut, PreviewRequest, SampleOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 import type { RedriveList, RedriveOut, RedriveRate } from "@/lib/redrive/redrives.shapes";
 import type { RedriveAnswer, RedriveChange, RedriveRequest } from "@/lib/redrive/request/redrive-request.shapes";
-import type { ItemOutcomeWord } from "@/lib/redrive/states/item-state.pure";
-import { isFinal, type RedriveState } from "@/lib/redrive/states/redrive-state.pure";
+import type { ItemOutcomeWord } from "@/lib/states/item-state.pure";
+import { isFinal, type RedriveState } from "@/lib/states/redrive-state.pure";
 
 const LIVE_MS = 1_000;
 const LIST_LIVE_MS = 3_000;

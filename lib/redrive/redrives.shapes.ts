@@ -16,11 +16,11 @@ import {
   pageOut,
   timeOut,
 } from "@/lib/platform/api/schemas.shapes";
-import { CONFIRMABLE_REFUSALS } from "@/lib/redrive/gate/refusal.pure";
 import { STALL_CODES } from "@/lib/redrive/life/stalled.pure";
 import { laneSchema } from "@/lib/redrive/request/redrive-request.shapes";
-import { WAITS, type Wait } from "@/lib/redrive/request/redrive-wait.pure";
-import { LIVE_REDRIVE_STATES, REDRIVE_STATES, type RedriveState } from "@/lib/redrive/states/redrive-state.pure";
+import { LIVE_REDRIVE_STATES, REDRIVE_STATES, type RedriveState } from "@/lib/states/redrive-state.pure";
+import { WAITS, type Wait } from "@/lib/states/redrive-wait.pure";
+import { CONFIRMABLE_REFUSALS } from "@/lib/states/refusal.pure";
 
 /** Why it does not move, in one sentence with the way out. */
 const stalledSchema = z.object({

@@ -5,13 +5,7 @@ import { type History, nextStep, refused, remember, stopped } from "@/lib/retry/
 import { Operation } from "@/lib/retry/operation";
 import { assertPolicy } from "@/lib/retry/policy";
 
-export type {
-  AttemptContext,
-  AttemptRecord,
-  Call,
-  ExecuteOptions,
-  Outcome,
-} from "@/lib/retry/call";
+export type { AttemptContext, AttemptRecord, Call, ExecuteOptions, Outcome } from "@/lib/retry/call";
 export { createTargetState, type TargetState } from "@/lib/retry/target";
 
 /**

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { confirmEvents } from "@/lib/intake/confirm-events";
 import { parkEvents } from "@/lib/intake/park-events";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import type { Db } from "@/lib/platform/database/db";
-import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { changeRedriveRule, createRedriveRule, REDRIVE_RULES } from "@/lib/rules/redrive-rules";
 import { redriveRuleRequestSchema, redriveRuleTrySchema } from "@/lib/rules/redrive-rules.shapes";

@@ -1,11 +1,9 @@
 import { createHash } from "node:crypto";
-import { wasConfirmed } from "@/lib/events/filter/event-filter.sql";
 import { readTypedTexts } from "@/lib/guard/masking/typed-texts.read";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { canonicalJson } from "@/lib/platform/plain/json-text.pure";
-import { ITEM, LIVE_REDRIVES } from "@/lib/redrive/states/state.sql";
 import type { EventPast, RuleOutcomes } from "@/lib/rules/redrive-rule.pure";
 import {
   type RedriveRuleBody,
@@ -14,6 +12,8 @@ import {
   type RedriveRuleTrial,
   readRedriveRuleBody,
 } from "@/lib/rules/redrive-rules.shapes";
+import { wasConfirmed } from "@/lib/selection/filter/event-filter.sql";
+import { ITEM, LIVE_REDRIVES } from "@/lib/states/state.sql";
 
 /** Two rules that do the same have the same digest. */
 export function digestOf(body: RedriveRuleBody): string {

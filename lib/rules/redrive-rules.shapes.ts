@@ -1,27 +1,20 @@
 import * as z from "zod/mini";
-import { type EventFilter, eventFilterSchema } from "@/lib/events/filter/event-filter.shapes";
-import { NOT_PREFIX } from "@/lib/events/filter/filter-params.shapes";
-import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import {
   countOut,
+  deletion,
   described,
   idOut,
   named,
   nullableText,
   nullableTime,
+  reasonSchema,
   timeOut,
 } from "@/lib/platform/api/schemas.shapes";
 import { brakeSchema, canarySchema, laneSchema, rateSchema } from "@/lib/redrive/request/redrive-request.shapes";
 import type { RuleField } from "@/lib/rules/redrive-rule.pure";
-import {
-  deletion,
-  readStoredRule,
-  ruleChangeShape,
-  ruleName,
-  ruleOutShape,
-  triedId,
-  yesOrNo,
-} from "@/lib/rules/rule.shapes";
+import { readStoredRule, ruleChangeShape, ruleName, ruleOutShape, triedId, yesOrNo } from "@/lib/rules/rule.shapes";
+import { type EventFilter, eventFilterSchema } from "@/lib/selection/filter/event-filter.shapes";
+import { NOT_PREFIX } from "@/lib/selection/filter/filter-params.shapes";
 
 export const REDRIVE_RULES_MAX = 20;
 /** One run is frozen in one transaction. */

@@ -1,8 +1,6 @@
-import { resolveInstant } from "@/lib/events/filter/event-filter.shapes";
 import { countMasks } from "@/lib/guard/masking/mask-json.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { Noun, type NounDeps } from "@/lib/guard/noun";
-import { scopeFilter } from "@/lib/guard/viewer/scope.shapes";
 import { assertMay, may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { nameTaken } from "@/lib/platform/database/name-taken";
@@ -21,6 +19,8 @@ import {
   redriveRuleRowSchema,
 } from "@/lib/rules/redrive-rules.shapes";
 import { advanceRevision, assertSources, LAST, moveRule, newRule } from "@/lib/rules/rules.write";
+import { resolveInstant } from "@/lib/selection/filter/event-filter.shapes";
+import { scopeFilter } from "@/lib/selection/scope.shapes";
 
 export const REDRIVE_RULES = new Noun<RedriveRuleRow, keyof typeof WORK, RedriveRuleOut>({
   table: "redrive_rules",

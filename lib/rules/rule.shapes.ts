@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
-import { reasonSchema } from "@/lib/events/selection/selection.shapes";
-import { countOut, EDITED_EXAMPLE, editedOut, idOut, named } from "@/lib/platform/api/schemas.shapes";
+import { countOut, EDITED_EXAMPLE, editedOut, idOut, reasonSchema } from "@/lib/platform/api/schemas.shapes";
 import type { FieldError } from "@/lib/platform/plain/problem.pure";
 import { isStorableText, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
 
@@ -29,11 +28,6 @@ export const ruleChangeShape = {
   version: z.optional(z.int("must be a whole number")),
   reason: reasonSchema,
 };
-
-/** The body of a deletion. Without a body the reason is `initial`. */
-export function deletion(name: string, reason: string, initial = "deleted") {
-  return named(name, z.strictObject({ reason: z._default(reasonSchema, initial) }), { reason });
-}
 
 /** What every stored rule shows beside its own fields. */
 export const ruleOutShape = {

@@ -1,5 +1,5 @@
+import { unknownSource } from "@/lib/guard/viewer/source-names.read";
 import type { Tx } from "@/lib/platform/database/db";
-import { unknownSource } from "@/lib/sources/sources.read";
 
 /** Rules that are applied in their order; `position` counts from 1 without gaps. */
 type RuleTable = "admission_rules" | "redrive_rules";

@@ -1,23 +1,25 @@
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { compileFilter, paramsFrom } from "@/lib/events/filter/event-filter.sql";
-import { type Candidate, cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
-import { readScopedFilter, readScopedSelection } from "@/lib/guard/viewer/scope.read";
-import { type ScopedFilter, scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { systemViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Deps } from "@/lib/lane/deps";
 import type { Queryable } from "@/lib/platform/database/db";
+import { paramsFrom } from "@/lib/platform/database/params.sql";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
-import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { gate } from "@/lib/redrive/gate/gate.pure";
 import { readRulesOver } from "@/lib/redrive/gate/read-rules";
 import { readOpenBreakers } from "@/lib/redrive/life/stall-facts.read";
+import { stopRule } from "@/lib/redrive/life/stop-rule.write";
 import { holdBehindHeads } from "@/lib/redrive/plan/freeze-chunk";
 import { redriveRequestSchema } from "@/lib/redrive/request/redrive-request.shapes";
 import { requestRedrive } from "@/lib/redrive/request/request-redrive";
 import { isDue, roomOf, stopReason } from "@/lib/rules/redrive-rule.pure";
 import { type RuleInForce, readEventPasts, readRedriveRulesInForce } from "@/lib/rules/redrive-rules.read";
 import type { RedriveRuleBody } from "@/lib/rules/redrive-rules.shapes";
-import { claimRun, noteRound, RunTaken, stopRule } from "@/lib/rules/redrive-rules.write";
+import { claimRun, noteRound, RunTaken } from "@/lib/rules/redrive-rules.write";
+import { type Candidate, cutoffOf, readCandidates } from "@/lib/selection/candidates.read";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { compileFilter } from "@/lib/selection/filter/event-filter.sql";
+import { readScopedFilter, readScopedSelection } from "@/lib/selection/scope.read";
+import { type ScopedFilter, scopeSelection } from "@/lib/selection/scope.shapes";
 import { readTargets } from "@/lib/sources/targets/targets.read";
 
 /** Events that are looked at in one statement. */

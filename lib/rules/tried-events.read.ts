@@ -1,6 +1,6 @@
-import { wasConfirmed } from "@/lib/events/filter/event-filter.sql";
 import type { Queryable } from "@/lib/platform/database/db";
-import { EVENT, ITEM } from "@/lib/redrive/states/state.sql";
+import { wasConfirmed } from "@/lib/selection/filter/event-filter.sql";
+import { EVENT, ITEM } from "@/lib/states/state.sql";
 
 /** What is stored of an event's past, for a trial. Epoch milliseconds. */
 export type PastOfEvent = {

@@ -1,10 +1,7 @@
-import { type Candidate, countUpTo, cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
-import { readScopedFilter } from "@/lib/guard/viewer/scope.read";
-import type { ScopedSelection } from "@/lib/guard/viewer/scope.shapes";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Deps } from "@/lib/lane/deps";
 import type { Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
-import type { Deps } from "@/lib/platform/low-rate-deps";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { type TriedFate, tryEach } from "@/lib/rules/redrive-rule.pure";
 import { digestOf, readRedriveRulesInForce } from "@/lib/rules/redrive-rules.read";
@@ -12,6 +9,9 @@ import type { RedriveRuleTrial, RedriveRuleTry, TriedOutcome } from "@/lib/rules
 import { insertTrial } from "@/lib/rules/redrive-rules.write";
 import { idsMatching } from "@/lib/rules/run-redrive-rules";
 import { type PastOfEvent, readGroupSuccesses, readPastsOfEvents } from "@/lib/rules/tried-events.read";
+import { type Candidate, countUpTo, cutoffOf, readCandidates } from "@/lib/selection/candidates.read";
+import { readScopedFilter } from "@/lib/selection/scope.read";
+import type { ScopedSelection } from "@/lib/selection/scope.shapes";
 
 const TRY_TIMEOUT_MS = 8_000;
 /** Events of the window that a trial looks at, newest first. */

@@ -1,6 +1,6 @@
 import { KINDS, kindOf } from "@/lib/brokers/kinds/kinds.shapes";
+import type { SourceMode } from "@/lib/brokers/source-mode.pure";
 import type { Queryable } from "@/lib/platform/database/db";
-import type { SourceMode } from "@/lib/sources/source-mode.pure";
 
 export type ConsumedSource = {
   id: string;

@@ -1,7 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import { assertPermitted, type ConfigLimits } from "@/lib/brokers/kinds/config-limits.shapes";
+import { assertPermitted } from "@/lib/brokers/kinds/config-limits.shapes";
 import { redactConfig, restoreMasked } from "@/lib/brokers/kinds/config-secrets.shapes";
 import { KINDS, kindOf } from "@/lib/brokers/kinds/kinds.shapes";
+import { KNOWN_DAYS } from "@/lib/brokers/source-limits.pure";
+import type { SourceMode } from "@/lib/brokers/source-mode.pure";
+import type { ConfigLimits } from "@/lib/guard/redaction/secret-references.pure";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Clock } from "@/lib/platform/clock";
 import { ANSWER_KEPT_MS } from "@/lib/platform/database/idempotent-request.write";
@@ -9,13 +12,11 @@ import { nameTaken } from "@/lib/platform/database/name-taken";
 import { isNameTaken, type LowRateStore } from "@/lib/platform/database/prisma";
 import { uuidv7 } from "@/lib/platform/ids";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { assertPayloadSchema } from "@/lib/repair/schemas/payload-schema";
-import type { SchemaCheck } from "@/lib/repair/schemas/schema-check";
-import { writeSourceSchema } from "@/lib/repair/schemas/store-schema";
 import { parseEditedConfig } from "@/lib/sources/edited-config.shapes";
 import { assertTemplates } from "@/lib/sources/links/links.shapes";
-import { KNOWN_DAYS } from "@/lib/sources/source-limits.pure";
-import type { SourceMode } from "@/lib/sources/source-mode.pure";
+import { assertPayloadSchema } from "@/lib/sources/schemas/payload-schema";
+import type { SchemaCheck } from "@/lib/sources/schemas/schema-check";
+import { writeSourceSchema } from "@/lib/sources/schemas/store-schema";
 import type { SourceRequest } from "@/lib/sources/sources.shapes";
 import { insertSource } from "@/lib/sources/sources.write";
 

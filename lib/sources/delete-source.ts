@@ -1,9 +1,9 @@
 import { redactConfig } from "@/lib/brokers/kinds/config-secrets.shapes";
+import { unknownSource } from "@/lib/guard/viewer/source-names.read";
 import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { SourceDeps } from "@/lib/sources/create-source";
-import { unknownSource } from "@/lib/sources/sources.read";
 import { lockSource } from "@/lib/sources/sources.write";
 import { fallingBackTo, liveRedrivesTo, lockTargets } from "@/lib/sources/targets/targets.write";
 

@@ -1,4 +1,4 @@
-import { assertNoNewPlainSecret, type ConfigLimits } from "@/lib/brokers/kinds/config-limits.shapes";
+import { assertNoNewPlainSecret } from "@/lib/brokers/kinds/config-limits.shapes";
 import { redactConfig, restoreMasked } from "@/lib/brokers/kinds/config-secrets.shapes";
 import { configAt } from "@/lib/brokers/kinds/destination.shapes";
 import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
@@ -8,6 +8,8 @@ import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { maskBody, maskHeaders, maskTags } from "@/lib/guard/masking/mask.pure";
 import { type MaskSet, setFor } from "@/lib/guard/masking/mask-rule.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
+import type { ConfigLimits } from "@/lib/guard/redaction/secret-references.pure";
+import { unknownSource } from "@/lib/guard/viewer/source-names.read";
 import { assertMay, may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { atMost, type Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
@@ -16,7 +18,6 @@ import type { LowRateStore } from "@/lib/platform/database/prisma";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { CachePolicy, ResponseCache } from "@/lib/retry/cache/response-cache";
 import { parseEditedConfig, parseEditedMapping } from "@/lib/sources/edited-config.shapes";
-import { unknownSource } from "@/lib/sources/sources.read";
 import type { MappingPreview, MappingPreviewRequest, ProbeOut, ProbeRequest } from "@/lib/sources/sources.shapes";
 
 /** A person waits for the answer: a broker that is silent for longer counts as unreachable. */

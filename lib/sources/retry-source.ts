@@ -1,8 +1,8 @@
 import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { unknownSource } from "@/lib/guard/viewer/source-names.read";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
-import { unknownSource } from "@/lib/sources/sources.read";
 import { askForRetry } from "@/lib/sources/sources.write";
 
 /** Ends the pause before the next attempt: workers reconnect when they next read their sources. Throws DomainError `unknown-source`. */

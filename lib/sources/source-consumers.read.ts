@@ -1,7 +1,7 @@
+import { CONSUMER_STATES, type ConsumerPart, type ConsumerWord } from "@/lib/brokers/source-mode.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { isWithin } from "@/lib/platform/database/moments.sql";
 import { iso, isoOrNull } from "@/lib/platform/plain/iso-time.pure";
-import { CONSUMER_STATES, type ConsumerPart, type ConsumerWord } from "@/lib/sources/source-mode.pure";
 import type { SourceConsumerOut, SourceOut } from "@/lib/sources/sources.shapes";
 
 /** A worker reports every two seconds. After this time without a report it no longer counts. */

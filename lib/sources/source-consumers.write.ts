@@ -1,6 +1,6 @@
+import type { ConsumerPart, ConsumerWord } from "@/lib/brokers/source-mode.pure";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { CONSUMER_IS_LIVE } from "@/lib/sources/source-consumers.read";
-import type { ConsumerPart, ConsumerWord } from "@/lib/sources/source-mode.pure";
 
 export type ConsumerReport = {
   sourceId: string;

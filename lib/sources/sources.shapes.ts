@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
-import { reasonSchema } from "@/lib/events/selection/selection.shapes";
+import { KNOWN_DAYS, SAMPLE_CHARS_MAX } from "@/lib/brokers/source-limits.pure";
+import { CONSUMER_STATES, SOURCE_MODES } from "@/lib/brokers/source-mode.pure";
 import {
   headersSchema,
   idOut,
@@ -7,6 +8,7 @@ import {
   nullableNumber,
   nullableText,
   pageOut,
+  reasonSchema,
   timeOut,
 } from "@/lib/platform/api/schemas.shapes";
 import {
@@ -16,8 +18,6 @@ import {
 } from "@/lib/sources/contracts/contracts.shapes";
 import { linkTemplatesSchema } from "@/lib/sources/links/links.shapes";
 import { LINK_KINDS } from "@/lib/sources/links/source-links.pure";
-import { KNOWN_DAYS, SAMPLE_CHARS_MAX } from "@/lib/sources/source-limits.pure";
-import { CONSUMER_STATES, SOURCE_MODES } from "@/lib/sources/source-mode.pure";
 import { fallbackSchema } from "@/lib/sources/targets/targets.shapes";
 
 /** `<name>.slow` is the name of the slow lane's target, `probe` a path of its own. */

@@ -1,9 +1,9 @@
 import type { SourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
+import type { SourceMode } from "@/lib/brokers/source-mode.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import type { Prisma, Source } from "@/lib/platform/database/generated/client";
 import type { SourceContract } from "@/lib/sources/contracts/source-contract.pure";
 import type { LinkTemplate } from "@/lib/sources/links/source-links.pure";
-import type { SourceMode } from "@/lib/sources/source-mode.pure";
 
 /** Initial rates of a new source, events per second. */
 const MAIN_RATE = 50;

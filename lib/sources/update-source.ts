@@ -1,20 +1,21 @@
-import { assertPermitted, type ConfigLimits } from "@/lib/brokers/kinds/config-limits.shapes";
+import { assertPermitted } from "@/lib/brokers/kinds/config-limits.shapes";
 import { redactConfig, restoreMasked } from "@/lib/brokers/kinds/config-secrets.shapes";
 import { parseDestination } from "@/lib/brokers/kinds/destination.shapes";
 import type { SourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
+import type { SourceMode } from "@/lib/brokers/source-mode.pure";
+import type { ConfigLimits } from "@/lib/guard/redaction/secret-references.pure";
+import { unknownSource } from "@/lib/guard/viewer/source-names.read";
 import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Prisma, Target } from "@/lib/platform/database/generated/client";
 import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
-import { assertPayloadSchema } from "@/lib/repair/schemas/payload-schema";
-import { currentSchema } from "@/lib/repair/schemas/payload-schemas.write";
-import { writeSourceSchema } from "@/lib/repair/schemas/store-schema";
 import { isSeenCaller } from "@/lib/sources/contracts/call-paths.pure";
 import type { SourceContract } from "@/lib/sources/contracts/source-contract.pure";
 import { assertModeOf, type SourceDeps } from "@/lib/sources/create-source";
 import { parseEditedConfig } from "@/lib/sources/edited-config.shapes";
 import { assertTemplates } from "@/lib/sources/links/links.shapes";
-import type { SourceMode } from "@/lib/sources/source-mode.pure";
-import { unknownSource } from "@/lib/sources/sources.read";
+import { assertPayloadSchema } from "@/lib/sources/schemas/payload-schema";
+import { currentSchema } from "@/lib/sources/schemas/payload-schemas.write";
+import { writeSourceSchema } from "@/lib/sources/schemas/store-schema";
 import type { SourceChange } from "@/lib/sources/sources.shapes";
 import { type SourceColumns, updateSource as updateRow } from "@/lib/sources/sources.write";
 

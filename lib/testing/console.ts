@@ -1,5 +1,5 @@
 import { createDeps, type Deps, setDeps } from "@/app/_server/deps";
-import { readEnv } from "@/lib/platform/env";
+import { readEnv } from "@/lib/env";
 import { createLog } from "@/lib/platform/log";
 import { LOCAL_CALLER } from "./local-caller";
 import { type TestDatabase, testDatabase } from "./postgres";

@@ -1,6 +1,6 @@
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import type { Db } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 
 /** A dead letter in which every value differs from a default. */
 export function deadLetter(change: Partial<DeadLetter> = {}): DeadLetter {

@@ -1,6 +1,6 @@
-import type { EventStatus } from "@/lib/events/event-state.pure";
 import type { ControlKind } from "@/lib/order/controls/control.pure";
 import type { Queryable } from "@/lib/platform/database/db";
+import type { EventStatus } from "@/lib/states/event-state.pure";
 
 /** Written apart from the product, from what the documents say: a fault that both had would pass. */
 

@@ -11,7 +11,7 @@ const PROGRAMS = {
   "reading-child": "lib/brokers/testing/reading-child.ts",
   "doomed-worker": "lib/lane/testing/doomed-worker.ts",
   "doomed-sealer": "lib/guard/audit-chain/testing/doomed-sealer.ts",
-  "doomed-archiver": "lib/keep/archive/stores/testing/doomed-archiver.ts",
+  "doomed-archiver": "lib/platform/archive/testing/doomed-archiver.ts",
   "doomed-backup": "lib/keep/backup/testing/doomed-backup.ts",
   "doomed-keeper": "lib/keep/scenarios/testing/doomed-keeper.ts",
 };

@@ -1,5 +1,6 @@
-import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
 import { entriesOfEvents } from "@/lib/guard/audit/subjects.sql";
+import type { Db, Queryable } from "@/lib/platform/database/db";
+import { PARKED_STATUSES } from "@/lib/states/event-state.pure";
 import {
   CODE_FLOW,
   DELTA_KINDS,
@@ -9,8 +10,7 @@ import {
   SIZE_EFFECT_SQL,
   SOURCE_FLOW,
   UNGROUPED_KINDS,
-} from "@/lib/observe/flow-tables.sql";
-import type { Db, Queryable } from "@/lib/platform/database/db";
+} from "@/lib/states/flow-tables.sql";
 import { lineFaults } from "@/lib/testing/lines";
 
 /** The narrowest that are never removed: by group, and for the kinds that are not kept by group. */

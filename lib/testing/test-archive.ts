@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach } from "vitest";
-import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
-import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
+import { parseArchiveLocation } from "@/lib/platform/archive/archive-location.pure";
+import { type ArchiveStore, openArchiveStore } from "@/lib/platform/archive/archive-store";
 import { systemClock } from "@/lib/platform/clock";
 
 /** An archive in a folder of its own for each test. */

@@ -1,4 +1,4 @@
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 import { hash64 } from "@/lib/platform/plain/hash.pure";
 
 export type Source = "orders" | "payments" | "notifications";

@@ -1,14 +1,14 @@
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
-import { flowSql, rollupOf } from "@/lib/observe/rollups/rollup.write";
 import { raiseConfirmed } from "@/lib/order/confirmed-versions.write";
 import { followLines } from "@/lib/order/lines.write";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { quietWindowOf } from "@/lib/redrive/confirm/confirm-quiet.write";
-import { EVENT, ITEM, REDRIVE } from "@/lib/redrive/states/state.sql";
+import { flowSql, rollupOf } from "@/lib/states/rollup.write";
+import { EVENT, ITEM, REDRIVE } from "@/lib/states/state.sql";
 import type { ParkedLetter } from "./letters";
 
 /** The redrive that dealt with the payments: as a person requested it, and what became of it. */

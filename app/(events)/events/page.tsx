@@ -3,12 +3,12 @@ import { withSourceHints } from "@/app/_server/named-sources";
 import { pageCall } from "@/app/_server/page-call";
 import { rawQueryOf } from "@/app/_server/raw-query";
 import { EventsView, type InitialEvents } from "@/components/events/list/events-view";
-import { fromSearchParams } from "@/lib/events/filter/event-filter.shapes";
-import { listQuery, PAGE_PARAMS } from "@/lib/events/filter/filter-read.browser";
 import { listEvents } from "@/lib/events/list/event-list.read";
 import { eventSortOf } from "@/lib/events/list/event-sort.pure";
 import { PAGE_ROWS } from "@/lib/platform/browser/page-rows.browser";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { fromSearchParams } from "@/lib/selection/filter/event-filter.shapes";
+import { listQuery, PAGE_PARAMS } from "@/lib/selection/filter/filter-read.browser";
 
 export const metadata: Metadata = { title: "Events" };
 

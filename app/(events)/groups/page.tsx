@@ -3,8 +3,8 @@ import { firstPage } from "@/app/_server/first-page";
 import { GroupsPage } from "@/components/events/groups/groups-page";
 import { groupListPathIn } from "@/lib/events/groups/group-address.browser";
 import { listGroups } from "@/lib/events/groups/group-list.read";
+import type { Verdict } from "@/lib/events/groups/group-verdict.pure";
 import { groupPageQuery } from "@/lib/events/groups/groups.shapes";
-import type { Verdict } from "@/lib/observe/group-verdict.pure";
 
 export const metadata: Metadata = { title: "Groups" };
 

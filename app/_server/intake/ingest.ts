@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import * as z from "zod/mini";
 import { mediaTypeOf, readBody } from "@/app/_server/body";
 import type { Call } from "@/app/_server/handle";
+import { STRUCTURED_CLOUDEVENT } from "@/lib/brokers/conventions/cloudevents.pure";
 import type { ParkAnswer } from "@/lib/events/events.shapes";
 import { type Arrival, type ArrivalLimits, lineBytesMax, type Rejection, reject } from "@/lib/intake/arrival.shapes";
-import { STRUCTURED_CLOUDEVENT } from "@/lib/intake/cloudevents.pure";
 import {
   type CloudEventOptions,
   cloudEventSchema,

@@ -1,7 +1,7 @@
 import { PayloadJson } from "@/lib/brokers/conventions/payload-json";
 import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
 import { versionOf } from "@/lib/intake/arrival.shapes";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 import { TAGS_MAX } from "@/lib/platform/plain/storable.pure";
 
 /**

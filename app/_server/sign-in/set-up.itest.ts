@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createDeps, type Deps, setDeps } from "@/app/_server/deps";
-import { readEnv } from "@/lib/platform/env";
+import { readEnv } from "@/lib/env";
 import { createLog } from "@/lib/platform/log";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 import { startTcpProxy, type TcpProxy } from "@/lib/testing/tcp-proxy";

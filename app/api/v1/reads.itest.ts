@@ -31,12 +31,9 @@ import type {
   GroupList,
   Neighbours,
 } from "@/lib/events/events.shapes";
-import { compileFilter } from "@/lib/events/filter/event-filter.sql";
 import type { Meanings } from "@/lib/events/meanings.shapes";
 import type { AuditEventList, AuditList } from "@/lib/guard/audit/audit.shapes";
-import { scopeFilter } from "@/lib/guard/viewer/scope.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import type {
   AgeStats,
@@ -46,6 +43,9 @@ import type {
   StatusOut,
   TopErrors,
 } from "@/lib/observe/stats/stats.shapes";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
+import { compileFilter } from "@/lib/selection/filter/event-filter.sql";
+import { scopeFilter } from "@/lib/selection/scope.shapes";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 

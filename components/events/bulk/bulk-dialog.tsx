@@ -6,12 +6,13 @@ import { idempotencyKeys } from "@/components/redrive/idempotency-keys";
 import { TellField } from "@/components/redrive/tell-choice";
 import { TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
-import { BULK_ACTION, type BulkKind, type Removal } from "@/lib/events/bulk/bulk-operation.pure";
 import { changeEvents } from "@/lib/events/bulk/bulk-operations.browser";
-import { pinSelection } from "@/lib/events/selection/pin-selection.shapes";
-import type { Selection } from "@/lib/events/selection/selection.shapes";
+import { BULK_ACTION } from "@/lib/guard/viewer/bulk-action.pure";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
+import { pinSelection } from "@/lib/selection/pin-selection.shapes";
+import type { Selection } from "@/lib/selection/selection.shapes";
+import type { BulkKind, Removal } from "@/lib/states/bulk-operation.pure";
 import { mustType, VERBS } from "./bulk-words";
 import { countedToast } from "./say-changed";
 

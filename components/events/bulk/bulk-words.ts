@@ -1,12 +1,12 @@
 import { etaLeft, rateWords } from "@/components/redrive/eta-words";
 import { countText } from "@/components/ui/count-text";
-import { type BulkKind, bulkShare } from "@/lib/events/bulk/bulk-operation.pure";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
 import type { BulkAnswer } from "@/lib/events/events.shapes";
 import { RECENT_DAYS } from "@/lib/keep/retention/retention.pure";
 import { formatNumber, formatShare, plural } from "@/lib/platform/plain/format.pure";
-import { REFUSAL_TEXT, type Refusal } from "@/lib/redrive/gate/refusal.pure";
 import { MEND_FAILURES, MEND_REASONS } from "@/lib/repair/mends/mending.pure";
+import { type BulkKind, bulkShare } from "@/lib/states/bulk-operation.pure";
+import { REFUSAL_TEXT, type Refusal } from "@/lib/states/refusal.pure";
 
 /** From this number on the person types the number: one wrong click must not ignore thousands of events. */
 const TYPED_FROM = 1_000;

@@ -1,10 +1,11 @@
 "use client";
 
 import { ReasonDialog } from "@/components/ui/reason-dialog";
-import { BULK_ACTION, INVERSE } from "@/lib/events/bulk/bulk-operation.pure";
 import { useChangeBulkOperation } from "@/lib/events/bulk/bulk-operations.browser";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
+import { BULK_ACTION } from "@/lib/guard/viewer/bulk-action.pure";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
+import { INVERSE } from "@/lib/states/bulk-operation.pure";
 import { operationTitle, VERBS } from "./bulk-words";
 
 export function CancelOperationDialog({ operation, onClose }: { operation: BulkOperationOut; onClose: () => void }) {

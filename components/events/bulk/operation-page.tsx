@@ -15,12 +15,13 @@ import { lazily, whenOpened } from "@/components/ui/lazily";
 import { PageHeader } from "@/components/ui/page-header";
 import { Panel } from "@/components/ui/panel";
 import { Skeleton, SkeletonRows } from "@/components/ui/skeleton";
-import { BULK_ACTION, INVERSE, isRemoval } from "@/lib/events/bulk/bulk-operation.pure";
 import { runs, useBulkOperation, useChangeBulkOperation } from "@/lib/events/bulk/bulk-operations.browser";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
+import { BULK_ACTION } from "@/lib/guard/viewer/bulk-action.pure";
 import { useRefusal } from "@/lib/guard/viewer/me.browser";
 import { archiveHref } from "@/lib/keep/archive/archive.browser";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
+import { INVERSE, isRemoval } from "@/lib/states/bulk-operation.pure";
 import {
   awaitsApproval,
   isUndone,

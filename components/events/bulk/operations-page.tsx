@@ -8,10 +8,10 @@ import { EmptyState } from "@/components/ui/empty-state";
 import { RedriveBadge } from "@/components/ui/state-badge";
 import { Td, Th, Tr } from "@/components/ui/table";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { BULK_STATES } from "@/lib/events/bulk/bulk-operation.pure";
 import { useBulkOperations } from "@/lib/events/bulk/bulk-operations.browser";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
-import { usePageParam } from "@/lib/events/filter/filter-url.browser";
+import { usePageParam } from "@/lib/selection/filter/filter-url.browser";
+import { BULK_STATES } from "@/lib/states/bulk-operation.pure";
 import { awaitsApproval, isUndone, leftAlone, operationTitle, paceWords } from "./bulk-words";
 import { OperationBar } from "./operation-bar";
 

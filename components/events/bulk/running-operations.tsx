@@ -8,7 +8,6 @@ import { Button } from "@/components/ui/button";
 import { lazily } from "@/components/ui/lazily";
 import { NotifyChoice } from "@/components/ui/notify-choice";
 import { showToast } from "@/components/ui/toast";
-import { BULK_ACTION, isRemoval } from "@/lib/events/bulk/bulk-operation.pure";
 import {
   followedOperations,
   runs,
@@ -16,12 +15,14 @@ import {
   useRunningOperations,
 } from "@/lib/events/bulk/bulk-operations.browser";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
+import { BULK_ACTION } from "@/lib/guard/viewer/bulk-action.pure";
 import { archiveHref } from "@/lib/keep/archive/archive.browser";
 import { useStatus } from "@/lib/observe/health/status.browser";
 import { invalidateAfter } from "@/lib/platform/browser/keys.browser";
 import { notify, useNotices } from "@/lib/platform/browser/notices.browser";
 import { useVisible } from "@/lib/platform/browser/visible.browser";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
+import { isRemoval } from "@/lib/states/bulk-operation.pure";
 import { awaitsApproval, changedText, operationTitle, paceWords, shareWords } from "./bulk-words";
 import { OperationBar } from "./operation-bar";
 import { changedToast } from "./say-changed";

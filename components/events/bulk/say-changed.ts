@@ -1,11 +1,11 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { failureToast, showToast, type Toast } from "@/components/ui/toast";
 import { underWayWords } from "@/components/ui/under-way-words";
-import { BULK_EFFECT, type BulkKind, INVERSE } from "@/lib/events/bulk/bulk-operation.pure";
 import { arrivedSince, changeEvents, followedOperations } from "@/lib/events/bulk/bulk-operations.browser";
 import type { BulkAnswer } from "@/lib/events/events.shapes";
-import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { plural } from "@/lib/platform/plain/format.pure";
+import type { Selection } from "@/lib/selection/selection.shapes";
+import { BULK_EFFECT, type BulkKind, INVERSE } from "@/lib/states/bulk-operation.pure";
 import { changedText, laterWords, VERBS } from "./bulk-words";
 
 type Changed = Pick<BulkAnswer, "state" | "changed" | "refused" | "underWay"> & {

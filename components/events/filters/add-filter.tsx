@@ -4,9 +4,9 @@ import { useState } from "react";
 import { Button } from "@/components/ui/button";
 import { Checkbox, Input } from "@/components/ui/input";
 import { Select } from "@/components/ui/select";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { type Term, termsOf } from "@/lib/events/filter/qualified-search.browser";
-import { matching, NAME_SUGGESTIONS, useValueSuggestions } from "@/lib/events/filter/suggestions.browser";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { type Term, termsOf } from "@/lib/selection/filter/qualified-search.browser";
+import { matching, NAME_SUGGESTIONS, useValueSuggestions } from "@/lib/selection/filter/suggestions.browser";
 
 const NAMES = [...NAME_SUGGESTIONS.map(({ value }) => value), "tag", "q"];
 const LABELS: Record<string, string> = { tag: "tag…", q: "words of the error" };

@@ -3,7 +3,7 @@
 import { download, useRevealReason } from "@/components/guard/masking/reveal";
 import { MenuButton } from "@/components/ui/popup-button";
 import { exportHref } from "@/lib/events/events.browser";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
 
 const UNMASKED = {
   title: "Export all matching events unmasked",

@@ -6,8 +6,10 @@ import { editInSearch } from "@/components/shell/top-bar/search-box";
 import { Button } from "@/components/ui/button";
 import { lazily } from "@/components/ui/lazily";
 import { PopoverButton } from "@/components/ui/popup-button";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { withPart } from "@/lib/events/filter/filter-read.browser";
+import { useZone } from "@/lib/platform/browser/clock-zone.browser";
+import { shortenId } from "@/lib/platform/plain/format.pure";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { withPart } from "@/lib/selection/filter/filter-read.browser";
 import {
   addTerm,
   oppositeTerm,
@@ -16,10 +18,8 @@ import {
   type Term,
   termsOf,
   writeTerm,
-} from "@/lib/events/filter/qualified-search.browser";
-import { windowLabel } from "@/lib/events/filter/time-window.browser";
-import { useZone } from "@/lib/platform/browser/clock-zone.browser";
-import { shortenId } from "@/lib/platform/plain/format.pure";
+} from "@/lib/selection/filter/qualified-search.browser";
+import { windowLabel } from "@/lib/selection/filter/time-window.browser";
 import { ExportMenu } from "./export-menu";
 import { ViewsMenu } from "./views-menu";
 

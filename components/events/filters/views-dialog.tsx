@@ -9,9 +9,9 @@ import { Dialog } from "@/components/ui/dialog";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { TextField } from "@/components/ui/input";
 import { useSubmit } from "@/components/ui/use-submit";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { isEmptyFilter, termsOf } from "@/lib/events/filter/qualified-search.browser";
 import { deleteView, saveView, useSavedViews } from "@/lib/events/views/views.browser";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { isEmptyFilter, termsOf } from "@/lib/selection/filter/qualified-search.browser";
 
 function FilterText({ filter }: { filter: EventFilter }) {
   const window = (["from", "to"] as const).flatMap((name) => {

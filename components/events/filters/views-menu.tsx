@@ -4,9 +4,9 @@ import { useState } from "react";
 import { lazily } from "@/components/ui/lazily";
 import type { MenuEntry } from "@/components/ui/menu";
 import { MenuButton } from "@/components/ui/popup-button";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { isEmptyFilter } from "@/lib/events/filter/qualified-search.browser";
 import { isSameFilter, useSavedViews } from "@/lib/events/views/views.browser";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { isEmptyFilter } from "@/lib/selection/filter/qualified-search.browser";
 
 const ViewsDialog = lazily(() => import("./views-dialog"), "ViewsDialog");
 

@@ -1,8 +1,8 @@
-import type { EventStatus } from "@/lib/events/event-state.pure";
 import type { GroupOut } from "@/lib/events/events.shapes";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { withPart } from "@/lib/events/filter/filter-read.browser";
 import { groupPath } from "@/lib/events/groups/group-path.pure";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { withPart } from "@/lib/selection/filter/filter-read.browser";
+import type { EventStatus } from "@/lib/states/event-state.pure";
 
 type Named = Pick<GroupOut, "fingerprint">;
 

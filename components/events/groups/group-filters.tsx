@@ -6,10 +6,10 @@ import { Input } from "@/components/ui/input";
 import { lazily } from "@/components/ui/lazily";
 import { PopoverButton } from "@/components/ui/popup-button";
 import { Toggles } from "@/components/ui/toggles";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { withPart } from "@/lib/events/filter/filter-read.browser";
-import { addTerm, removeTerm } from "@/lib/events/filter/qualified-search.browser";
-import type { Verdict } from "@/lib/observe/group-verdict.pure";
+import type { Verdict } from "@/lib/events/groups/group-verdict.pure";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { withPart } from "@/lib/selection/filter/filter-read.browser";
+import { addTerm, removeTerm } from "@/lib/selection/filter/qualified-search.browser";
 
 const AddFilter = lazily(() => import("@/components/events/filters/add-filter"), "AddFilter");
 

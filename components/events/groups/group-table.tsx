@@ -3,9 +3,9 @@
 import { classNames } from "@/components/ui/class-names";
 import { SelectAll } from "@/components/ui/table";
 import type { GroupOut } from "@/lib/events/events.shapes";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import type { GroupSort } from "@/lib/events/groups/groups.shapes";
-import { isPicked, type Picked } from "@/lib/events/selection/selection.browser";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { isPicked, type Picked } from "@/lib/selection/selection.browser";
 import { type GroupAction, GroupRow, groupDomId } from "./group-row";
 import styles from "./group-table.module.css";
 

@@ -10,13 +10,13 @@ import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { SelectField } from "@/components/ui/select";
 import { changeEvents } from "@/lib/events/bulk/bulk-operations.browser";
 import type { CountOut, GroupOut } from "@/lib/events/events.shapes";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { useMuteGroups } from "@/lib/events/groups/groups.browser";
-import { pinSelection } from "@/lib/events/selection/pin-selection.shapes";
 import { useCaught } from "@/lib/order/controls/controls.browser";
 import { useNow } from "@/lib/platform/browser/clock-zone.browser";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { formatNumber, plural, visible } from "@/lib/platform/plain/format.pure";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { pinSelection } from "@/lib/selection/pin-selection.shapes";
 import { groupFilter } from "./group-filter";
 import { type MuteDraft, muteTerms } from "./mute-until";
 

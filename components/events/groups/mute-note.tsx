@@ -1,7 +1,7 @@
 import { untilWords } from "@/components/events/groups/mute-until";
 import { classNames } from "@/components/ui/class-names";
 import { Shape } from "@/components/ui/shape";
-import type { GroupMuteOut } from "@/lib/observe/mutes/group-mutes.shapes";
+import type { GroupMuteOut } from "@/lib/events/groups/mutes/group-mutes.shapes";
 import { useZone } from "@/lib/platform/browser/clock-zone.browser";
 import { formatAbsolute } from "@/lib/platform/plain/format.pure";
 

@@ -1,4 +1,4 @@
-import type { GroupMuteOut, GroupMuteRequest } from "@/lib/observe/mutes/group-mutes.shapes";
+import type { GroupMuteOut, GroupMuteRequest } from "@/lib/events/groups/mutes/group-mutes.shapes";
 import { formatAbsolute, formatClock, formatNumber, type Zone } from "@/lib/platform/plain/format.pure";
 
 /** What is typed: `time` is "" (no time), a number of hours as `8h`, or "at" for the time in `at`. */

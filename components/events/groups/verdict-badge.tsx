@@ -1,7 +1,7 @@
 import { classNames } from "@/components/ui/class-names";
 import { Shape, type ShapeName } from "@/components/ui/shape";
 import type { GroupOut } from "@/lib/events/events.shapes";
-import { type Verdict, verdictWords } from "@/lib/observe/group-verdict.pure";
+import { type Verdict, verdictWords } from "@/lib/events/groups/group-verdict.pure";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 
 /** The shape and the colour of each verdict, equal on every page. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { EventOut } from "@/lib/events/events.shapes";
-import { ALL, NOTHING, toggle } from "@/lib/events/selection/selection.browser";
+import { ALL, NOTHING, toggle } from "@/lib/selection/selection.browser";
 import { commonScope, holdsNone, holdsNoneSettled, mayHoldIgnored } from "./bulk-action";
 
 const event = (id: string, part: Partial<EventOut> = {}) =>

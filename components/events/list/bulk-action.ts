@@ -1,10 +1,10 @@
 import { whyNotRemove } from "@/components/events/action-rules";
-import type { BulkKind } from "@/lib/events/bulk/bulk-operation.pure";
-import type { EventStatus } from "@/lib/events/event-state.pure";
 import type { EventCounts, EventOut } from "@/lib/events/events.shapes";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import type { Picked } from "@/lib/events/selection/selection.browser";
 import type { ControlRequest } from "@/lib/order/controls/controls.shapes";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import type { Picked } from "@/lib/selection/selection.browser";
+import type { BulkKind } from "@/lib/states/bulk-operation.pure";
+import type { EventStatus } from "@/lib/states/event-state.pure";
 
 export type BulkAction = "verify" | "redrive" | Exclude<BulkKind, "expire"> | "cooldown" | "blacklist";
 

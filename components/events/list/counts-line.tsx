@@ -7,9 +7,9 @@ import { Shape } from "@/components/ui/shape";
 import { Skeleton } from "@/components/ui/skeleton";
 import { STATE_LOOKS } from "@/components/ui/state-badge";
 import type { EventCounts } from "@/lib/events/events.shapes";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import type { FilterStatus } from "@/lib/events/filter/filter-params.shapes";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import type { FilterStatus } from "@/lib/selection/filter/filter-params.shapes";
 import { countsShown, type ShownCount } from "./counts-shown";
 
 function StateCount({ shown, onOnly }: { shown: ShownCount; onOnly: (status: FilterStatus) => void }) {

@@ -1,6 +1,6 @@
-import { EVENT_STATUSES, SHOWN_PARTS } from "@/lib/events/event-state.pure";
 import type { CountOut, EventCounts } from "@/lib/events/events.shapes";
-import type { FilterStatus } from "@/lib/events/filter/filter-params.shapes";
+import type { FilterStatus } from "@/lib/selection/filter/filter-params.shapes";
+import { EVENT_STATUSES, SHOWN_PARTS } from "@/lib/states/event-state.pure";
 
 export type ShownCount = { status: FilterStatus; count: CountOut };
 

@@ -8,8 +8,8 @@ import { classNames } from "@/components/ui/class-names";
 import { Shape } from "@/components/ui/shape";
 import { ShortId } from "@/components/ui/short-id";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { VALUES_MAX } from "@/lib/events/filter/filter-params.shapes";
 import { visible } from "@/lib/platform/plain/format.pure";
+import { VALUES_MAX } from "@/lib/selection/filter/filter-params.shapes";
 import styles from "./event-table.module.css";
 import type { ListRow } from "./list-rows";
 

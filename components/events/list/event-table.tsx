@@ -5,7 +5,7 @@ import { classNames } from "@/components/ui/class-names";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { SelectAll } from "@/components/ui/table";
 import type { EventSort } from "@/lib/events/list/event-sort.pure";
-import { isPicked, type Picked } from "@/lib/events/selection/selection.browser";
+import { isPicked, type Picked } from "@/lib/selection/selection.browser";
 import { EventRow, type RowActions, rowDomId } from "./event-row";
 import styles from "./event-table.module.css";
 import type { ListRow } from "./list-rows";

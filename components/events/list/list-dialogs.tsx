@@ -3,8 +3,8 @@
 import { whyNotRedrive } from "@/components/events/action-rules";
 import { lazily } from "@/components/ui/lazily";
 import type { ListedEvent } from "@/lib/events/events.shapes";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { NOTHING, type Picked, pickedCount, selectionOf } from "@/lib/events/selection/selection.browser";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { NOTHING, type Picked, pickedCount, selectionOf } from "@/lib/selection/selection.browser";
 import { type BulkAction, commonScope } from "./bulk-action";
 import type { ListActions } from "./use-list-actions";
 

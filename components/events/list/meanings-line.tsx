@@ -1,12 +1,12 @@
 "use client";
 
 import { TextLink } from "@/components/ui/text-link";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import type { IdName } from "@/lib/events/filter/filter-params.shapes";
-import { eventsHref } from "@/lib/events/filter/filter-read.browser";
-import { searchedText, useMeanings } from "@/lib/events/filter/search.browser";
 import type { Meanings } from "@/lib/events/meanings.shapes";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import type { IdName } from "@/lib/selection/filter/filter-params.shapes";
+import { eventsHref } from "@/lib/selection/filter/filter-read.browser";
+import { searchedText, useMeanings } from "@/lib/selection/filter/search.browser";
 
 const NAME_WORDS: Record<IdName, string> = { eventId: "event id", aggregateId: "aggregate", traceId: "trace" };
 

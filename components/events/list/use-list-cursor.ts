@@ -3,8 +3,8 @@
 import { useRouter } from "next/navigation";
 import { useCallback, useRef, useState } from "react";
 import type { ListOf } from "@/lib/events/events.browser";
-import { filterHref } from "@/lib/events/filter/filter-read.browser";
-import { usePageParam } from "@/lib/events/filter/filter-url.browser";
+import { filterHref } from "@/lib/selection/filter/filter-read.browser";
+import { usePageParam } from "@/lib/selection/filter/filter-url.browser";
 import type { TableHandle } from "./event-table";
 import { placeToReturnTo, rememberPlace } from "./list-place";
 

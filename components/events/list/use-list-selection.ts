@@ -1,7 +1,7 @@
 "use client";
 
 import { useMemo, useRef, useState } from "react";
-import { ALL, extendTo, NOTHING, type Picked, toggle, toggleLoaded } from "@/lib/events/selection/selection.browser";
+import { ALL, extendTo, NOTHING, type Picked, toggle, toggleLoaded } from "@/lib/selection/selection.browser";
 
 /**
  * The selected rows of a list. `onToggled` is called with the row of a click or a key. `toggleRow` stays the same from one

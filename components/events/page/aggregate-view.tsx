@@ -8,8 +8,8 @@ import { Head, Table, Td, Tr } from "@/components/ui/table";
 import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
 import type { EventDetail } from "@/lib/events/events.shapes";
-import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { visible } from "@/lib/platform/plain/format.pure";
+import { eventsHref } from "@/lib/selection/filter/filter-read.browser";
 import { HeldTail } from "./held-tail";
 
 /** The parked events of the aggregate in their order. The others wait while the head fails or cools. */

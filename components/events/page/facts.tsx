@@ -8,12 +8,13 @@ import { Shape } from "@/components/ui/shape";
 import { ShortId } from "@/components/ui/short-id";
 import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
-import type { AppliedControl, EventDetail } from "@/lib/events/events.shapes";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { eventsHref } from "@/lib/events/filter/filter-read.browser";
-import type { Origin } from "@/lib/intake/dead-letter.pure";
+import type { EventDetail } from "@/lib/events/events.shapes";
 import { scopeOut } from "@/lib/order/controls/control.pure";
+import type { AppliedControl } from "@/lib/order/controls/controls.shapes";
+import type { Origin } from "@/lib/platform/plain/dead-letter.pure";
 import { formatBytes, formatNumber, plural, visible } from "@/lib/platform/plain/format.pure";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { eventsHref } from "@/lib/selection/filter/filter-read.browser";
 import { originRows } from "./origin-rows";
 
 function Fact({ name, children }: { name: string; children: ReactNode }) {

@@ -3,7 +3,7 @@
 import { MaskedText } from "@/components/guard/masking/masked-text";
 import { CopyButton } from "@/components/ui/copy-button";
 import { Head, Table, Td, Tr } from "@/components/ui/table";
-import type { Header } from "@/lib/intake/dead-letter.pure";
+import type { Header } from "@/lib/platform/plain/dead-letter.pure";
 import { visible } from "@/lib/platform/plain/format.pure";
 
 const ENCODINGS = { text: "", bytes: "base64", amqp: "AMQP value" } as const;

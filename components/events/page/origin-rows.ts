@@ -1,4 +1,4 @@
-import type { Origin } from "@/lib/intake/dead-letter.pure";
+import type { Origin } from "@/lib/platform/plain/dead-letter.pure";
 
 const NAMES: Record<string, string> = {
   routingKeys: "routing keys",

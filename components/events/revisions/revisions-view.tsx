@@ -18,11 +18,11 @@ import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { failureToast, showToast } from "@/components/ui/toast";
 import type { EventDetail } from "@/lib/events/events.shapes";
-import { usePageParam } from "@/lib/events/filter/filter-url.browser";
 import { formatBytes, plural, shortenId } from "@/lib/platform/plain/format.pure";
 import type { RevisionCause } from "@/lib/repair/revisions/revision.pure";
 import { restoreRevision, useRevision, useRevisions } from "@/lib/repair/revisions/revisions.browser";
 import type { RevisionOut } from "@/lib/repair/revisions/revisions.shapes";
+import { usePageParam } from "@/lib/selection/filter/filter-url.browser";
 import { RevisionDiff } from "./revision-diff";
 
 const ReasonDialog = lazily(() => import("@/components/ui/reason-dialog"), "ReasonDialog");

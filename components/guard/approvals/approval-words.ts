@@ -2,7 +2,7 @@ import { recipeWords } from "@/components/repair/mends/recipe-draft";
 import type { ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
 import { formatNumber, formatRate, formatShare } from "@/lib/platform/plain/format.pure";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
-import type { RecordedRecipe } from "@/lib/repair/recipes/recipes.shapes";
+import type { RecordedRecipe } from "@/lib/selection/operations/recipe.shapes";
 
 /** `waits for approval`; null = it waits for nothing. An approval comes first: a person must answer it. */
 export function waitWords(waitsFor: RedriveOut["waitsFor"]): string | null {

@@ -6,11 +6,12 @@ import { WorkList } from "@/components/redrive/list/work-list";
 import { Button } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { usePageParam } from "@/lib/events/filter/filter-url.browser";
-import { APPROVAL_STATES, causeWords } from "@/lib/guard/approvals/approval.pure";
+import { causeWords } from "@/lib/guard/approvals/approval.pure";
 import { useApprovals } from "@/lib/guard/approvals/approvals.browser";
 import type { ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
 import { plural } from "@/lib/platform/plain/format.pure";
+import { usePageParam } from "@/lib/selection/filter/filter-url.browser";
+import { APPROVAL_STATES } from "@/lib/states/approval-state.pure";
 import { APPROVAL_WORDS } from "./approval-words";
 
 const STATES = [

@@ -4,9 +4,9 @@ import { ErrorPanel } from "@/components/ui/error-panel";
 import { Skeleton } from "@/components/ui/skeleton";
 import { StateBadge } from "@/components/ui/state-badge";
 import { TextLink } from "@/components/ui/text-link";
-import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { AUDIT_EVENTS_SHOWN, useAuditEvents } from "@/lib/guard/audit/audit.browser";
 import { formatNumber, plural, shortenId } from "@/lib/platform/plain/format.pure";
+import { eventsHref } from "@/lib/selection/filter/filter-read.browser";
 
 /** The events that an audit entry covers, with their present states. */
 export function AuditEvents({ entryId, count }: { entryId: string; count: number }) {

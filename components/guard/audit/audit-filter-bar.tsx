@@ -6,7 +6,7 @@ import { Input } from "@/components/ui/input";
 import { Select } from "@/components/ui/select";
 import { submits } from "@/components/ui/use-submit";
 import type { AuditFilter } from "@/lib/guard/audit/audit.browser";
-import { AUDIT_SUBJECTS, type AuditSubject } from "@/lib/guard/audit/audit-entry.pure";
+import { AUDIT_SUBJECTS, type AuditSubject } from "@/lib/platform/plain/audit-entry.pure";
 
 const SUBJECTS = [
   { value: "", label: "any subject" },

@@ -1,5 +1,5 @@
 import type { AuditOut } from "@/lib/guard/audit/audit.shapes";
-import type { AuditSubject } from "@/lib/guard/audit/audit-entry.pure";
+import type { AuditSubject } from "@/lib/platform/plain/audit-entry.pure";
 import { plural } from "@/lib/platform/plain/format.pure";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 

@@ -9,9 +9,9 @@ import { failureToast } from "@/components/ui/toast";
 import { payloadHref } from "@/lib/events/events.browser";
 import type { EventDetail } from "@/lib/events/events.shapes";
 import { rememberedReason, rememberReason, revealEvent } from "@/lib/guard/masking/masking.browser";
-import type { RevealedEvent } from "@/lib/guard/masking/reveal.shapes";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { plural } from "@/lib/platform/plain/format.pure";
+import type { RevealedEvent } from "@/lib/repair/revisions/reveal.shapes";
 
 const ReasonDialog = lazily(() => import("@/components/ui/reason-dialog"), "ReasonDialog");
 

@@ -1,4 +1,4 @@
-import type { AdmissionMark } from "@/lib/intake/admission/admission.pure";
+import type { AdmissionMark } from "@/lib/states/admission-mark.pure";
 
 export const MARK_WORDS: Record<AdmissionMark, string> = {
   early: "parked early",

@@ -8,11 +8,11 @@ import { lazily } from "@/components/ui/lazily";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { admissionRules, useAdmissionRule } from "@/lib/intake/admission/admission.browser";
 import type { Condition } from "@/lib/intake/admission/admission.pure";
 import type { RuleOut } from "@/lib/intake/admission/admission.shapes";
 import { visible } from "@/lib/platform/plain/format.pure";
+import { eventsHref } from "@/lib/selection/filter/filter-read.browser";
 import { conditionWords, countWords, effectFilter, effectWords } from "./rule-words";
 
 const SwitchDialog = lazily(() => import("./rule-dialog"), "SwitchDialog");

@@ -1,8 +1,9 @@
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { labelledGroup } from "@/lib/events/groups/fingerprint.pure";
 import type { CodeSource, Condition, RuleEffect } from "@/lib/intake/admission/admission.pure";
 import type { RuleOut, Trial } from "@/lib/intake/admission/admission.shapes";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import type { AdmissionMark } from "@/lib/states/admission-mark.pure";
 
 export const FIELD_LABEL: Record<Condition["field"], string> = {
   errorCode: "error code",

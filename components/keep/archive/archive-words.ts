@@ -1,7 +1,7 @@
-import type { ShownState } from "@/lib/events/event-state.pure";
 import type { ArchiveFilter } from "@/lib/keep/archive/archive.browser";
 import type { ArchivedEvent, RestoreAnswer } from "@/lib/keep/archive/archive.shapes";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
+import type { ShownState } from "@/lib/states/event-state.pure";
 
 /** The state that it had as lists show it: a redriven event is removed only when it is confirmed. */
 export function stateWas({ status }: Pick<ArchivedEvent, "status">): ShownState {

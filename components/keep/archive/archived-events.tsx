@@ -9,9 +9,9 @@ import { StateBadge } from "@/components/ui/state-badge";
 import { SelectAll, Table, Td, Th, Tr } from "@/components/ui/table";
 import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { isPicked } from "@/lib/events/selection/selection.browser";
 import type { ArchivedEvent } from "@/lib/keep/archive/archive.shapes";
 import { visible } from "@/lib/platform/plain/format.pure";
+import { isPicked } from "@/lib/selection/selection.browser";
 import { stateWas } from "./archive-words";
 
 type Selecting = ReturnType<typeof useListSelection>;

@@ -1,7 +1,6 @@
 "use client";
 
 import { TextLink } from "@/components/ui/text-link";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import {
   type ArchiveFilter,
   archiveFiltersFor,
@@ -9,6 +8,7 @@ import {
   useArchivedCount,
 } from "@/lib/keep/archive/archive.browser";
 import { visible } from "@/lib/platform/plain/format.pure";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
 import { archivedLine } from "./archive-words";
 
 /** Says that events which a list cannot show lie in the archive: those of the event or aggregate that its filter names. */

@@ -4,9 +4,9 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "next/navigation";
 import { useState } from "react";
 import { failureToast, showToast } from "@/components/ui/toast";
-import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { restoreArchived } from "@/lib/keep/archive/archive.browser";
 import type { ArchivedEvent } from "@/lib/keep/archive/archive.shapes";
+import { eventsHref } from "@/lib/selection/filter/filter-read.browser";
 import { restoredText } from "./archive-words";
 
 /** Of the filter of the events list. */

@@ -1,6 +1,6 @@
-import type { ShownState } from "@/lib/events/event-state.pure";
 import type { RemovalPreview } from "@/lib/keep/removal/removal.shapes";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
+import type { ShownState } from "@/lib/states/event-state.pure";
 
 type Counts = Pick<RemovalPreview, "removable" | "kept" | "keptByReason" | "byStatus">;
 

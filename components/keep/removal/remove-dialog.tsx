@@ -12,12 +12,12 @@ import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { Skeleton } from "@/components/ui/skeleton";
 import { StateBadge } from "@/components/ui/state-badge";
 import { changeEvents } from "@/lib/events/bulk/bulk-operations.browser";
-import { pinSelection } from "@/lib/events/selection/pin-selection.shapes";
-import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { useRemovalPreview } from "@/lib/keep/removal/removal.browser";
 import type { RemovalPreview } from "@/lib/keep/removal/removal.shapes";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { formatBytes, formatNumber, plural } from "@/lib/platform/plain/format.pure";
+import { pinSelection } from "@/lib/selection/pin-selection.shapes";
+import type { Selection } from "@/lib/selection/selection.shapes";
 import { goAndStay, removalTitle, removalVerb, type StateCount, whyTheyStay } from "./removal-words";
 
 /** Archives the settled events of a selection, with a reason. Large sets need their number typed. */

@@ -1,7 +1,7 @@
 import { classNames } from "@/components/ui/class-names";
 import { Shape, type ShapeName } from "@/components/ui/shape";
 import type { AlertOut } from "@/lib/observe/alerts/alerts.shapes";
-import type { Severity } from "@/lib/observe/alerts/severity.pure";
+import type { Severity } from "@/lib/states/severity.pure";
 
 const SEVERITY_LOOKS: Record<Severity, { shape: ShapeName; colour: string }> = {
   critical: { shape: "triangle", colour: "text-danger" },

@@ -13,7 +13,6 @@ import { Panel } from "@/components/ui/panel";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { groupPath } from "@/lib/events/groups/group-path.pure";
 import { aboutPath } from "@/lib/observe/alerts/alert-paths.pure";
 import { useAlert } from "@/lib/observe/alerts/alerts.browser";
@@ -21,6 +20,7 @@ import type { AlertOut } from "@/lib/observe/alerts/alerts.shapes";
 import { alertKindOf } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
 import { useZone } from "@/lib/platform/browser/clock-zone.browser";
 import { plural } from "@/lib/platform/plain/format.pure";
+import { eventsHref } from "@/lib/selection/filter/filter-read.browser";
 import { AlertState, SeverityBadge } from "./alert-looks";
 
 const AcknowledgeDialog = lazily(() => import("./acknowledge-dialog"), "AcknowledgeDialog");

@@ -4,10 +4,10 @@ import { useMemo } from "react";
 import { durationTicks } from "@/components/charts/axis";
 import { ChartPanel } from "@/components/charts/chart-panel";
 import { TimeLines } from "@/components/charts/lazy-charts";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { useMarkers } from "@/lib/observe/stats/stats.browser";
 import type { AgeStats } from "@/lib/observe/stats/stats.shapes";
 import { formatDuration } from "@/lib/platform/plain/format.pure";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
 import { type AgeRow, ageRows } from "./age-rows";
 import type { Part } from "./tile";
 

@@ -1,10 +1,11 @@
 import { groupHref } from "@/components/events/groups/group-filter";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { eventsHref, withPart } from "@/lib/events/filter/filter-read.browser";
+import type { Arrivals } from "@/lib/events/groups/arrivals.shapes";
+import { isRise, verdictWords } from "@/lib/events/groups/group-verdict.pure";
 import { formatFactor } from "@/lib/observe/alerts/alert-words.pure";
-import { isRise, verdictWords } from "@/lib/observe/group-verdict.pure";
-import type { Arrivals, TopErrors } from "@/lib/observe/stats/stats.shapes";
+import type { TopErrors } from "@/lib/observe/stats/stats.shapes";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { eventsHref, withPart } from "@/lib/selection/filter/filter-read.browser";
 
 export type ArrivalRow = {
   key: string;

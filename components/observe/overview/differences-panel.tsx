@@ -6,12 +6,12 @@ import { ReadState } from "@/components/ui/loaded";
 import { Panel } from "@/components/ui/panel";
 import { Shape, type ShapeName } from "@/components/ui/shape";
 import { Toggles } from "@/components/ui/toggles";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { groupPath } from "@/lib/events/groups/group-path.pure";
 import type { Against, Difference } from "@/lib/observe/stats/difference.pure";
 import type { Differences } from "@/lib/observe/stats/differences.shapes";
 import { useDifferences } from "@/lib/observe/stats/stats.browser";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
 
 const AGAINST: { value: Against; label: string }[] = [
   { value: "hour", label: "1 h" },

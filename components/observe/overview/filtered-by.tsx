@@ -3,9 +3,9 @@
 import { X } from "lucide-react";
 import { useTermWords } from "@/components/events/filter-words";
 import { Button } from "@/components/ui/button";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { removeTerm, type Term, termsOf } from "@/lib/events/filter/qualified-search.browser";
 import { shortenId } from "@/lib/platform/plain/format.pure";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { removeTerm, type Term, termsOf } from "@/lib/selection/filter/qualified-search.browser";
 
 /** The restrictions of the page; each can be removed. Nothing without a restriction. */
 export function FilteredBy({ filter, onFilter }: { filter: EventFilter; onFilter: (next: EventFilter) => void }) {

@@ -3,9 +3,9 @@
 import { useMemo } from "react";
 import { ChartPanel } from "@/components/charts/chart-panel";
 import { TimeLines } from "@/components/charts/lazy-charts";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { useMarkers, useStats } from "@/lib/observe/stats/stats.browser";
 import { formatCompact, formatNumber } from "@/lib/platform/plain/format.pure";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
 import { flowRows } from "./flow-view";
 
 const SERIES = [

@@ -1,6 +1,6 @@
-import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { withPart } from "@/lib/events/filter/filter-read.browser";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { withPart } from "@/lib/selection/filter/filter-read.browser";
+import { PARKED_STATUSES } from "@/lib/states/event-state.pure";
 
 /** The window of the overview without one in the address. */
 const WINDOW_DEFAULT = "-24h";

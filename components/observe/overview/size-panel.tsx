@@ -8,12 +8,12 @@ import { ChartPanel } from "@/components/charts/chart-panel";
 import { SizeChart } from "@/components/charts/lazy-charts";
 import { sizeSeries } from "@/components/charts/size-series";
 import { Button, IconButton, LinkButton } from "@/components/ui/button";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { eventsHref, withPart } from "@/lib/events/filter/filter-read.browser";
 import { useMarkers } from "@/lib/observe/stats/stats.browser";
 import type { SizeStats } from "@/lib/observe/stats/stats.shapes";
 import { useZone } from "@/lib/platform/browser/clock-zone.browser";
 import { formatNumber, formatShort } from "@/lib/platform/plain/format.pure";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { eventsHref, withPart } from "@/lib/selection/filter/filter-read.browser";
 import { parkedNow } from "./parked-filter";
 import type { Part } from "./tile";
 

@@ -2,13 +2,13 @@
 
 import { changeOver } from "@/components/charts/size-series";
 import { Sparkline } from "@/components/charts/sparkline";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { useStats } from "@/lib/observe/stats/stats.browser";
 import type { AgeStats } from "@/lib/observe/stats/stats.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { useNow, useZone } from "@/lib/platform/browser/clock-zone.browser";
 import { formatClock, formatDuration, formatNumber } from "@/lib/platform/plain/format.pure";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { eventsHref } from "@/lib/selection/filter/filter-read.browser";
 import { flowTile, perMinuteWords, successWords } from "./flow-view";
 import { lately, parkedBefore, parkedNow } from "./parked-filter";
 import { type Part, Tile } from "./tile";

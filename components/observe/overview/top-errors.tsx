@@ -6,13 +6,13 @@ import { classNames } from "@/components/ui/class-names";
 import { ReadState } from "@/components/ui/loaded";
 import { Panel } from "@/components/ui/panel";
 import { Toggles } from "@/components/ui/toggles";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { filterHref } from "@/lib/events/filter/filter-read.browser";
-import { windowLabel } from "@/lib/events/filter/time-window.browser";
 import { useStats } from "@/lib/observe/stats/stats.browser";
 import type { TopErrors as TopErrorsOut } from "@/lib/observe/stats/stats.shapes";
 import { useZone } from "@/lib/platform/browser/clock-zone.browser";
 import { formatClock, formatNumber } from "@/lib/platform/plain/format.pure";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { filterHref } from "@/lib/selection/filter/filter-read.browser";
+import { windowLabel } from "@/lib/selection/filter/time-window.browser";
 import { type ArrivalRow, arrivalRows } from "./arrival-rows";
 
 const SHOWN = 9;

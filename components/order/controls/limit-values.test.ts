@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { limitText, limitValue, limitWords } from "@/components/order/controls/limit-values";
 import { SETTING_BOUNDS, SETTING_NAMES } from "@/lib/guard/settings/settings.pure";
-import type { SettingOut } from "@/lib/sources/targets/targets.shapes";
+import type { SettingOut } from "@/lib/guard/settings/settings.shapes";
 
 const setting = (name: keyof typeof SETTING_BOUNDS): SettingOut => ({ name, value: 0, ...SETTING_BOUNDS[name] });
 

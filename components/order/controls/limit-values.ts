@@ -1,5 +1,5 @@
+import type { SettingOut } from "@/lib/guard/settings/settings.shapes";
 import { formatBytes, formatNumber } from "@/lib/platform/plain/format.pure";
-import type { SettingOut } from "@/lib/sources/targets/targets.shapes";
 
 /** The unit of the text field. The name of a limit ends in the stored unit. */
 const UNITS: { ends: RegExp; factor: number; unit: string }[] = [

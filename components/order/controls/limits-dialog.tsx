@@ -4,7 +4,7 @@ import { useState } from "react";
 import { TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { useChangeSettings } from "@/lib/guard/settings/settings.browser";
-import type { SettingOut } from "@/lib/sources/targets/targets.shapes";
+import type { SettingOut } from "@/lib/guard/settings/settings.shapes";
 import { limitText, limitUnit, limitValue, limitWords } from "./limit-values";
 
 /** Only changed limits are sent, so that two operators who change two limits do not undo each other. */

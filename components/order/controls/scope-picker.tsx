@@ -7,9 +7,9 @@ import { TextField } from "@/components/ui/input";
 import { NumberWithKind } from "@/components/ui/number-with-kind";
 import { SelectField } from "@/components/ui/select";
 import { useSettled } from "@/components/ui/use-settled";
-import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { useCaught } from "@/lib/order/controls/controls.browser";
 import type { ControlScopeName } from "@/lib/order/controls/controls.shapes";
+import { eventsHref } from "@/lib/selection/filter/filter-read.browser";
 import { type ControlDraft, draftScope } from "./control-draft";
 import { beyondSelected, SCOPE_LABEL, SCOPE_NAMES, scopeFilter, scopeOf } from "./scope-words";
 

@@ -1,7 +1,7 @@
-import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import type { ControlOut, ControlScopeName } from "@/lib/order/controls/controls.shapes";
 import { plural } from "@/lib/platform/plain/format.pure";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { PARKED_STATUSES } from "@/lib/states/event-state.pure";
 
 /** Narrowest first: a scope that names a source and something narrower is shown by the narrower. */
 export const SCOPE_NAMES: readonly ControlScopeName[] = ["eventId", "aggregateId", "errorCode", "source"];

@@ -3,8 +3,8 @@
 import { useId } from "react";
 import { Checkbox } from "@/components/ui/input";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
-import { CONFIRMABLE_REFUSALS, type ConfirmableRefusal } from "@/lib/redrive/gate/refusal.pure";
 import type { PreviewOut } from "@/lib/redrive/preview/redrive-preview.shapes";
+import { CONFIRMABLE_REFUSALS, type ConfirmableRefusal } from "@/lib/states/refusal.pure";
 
 const ASKED: Record<ConfirmableRefusal, (one: boolean) => string> = {
   "parked-early": (one) =>

@@ -11,7 +11,6 @@ import { Dialog } from "@/components/ui/dialog";
 import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
 import { showToast } from "@/components/ui/toast";
 import { useInvalidFocus } from "@/components/ui/use-invalid-focus";
-import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { plural } from "@/lib/platform/plain/format.pure";
@@ -21,6 +20,7 @@ import { followedRedrives, useRedrivePreview, useRequestRedrive } from "@/lib/re
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 import { restoreOnUndo } from "@/lib/redrive/request/holds.browser";
 import type { RedriveAnswer } from "@/lib/redrive/request/redrive-request.shapes";
+import type { Selection } from "@/lib/selection/selection.shapes";
 import { useTargets } from "@/lib/sources/targets/targets.browser";
 import {
   buttonWords,

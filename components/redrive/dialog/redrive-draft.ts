@@ -1,18 +1,18 @@
 import { strandWords } from "@/components/redrive/dialog/earlier-words";
 import { etaBefore, rateWords, spanWords } from "@/components/redrive/eta-words";
 import { refusedTotal } from "@/components/redrive/refusal-words";
-import { pinSelection } from "@/lib/events/selection/pin-selection.shapes";
-import type { Selection } from "@/lib/events/selection/selection.shapes";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
-import type { ConfirmableRefusal } from "@/lib/redrive/gate/refusal.pure";
 import { CANARY_ABOVE, CANARY_STEPS } from "@/lib/redrive/pace/canary.pure";
 import { canaryAhead, redriveTimeMs } from "@/lib/redrive/pace/redrive-rate.pure";
 import type { PreviewOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 import { HOLD_MS } from "@/lib/redrive/request/holds.browser";
 import type { Brake, RedriveRequest } from "@/lib/redrive/request/redrive-request.shapes";
+import { pinSelection } from "@/lib/selection/pin-selection.shapes";
+import type { Selection } from "@/lib/selection/selection.shapes";
 import type { TargetOut } from "@/lib/sources/sources.shapes";
+import type { ConfirmableRefusal } from "@/lib/states/refusal.pure";
 
 /** The values of the dialog before it is sent. */
 export type RedriveDraft = {

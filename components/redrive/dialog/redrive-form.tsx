@@ -7,7 +7,7 @@ import { TellChoice } from "@/components/redrive/tell-choice";
 import { Button } from "@/components/ui/button";
 import { Skeleton } from "@/components/ui/skeleton";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
-import { CONFIRMABLE_REFUSALS } from "@/lib/redrive/gate/refusal.pure";
+import { CONFIRMABLE_REFUSALS } from "@/lib/states/refusal.pure";
 import { ReasonSection, TypedCount } from "./confirm-section";
 import { DespiteChoice } from "./despite-choice";
 import { type DestinationProps, LaneSection, TargetSection } from "./destination-section";

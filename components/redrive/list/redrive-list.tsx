@@ -14,15 +14,15 @@ import { EmptyState } from "@/components/ui/empty-state";
 import { Td, Th, Tr } from "@/components/ui/table";
 import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { usePageParam } from "@/lib/events/filter/filter-url.browser";
 import { useStatus } from "@/lib/observe/health/status.browser";
 import type { InitialPage } from "@/lib/platform/browser/pages.browser";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 import { redriveListStateOf } from "@/lib/redrive/list/redrive-list.browser";
 import { useRedrives } from "@/lib/redrive/redrives.browser";
 import type { RedriveList, RedriveOut } from "@/lib/redrive/redrives.shapes";
-import { WAITS, type Wait } from "@/lib/redrive/request/redrive-wait.pure";
-import { isFinal, REDRIVE_STATES } from "@/lib/redrive/states/redrive-state.pure";
+import { usePageParam } from "@/lib/selection/filter/filter-url.browser";
+import { isFinal, REDRIVE_STATES } from "@/lib/states/redrive-state.pure";
+import { WAITS, type Wait } from "@/lib/states/redrive-wait.pure";
 
 const STATES = [
   { value: "all", label: "any state" },

@@ -4,15 +4,12 @@ import { waitWords } from "@/components/guard/approvals/approval-words";
 import { outcomeState, outcomeWords } from "@/components/redrive/one-click/outcome-words";
 import { acceptedEvents, refusalSentence, refusalSummary } from "@/components/redrive/refusal-words";
 import { failureToast, showToast, type Toast } from "@/components/ui/toast";
-import { pinSelection } from "@/lib/events/selection/pin-selection.shapes";
-import type { Selection } from "@/lib/events/selection/selection.shapes";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { freshness, STALE_REASON } from "@/lib/platform/browser/freshness.browser";
 import { invalidateAfter } from "@/lib/platform/browser/keys.browser";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { shortenId } from "@/lib/platform/plain/format.pure";
-import { CONFIRMABLE_REFUSALS } from "@/lib/redrive/gate/refusal.pure";
 import {
   followedRedrives,
   previewRedrive,
@@ -22,6 +19,9 @@ import {
 } from "@/lib/redrive/redrives.browser";
 import { HOLD_MS, restoreOnUndo, showInToast } from "@/lib/redrive/request/holds.browser";
 import type { RedriveAnswer } from "@/lib/redrive/request/redrive-request.shapes";
+import { pinSelection } from "@/lib/selection/pin-selection.shapes";
+import type { Selection } from "@/lib/selection/selection.shapes";
+import { CONFIRMABLE_REFUSALS } from "@/lib/states/refusal.pure";
 import { HoldCountdown } from "./hold-countdown";
 import { undoHeld } from "./undo-held";
 

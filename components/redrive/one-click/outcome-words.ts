@@ -1,9 +1,9 @@
 import { refusalSentence } from "@/components/redrive/refusal-words";
-import { GATE_REFUSALS } from "@/lib/redrive/gate/refusal.pure";
 import type { RedriveItemOut } from "@/lib/redrive/list/redrive-items.shapes";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
-import { ITEM_ENDS } from "@/lib/redrive/states/item-state.pure";
-import { isFinal } from "@/lib/redrive/states/redrive-state.pure";
+import { ITEM_ENDS } from "@/lib/states/item-state.pure";
+import { isFinal } from "@/lib/states/redrive-state.pure";
+import { GATE_REFUSALS } from "@/lib/states/refusal.pure";
 
 type OutcomeWords = { title: string; detail?: string; tone: "neutral" | "success" | "error" };
 

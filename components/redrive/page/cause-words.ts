@@ -3,7 +3,7 @@ import { refusalSentence } from "@/components/redrive/refusal-words";
 import { stopText } from "@/lib/events/detail/history-text.pure";
 import type { RedriveCauses, RedriveItemOut } from "@/lib/redrive/list/redrive-items.shapes";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
-import type { ItemOutcomeWord } from "@/lib/redrive/states/item-state.pure";
+import type { ItemOutcomeWord } from "@/lib/states/item-state.pure";
 
 type Cause = RedriveCauses["causes"][number];
 

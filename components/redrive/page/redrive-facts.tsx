@@ -16,7 +16,7 @@ import { useLiftable } from "@/lib/order/controls/controls.browser";
 import { formatDuration, plural } from "@/lib/platform/plain/format.pure";
 import { useChangeRedrive } from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
-import { isFinal } from "@/lib/redrive/states/redrive-state.pure";
+import { isFinal } from "@/lib/states/redrive-state.pure";
 
 type Work = Pick<RedriveOut, "id" | "createdBy" | "reason" | "selection" | "createdAt" | "startedAt" | "finishedAt">;
 

@@ -15,7 +15,7 @@ import { underWayWords } from "@/components/ui/under-way-words";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 import { useChangeRedrive } from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
-import { isFinal, nextRedriveState } from "@/lib/redrive/states/redrive-state.pure";
+import { isFinal, nextRedriveState } from "@/lib/states/redrive-state.pure";
 import { isBraked } from "./redrive-braked";
 
 const RedriveDialog = lazily(() => import("@/components/redrive/dialog/redrive-dialog"), "RedriveDialog");

@@ -13,13 +13,13 @@ import { Head, Table, Td, Tr } from "@/components/ui/table";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { Toggles } from "@/components/ui/toggles";
 import { stopText } from "@/lib/events/detail/history-text.pure";
-import { eventsHref } from "@/lib/events/filter/filter-read.browser";
-import { usePageParam } from "@/lib/events/filter/filter-url.browser";
 import { controlCause } from "@/lib/order/controls/control.pure";
 import { formatNumber, plural, shortenId } from "@/lib/platform/plain/format.pure";
 import type { RedriveItemOut } from "@/lib/redrive/list/redrive-items.shapes";
 import { itemsExportHref, useRedriveItems } from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
+import { eventsHref } from "@/lib/selection/filter/filter-read.browser";
+import { usePageParam } from "@/lib/selection/filter/filter-url.browser";
 import { type OutcomeTab, outcomeTabs } from "./cause-words";
 
 /** The events of a redrive, by outcome. */

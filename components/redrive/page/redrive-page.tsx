@@ -12,7 +12,7 @@ import { Skeleton } from "@/components/ui/skeleton";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { useLastLook, useRedrive } from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
-import { isFinal } from "@/lib/redrive/states/redrive-state.pure";
+import { isFinal } from "@/lib/states/redrive-state.pure";
 import { isBraked, RedriveBraked } from "./redrive-braked";
 import { RedriveCauses } from "./redrive-causes";
 import { RedriveFacts } from "./redrive-facts";

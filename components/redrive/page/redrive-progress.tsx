@@ -17,7 +17,7 @@ import { TimeAbsolute } from "@/components/ui/time-ago";
 import { useNow } from "@/lib/platform/browser/clock-zone.browser";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
-import { isFinal } from "@/lib/redrive/states/redrive-state.pure";
+import { isFinal } from "@/lib/states/redrive-state.pure";
 
 export function RedriveProgress({ redrive }: { redrive: RedriveOut }) {
   return (

@@ -16,7 +16,7 @@ import { notify, useNotices } from "@/lib/platform/browser/notices.browser";
 import { useVisible } from "@/lib/platform/browser/visible.browser";
 import { followedRedrives, readRedrive } from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
-import { isFinal } from "@/lib/redrive/states/redrive-state.pure";
+import { isFinal } from "@/lib/states/redrive-state.pure";
 import { groupWords, isUndone, type Result, resultOf } from "./result-words";
 
 const POLL_MS = 2_000;

@@ -2,7 +2,7 @@ import { decided, sizeOf } from "@/components/redrive/progress-segments";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import { isStandstill } from "@/lib/redrive/life/stalled.pure";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
-import { isFinal } from "@/lib/redrive/states/redrive-state.pure";
+import { isFinal } from "@/lib/states/redrive-state.pure";
 
 export type Result = { tone: "running" | "still" | "ended" | "failed"; words: string };
 

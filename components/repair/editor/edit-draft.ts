@@ -1,8 +1,8 @@
 import { fromBase64 } from "@/components/events/payload/hex-lines";
 import type { EventDetail } from "@/lib/events/events.shapes";
 import { forgetInTab, keepInTab, keptInTab } from "@/lib/guard/sign-in/kept-in-tab.browser";
-import type { Header } from "@/lib/intake/dead-letter.pure";
-import { headerFault } from "@/lib/intake/header-fault.pure";
+import type { Header } from "@/lib/platform/plain/dead-letter.pure";
+import { headerFault } from "@/lib/platform/plain/header-fault.pure";
 import { exactText, sameBytes, toBase64 } from "./exact-text";
 
 /** What an edit can change. */

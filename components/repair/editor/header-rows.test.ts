@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Header } from "@/lib/intake/dead-letter.pure";
+import type { Header } from "@/lib/platform/plain/dead-letter.pure";
 import { addRow, noteOf, rowsOf, typed } from "./header-rows";
 
 const HEADERS: Header[] = [

@@ -1,5 +1,5 @@
-import type { Header } from "@/lib/intake/dead-letter.pure";
-import { headerFault, httpName } from "@/lib/intake/header-fault.pure";
+import type { Header } from "@/lib/platform/plain/dead-letter.pure";
+import { headerFault, httpName } from "@/lib/platform/plain/header-fault.pure";
 
 /** A header in the table: names repeat and rows move, so each row has a key of its own. */
 export type HeaderRow = { key: number; header: Header };

@@ -5,7 +5,7 @@ import { useId, useRef, useState } from "react";
 import { MoveButtons, onMoveKey } from "@/components/repair/move-buttons";
 import { Button, IconButton } from "@/components/ui/button";
 import { Input } from "@/components/ui/input";
-import type { Header } from "@/lib/intake/dead-letter.pure";
+import type { Header } from "@/lib/platform/plain/dead-letter.pure";
 import { addRow, type HeaderRow, moveRow, noteOf, rowsOf, typed } from "./header-rows";
 
 const ENCODINGS = { text: null, bytes: "base64", amqp: "AMQP value" } as const;

@@ -1,4 +1,4 @@
-import type { Selection } from "@/lib/events/selection/selection.shapes";
+import type { Selection } from "@/lib/selection/selection.shapes";
 
 /** The selection of a stored operation as requested, without the time and the sources that the server added; null = unknown. */
 export function askedSelection(stored: unknown): Selection | null {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import type { Selection } from "@/lib/events/selection/selection.shapes";
+import type { Selection } from "@/lib/selection/selection.shapes";
 import { mendHref, readMendAddress, withStarted } from "./mend-address";
 
 const stored = new Map<string, string>();

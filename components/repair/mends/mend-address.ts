@@ -1,6 +1,6 @@
-import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
-import { readFilter } from "@/lib/events/filter/filter-read.browser";
-import type { Selection } from "@/lib/events/selection/selection.shapes";
+import { toSearchParams } from "@/lib/selection/filter/filter-params.shapes";
+import { readFilter } from "@/lib/selection/filter/filter-read.browser";
+import type { Selection } from "@/lib/selection/selection.shapes";
 
 /**
  * The address of the mend page holds all that a reload needs: the selected events, and the ids of what was started for

@@ -11,14 +11,14 @@ import { ErrorPanel } from "@/components/ui/error-panel";
 import { Checkbox, TextField } from "@/components/ui/input";
 import { ReasonField } from "@/components/ui/reason-field";
 import { followedOperations } from "@/lib/events/bulk/bulk-operations.browser";
-import { pinSelection } from "@/lib/events/selection/pin-selection.shapes";
-import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { type ApprovalCause, approvalCauses } from "@/lib/guard/approvals/approval.pure";
 import { useSettings } from "@/lib/guard/settings/settings.browser";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import { type Counting, startMend } from "@/lib/repair/mends/mends.browser";
-import type { Recipe } from "@/lib/repair/recipes/recipes.shapes";
+import type { Recipe } from "@/lib/selection/operations/recipe.shapes";
+import { pinSelection } from "@/lib/selection/pin-selection.shapes";
+import type { Selection } from "@/lib/selection/selection.shapes";
 import { useSources } from "@/lib/sources/sources.browser";
 
 /** Why a second person must approve the mend, decided as the server decides it. */

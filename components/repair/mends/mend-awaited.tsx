@@ -1,12 +1,12 @@
 "use client";
 
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
-import { pinSelection } from "@/lib/events/selection/pin-selection.shapes";
-import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { useRefusal } from "@/lib/guard/viewer/me.browser";
 import { useMendCounts } from "@/lib/repair/mends/mends.browser";
-import type { Recipe } from "@/lib/repair/recipes/recipes.shapes";
+import type { Recipe } from "@/lib/selection/operations/recipe.shapes";
+import { pinSelection } from "@/lib/selection/pin-selection.shapes";
+import type { Selection } from "@/lib/selection/selection.shapes";
 import { askedSelection } from "./asked-selection";
 import { MendPreview } from "./mend-preview";
 

@@ -7,11 +7,12 @@ import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
 import { Shape, type ShapeName } from "@/components/ui/shape";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { TextLink } from "@/components/ui/text-link";
-import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { formatNumber, plural, shortenId, visible } from "@/lib/platform/plain/format.pure";
 import { MEND_FAILURES, MEND_OUTCOMES, MEND_REASONS, type MendOutcome } from "@/lib/repair/mends/mending.pure";
 import { type Counting, useMendPreview } from "@/lib/repair/mends/mends.browser";
-import type { Difference, MendCounts, MendItem, Recipe } from "@/lib/repair/recipes/recipes.shapes";
+import type { Difference, MendCounts, MendItem } from "@/lib/repair/recipes/recipes.shapes";
+import type { Recipe } from "@/lib/selection/operations/recipe.shapes";
+import type { Selection } from "@/lib/selection/selection.shapes";
 
 const OUTCOMES: Record<MendOutcome, { word: string; shape: ShapeName; colour: string }> = {
   changed: { word: "change", shape: "half", colour: "text-cooling" },

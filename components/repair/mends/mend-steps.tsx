@@ -31,7 +31,7 @@ import { type ApprovalCause, causeWords } from "@/lib/guard/approvals/approval.p
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import { itemsExportHref, requestRedrive, useRedrive } from "@/lib/redrive/redrives.browser";
-import { isFinal } from "@/lib/redrive/states/redrive-state.pure";
+import { isFinal } from "@/lib/states/redrive-state.pure";
 import { mendHref } from "./mend-address";
 import { MendHeld } from "./mend-held";
 import { recipeWords } from "./recipe-draft";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Recipe, recipeSchema } from "@/lib/repair/recipes/recipes.shapes";
+import { type Recipe, recipeSchema } from "@/lib/selection/operations/recipe.shapes";
 import {
   draftOf,
   EMPTY_DRAFT,

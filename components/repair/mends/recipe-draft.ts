@@ -1,11 +1,11 @@
-import { JSON_TYPES } from "@/lib/repair/mends/mending.pure";
+import { JSON_TYPES } from "@/lib/selection/operations/recipe.pure";
 import type {
   CONVERSIONS,
   Recipe,
   RecipeCondition,
   RecipeStep,
   RecordedRecipe,
-} from "@/lib/repair/recipes/recipes.shapes";
+} from "@/lib/selection/operations/recipe.shapes";
 
 /** A recipe while it is written: every kind keeps its text, so that a change of the tab loses nothing. */
 export type RecipeDraft = {

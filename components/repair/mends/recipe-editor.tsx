@@ -8,7 +8,8 @@ import { Select } from "@/components/ui/select";
 import { Tabs } from "@/components/ui/tabs";
 import { failureToast, showToast } from "@/components/ui/toast";
 import { useChangeRecipes, useRecipes } from "@/lib/repair/mends/mends.browser";
-import type { Recipe, SavedRecipe } from "@/lib/repair/recipes/recipes.shapes";
+import type { SavedRecipe } from "@/lib/repair/recipes/recipes.shapes";
+import type { Recipe } from "@/lib/selection/operations/recipe.shapes";
 import { draftOf, type RecipeDraft, type RecipeFault } from "./recipe-draft";
 import { StepForm } from "./step-form";
 

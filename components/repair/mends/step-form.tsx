@@ -6,7 +6,7 @@ import { MoveButtons, onMoveKey } from "@/components/repair/move-buttons";
 import { Button, IconButton } from "@/components/ui/button";
 import { Checkbox, Input } from "@/components/ui/input";
 import { Select } from "@/components/ui/select";
-import { JSON_TYPES } from "@/lib/repair/mends/mending.pure";
+import { JSON_TYPES } from "@/lib/selection/operations/recipe.pure";
 import {
   CONVERT_TO,
   type ConditionDraft,

@@ -7,8 +7,8 @@ import { ErrorPanel } from "@/components/ui/error-panel";
 import { CodeField, FileInput, TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { shortenId } from "@/lib/platform/plain/format.pure";
-import type { SchemaVersion } from "@/lib/repair/schemas/payload-schemas.shapes";
-import { useInferSchema, useSchema, useStoreSchema, useTrySchema } from "@/lib/repair/schemas/schemas.browser";
+import type { SchemaVersion } from "@/lib/sources/schemas/payload-schemas.shapes";
+import { useInferSchema, useSchema, useStoreSchema, useTrySchema } from "@/lib/sources/schemas/schemas.browser";
 import { inferredWords, trialWords, typeWords } from "./schema-words";
 
 /** Stores a version of a schema: pasted, from a file, or inferred from events that went through. */

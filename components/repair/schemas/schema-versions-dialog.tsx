@@ -7,8 +7,8 @@ import { ReadError } from "@/components/ui/error-panel";
 import { CodeTextarea } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { SelectField } from "@/components/ui/select";
-import type { SchemaVersion } from "@/lib/repair/schemas/payload-schemas.shapes";
-import { changeSchema, useSchema } from "@/lib/repair/schemas/schemas.browser";
+import type { SchemaVersion } from "@/lib/sources/schemas/payload-schemas.shapes";
+import { changeSchema, useSchema } from "@/lib/sources/schemas/schemas.browser";
 import { typeWords } from "./schema-words";
 
 /** The versions of one event type: what differs, which one is in force, and none. */

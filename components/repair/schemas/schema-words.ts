@@ -1,5 +1,5 @@
 import { formatNumber } from "@/lib/platform/plain/format.pure";
-import type { InferredSchema, SchemaTrial } from "@/lib/repair/schemas/payload-schemas.shapes";
+import type { InferredSchema, SchemaTrial } from "@/lib/sources/schemas/payload-schemas.shapes";
 
 export function typeWords(eventType: string | null): string {
   return eventType ?? "all other types";

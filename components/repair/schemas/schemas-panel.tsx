@@ -6,8 +6,8 @@ import { lazily } from "@/components/ui/lazily";
 import { Panel } from "@/components/ui/panel";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { plural } from "@/lib/platform/plain/format.pure";
-import type { SchemaList } from "@/lib/repair/schemas/payload-schemas.shapes";
-import { useSchemas } from "@/lib/repair/schemas/schemas.browser";
+import type { SchemaList } from "@/lib/sources/schemas/payload-schemas.shapes";
+import { useSchemas } from "@/lib/sources/schemas/schemas.browser";
 import { typeWords } from "./schema-words";
 
 const SchemaDialog = lazily(() => import("./schema-dialog"), "SchemaDialog");

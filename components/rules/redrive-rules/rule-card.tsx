@@ -5,12 +5,12 @@ import { RuleCard, type RuleCardProps, RuleVersion } from "@/components/rules/ru
 import { lazily } from "@/components/ui/lazily";
 import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { eventsHref } from "@/lib/events/filter/filter-read.browser";
-import { termsOf } from "@/lib/events/filter/qualified-search.browser";
 import { REDRIVE_RULE_NEEDS } from "@/lib/rules/redrive-rule.pure";
 import { redriveRules } from "@/lib/rules/redrive-rules.browser";
 import type { RedriveRuleOut } from "@/lib/rules/redrive-rules.shapes";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { eventsHref } from "@/lib/selection/filter/filter-read.browser";
+import { termsOf } from "@/lib/selection/filter/qualified-search.browser";
 import { limitWords, ruleSentence, triedWords, workWords } from "./rule-words";
 
 const SwitchOnDialog = lazily(() => import("./switch-dialog"), "SwitchOnDialog");

@@ -4,10 +4,10 @@ import type { ComponentProps, ReactNode } from "react";
 import { DraftDialog, type Form } from "@/components/ui/draft-dialog";
 import { TextField, Tick } from "@/components/ui/input";
 import { SelectField } from "@/components/ui/select";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { REDRIVE_RULE_NEEDS } from "@/lib/rules/redrive-rule.pure";
 import { redriveRules } from "@/lib/rules/redrive-rules.browser";
 import type { RedriveRuleOut } from "@/lib/rules/redrive-rules.shapes";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
 import { errorsOf, type RuleDraft, ruleDraft, ruleRequest } from "./rule-draft";
 
 type Part = Form<RuleDraft>;

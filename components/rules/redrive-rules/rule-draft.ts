@@ -1,9 +1,9 @@
 import type { Asked } from "@/components/ui/draft-dialog";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { addTerm, parseSearch, termsOf, writeTerm } from "@/lib/events/filter/qualified-search.browser";
 import type { FieldError } from "@/lib/platform/plain/problem.pure";
 import type { RuleFields } from "@/lib/rules/redrive-rules.browser";
 import type { RedriveRuleOut } from "@/lib/rules/redrive-rules.shapes";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { addTerm, parseSearch, termsOf, writeTerm } from "@/lib/selection/filter/qualified-search.browser";
 
 /** The form of a rule: texts as they are typed. An empty limit or rate is none. */
 export type RuleDraft = {

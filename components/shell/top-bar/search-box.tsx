@@ -6,10 +6,10 @@ import { type RefObject, useEffect, useId, useRef, useState } from "react";
 import { Kbd } from "@/components/ui/kbd";
 import { lazily } from "@/components/ui/lazily";
 import { submits } from "@/components/ui/use-submit";
-import { pushAddress, useEventFilter } from "@/lib/events/filter/filter-url.browser";
-import { parseSearch } from "@/lib/events/filter/qualified-search.browser";
-import { searchHref } from "@/lib/events/filter/search.browser";
 import { useHotkeys } from "@/lib/platform/browser/hotkeys.browser";
+import { pushAddress, useEventFilter } from "@/lib/selection/filter/filter-url.browser";
+import { parseSearch } from "@/lib/selection/filter/qualified-search.browser";
+import { searchHref } from "@/lib/selection/filter/search.browser";
 
 const SearchSuggestions = lazily(() => import("./search-suggestions"), "SearchSuggestions");
 

@@ -3,13 +3,13 @@
 import { type RefObject, useEffect, useState } from "react";
 import { classNames } from "@/components/ui/class-names";
 import { POPUP_CLASS } from "@/components/ui/overlay-anchor";
-import { typedToken, writeTerm } from "@/lib/events/filter/qualified-search.browser";
+import { typedToken, writeTerm } from "@/lib/selection/filter/qualified-search.browser";
 import {
   matching,
   NAME_SUGGESTIONS,
   type Suggestion,
   useValueSuggestions,
-} from "@/lib/events/filter/suggestions.browser";
+} from "@/lib/selection/filter/suggestions.browser";
 import type { SuggestionKeys } from "./search-box";
 
 /** Suggestions at the caret: names of qualifiers, then their known values. The focus stays in the search box. */

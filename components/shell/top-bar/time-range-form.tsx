@@ -5,10 +5,10 @@ import { Button } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { TextField } from "@/components/ui/input";
 import { submits } from "@/components/ui/use-submit";
-import { resolveInstant } from "@/lib/events/filter/filter-params.shapes";
-import { fromTyped, toTyped, WINDOW_PRESETS } from "@/lib/events/filter/time-window.browser";
 import { useZone } from "@/lib/platform/browser/clock-zone.browser";
+import { resolveInstant } from "@/lib/platform/instant.pure";
 import type { Zone } from "@/lib/platform/plain/format.pure";
+import { fromTyped, toTyped, WINDOW_PRESETS } from "@/lib/selection/filter/time-window.browser";
 
 type Window = { from?: string; to?: string };
 

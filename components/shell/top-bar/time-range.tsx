@@ -4,9 +4,9 @@ import { Clock } from "lucide-react";
 import { usePathname } from "next/navigation";
 import { lazily } from "@/components/ui/lazily";
 import { PopoverButton } from "@/components/ui/popup-button";
-import { useEventFilter } from "@/lib/events/filter/filter-url.browser";
-import { windowLabel } from "@/lib/events/filter/time-window.browser";
 import { useZone } from "@/lib/platform/browser/clock-zone.browser";
+import { useEventFilter } from "@/lib/selection/filter/filter-url.browser";
+import { windowLabel } from "@/lib/selection/filter/time-window.browser";
 
 const TimeRangeForm = lazily(() => import("./time-range-form"), "TimeRangeForm");
 

@@ -1,4 +1,4 @@
-import { headerText } from "@/lib/intake/dead-letter.pure";
+import { headerText } from "@/lib/platform/plain/dead-letter.pure";
 import type { ProbeSampleOut } from "@/lib/sources/sources.shapes";
 
 /** Deeper values, and further elements of a list, are rarely a fact of the event. */

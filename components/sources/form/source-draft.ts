@@ -1,6 +1,6 @@
+import { KNOWN_DAYS } from "@/lib/brokers/source-limits.pure";
 import type { KindField, KindOut } from "@/lib/sources/kinds.shapes";
 import { type LinkTemplate, templateFaults } from "@/lib/sources/links/source-links.pure";
-import { KNOWN_DAYS } from "@/lib/sources/source-limits.pure";
 import type { SourceOut } from "@/lib/sources/sources.shapes";
 
 export type Config = Readonly<Record<string, unknown>>;

@@ -7,7 +7,7 @@ import { readSections } from "@/lib/brokers/amqp10/sections";
 import { type AmqpValue, encodeValue, fromHeader, readValue, toHeader } from "@/lib/brokers/amqp10/value";
 import type { PublishError } from "@/lib/brokers/port";
 import { outboundMessage } from "@/lib/brokers/testing/outbound";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 
 const { types } = rhea;
 const CONFIG: Amqp10Config = { url: "amqps://shop.servicebus.windows.net", address: "orders/$DeadLetterQueue" };

@@ -14,7 +14,7 @@ import type { AmqpValue } from "@/lib/brokers/amqp10/value";
 import { textOf, toHeader, toJson } from "@/lib/brokers/amqp10/value";
 import { readDeadLetter, unreadable } from "@/lib/brokers/conventions/read-dead-letter";
 import { type HeaderValue, HeaderView, type Message } from "@/lib/brokers/message";
-import type { DeadLetter, Origin } from "@/lib/intake/dead-letter.pure";
+import type { DeadLetter, Origin } from "@/lib/platform/plain/dead-letter.pure";
 
 /** How the payload is written again. `encoded`: as the body sections that were on the wire. A list: lengths of the joined data sections. */
 export type BodyShape = "data" | "string" | "binary" | "null" | "encoded" | number[];

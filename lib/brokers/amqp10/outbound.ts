@@ -22,7 +22,7 @@ import {
   RETRY_COUNT,
 } from "@/lib/brokers/conventions/redrive-mark";
 import { type OutboundMessage, PublishError } from "@/lib/brokers/port";
-import { identityOf } from "@/lib/intake/dead-letter.pure";
+import { identityOf } from "@/lib/platform/plain/dead-letter.pure";
 
 export type Amqp10Outbound = { to: string; bytes: Buffer };
 

@@ -1,5 +1,5 @@
 import { textOrNull } from "@/lib/brokers/message";
-import type { Header } from "@/lib/intake/dead-letter.pure";
+import type { Header } from "@/lib/platform/plain/dead-letter.pure";
 
 /**
  * An AMQP 1.0 value with the type it had on the wire: clients fold integers into one number, and symbols into strings.

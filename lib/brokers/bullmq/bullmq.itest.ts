@@ -19,7 +19,7 @@ import {
   unique,
 } from "@/lib/brokers/bullmq/testing/bullmq-app";
 import { backOut, parkAll, sendOne } from "@/lib/brokers/testing/round-trip";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 import { describeWith } from "@/lib/testing/describe-with";
 import { manualClock } from "@/lib/testing/manual-clock";
 import { redisInstalled } from "@/lib/testing/redis";

@@ -1,4 +1,4 @@
-import type { RedriveMark } from "@/lib/intake/dead-letter.pure";
+import type { RedriveMark } from "@/lib/platform/plain/dead-letter.pure";
 
 /**
  * BullMQ jobs have no headers, and a failed job stays in its set. What Parkade has done with a job is written beside it under

@@ -22,7 +22,7 @@ import {
   type PublishReceipt,
 } from "@/lib/brokers/port";
 import { probed } from "@/lib/brokers/probe-sample";
-import { identityOf } from "@/lib/intake/dead-letter.pure";
+import { identityOf } from "@/lib/platform/plain/dead-letter.pure";
 import { parseExact } from "@/lib/platform/plain/exact-json.pure";
 
 /** For how long a queue that was found counts as existing. */

@@ -13,8 +13,8 @@ import { type BullmqConfig, bullmq } from "@/lib/brokers/bullmq/kind.shapes";
 import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
 import { poll } from "@/lib/brokers/poll";
 import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import type { Clock } from "@/lib/platform/clock";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 
 const PAGE = 100;
 const POLL_MS = 1_000;

@@ -18,7 +18,7 @@ import {
   waiting,
 } from "@/lib/brokers/celery/testing/celery-broker";
 import { backOut, parkAll, sendOne } from "@/lib/brokers/testing/round-trip";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 import { describeWith } from "@/lib/testing/describe-with";
 import { redisInstalled } from "@/lib/testing/redis";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { letterOf, redrivenEnvelope } from "@/lib/brokers/celery/envelope";
 import { outboundMessage } from "@/lib/brokers/testing/outbound";
-import { whyNotPlain } from "@/lib/events/detail/body-form.pure";
 import { decodeBody } from "@/lib/events/detail/decode-body.read";
+import { whyNotPlain } from "@/lib/sources/schemas/body-form.pure";
 
 /**
  * As Celery 5.6.2 with Kombu 5.7.0 wrote them to Redis 7.0; hosts, ids and tracebacks are shortened. Each `item` is the text

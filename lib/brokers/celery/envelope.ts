@@ -6,7 +6,7 @@ import { RETRY_COUNT, redriveMarks } from "@/lib/brokers/conventions/redrive-mar
 import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
 import { type HeaderValue, HeaderView, type Message, textOrNull } from "@/lib/brokers/message";
 import type { OutboundMessage } from "@/lib/brokers/port";
-import type { DeadLetter, Header, Origin } from "@/lib/intake/dead-letter.pure";
+import type { DeadLetter, Header, Origin } from "@/lib/platform/plain/dead-letter.pure";
 import { ExactNumber, isExactObject, parseExact } from "@/lib/platform/plain/exact-json.pure";
 
 type Json = Record<string, unknown>;

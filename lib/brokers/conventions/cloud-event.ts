@@ -1,6 +1,6 @@
+import { ATTRIBUTE_NAME, ATTRIBUTE_PREFIXES, isStructuredCloudEvent } from "@/lib/brokers/conventions/cloudevents.pure";
 import type { PayloadJson } from "@/lib/brokers/conventions/payload-json";
 import type { HeaderView } from "@/lib/brokers/message";
-import { ATTRIBUTE_NAME, ATTRIBUTE_PREFIXES, isStructuredCloudEvent } from "@/lib/intake/cloudevents.pure";
 
 /** Context attributes by lower-case name, as text. */
 export type CloudEventAttributes = ReadonlyMap<string, string>;

@@ -1,5 +1,5 @@
 import type { Message } from "@/lib/brokers/message";
-import type { DeadLetterError, Origin, Unread } from "@/lib/intake/dead-letter.pure";
+import type { DeadLetterError, Origin, Unread } from "@/lib/platform/plain/dead-letter.pure";
 
 /** A message as one convention reads it. Facts that the message does not state are null or absent. */
 export type Reading = {

@@ -4,6 +4,7 @@ import { eventBridgeBus, eventBridgeRule, eventBridgeScheduler } from "@/lib/bro
 import { lambdaDestination, lambdaDlq, lambdaEventSource } from "@/lib/brokers/conventions/aws/lambda";
 import { sns } from "@/lib/brokers/conventions/aws/sns";
 import { sqsRedrivePolicy } from "@/lib/brokers/conventions/aws/sqs";
+import { attributeOf, KNATIVE_ERROR } from "@/lib/brokers/conventions/cloudevents.pure";
 import type { Convention, Reading } from "@/lib/brokers/conventions/convention";
 import { generic, isConsumerErrorHeader } from "@/lib/brokers/conventions/generic";
 import { lambdaKafka } from "@/lib/brokers/conventions/kafka/lambda";
@@ -30,8 +31,7 @@ import type { Message } from "@/lib/brokers/message";
 import { outboxRow } from "@/lib/brokers/outbox/row";
 import { redisStreamEntry } from "@/lib/brokers/redis-streams/entry";
 import { sidekiqJob } from "@/lib/brokers/sidekiq/job";
-import { attributeOf, KNATIVE_ERROR } from "@/lib/intake/cloudevents.pure";
-import type { Header } from "@/lib/intake/dead-letter.pure";
+import type { Header } from "@/lib/platform/plain/dead-letter.pure";
 
 /** In order of detection. Frameworks come first: a message from a retry queue carries the `x-death` of earlier hops too. */
 const CONVENTIONS: readonly Convention[] = [

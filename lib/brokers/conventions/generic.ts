@@ -1,6 +1,6 @@
 import type { Convention, Reading } from "@/lib/brokers/conventions/convention";
 import type { HeaderView, Message } from "@/lib/brokers/message";
-import { type DeadLetterError, readFailedAt } from "@/lib/intake/dead-letter.pure";
+import { type DeadLetterError, readFailedAt } from "@/lib/platform/plain/dead-letter.pure";
 
 /** Names under which consumers without a framework describe their failure. */
 const TYPE_NAMES = ["x-error-type", "x-exception-type", "error-type", "exception-type"];

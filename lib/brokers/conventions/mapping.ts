@@ -5,7 +5,7 @@ import { int32Of, int64Of } from "@/lib/brokers/conventions/kafka/java-bytes";
 import type { PayloadJson } from "@/lib/brokers/conventions/payload-json";
 import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
 import type { Message } from "@/lib/brokers/message";
-import { VERSION_MAX } from "@/lib/intake/dead-letter.pure";
+import { VERSION_MAX } from "@/lib/platform/plain/dead-letter.pure";
 
 /** All parts of a message that a mapping may read. `message` is the original one, unwrapped. */
 type MappingInput = {

@@ -1,6 +1,6 @@
 import type { Convention, Reading } from "@/lib/brokers/conventions/convention";
 import type { Message } from "@/lib/brokers/message";
-import { readFailedAt } from "@/lib/intake/dead-letter.pure";
+import { readFailedAt } from "@/lib/platform/plain/dead-letter.pure";
 
 const SUFFIXES = ["_error", "_skipped"];
 

@@ -1,7 +1,7 @@
 import type { Convention, PayloadState, Reading } from "@/lib/brokers/conventions/convention";
 import { consumerError } from "@/lib/brokers/conventions/generic";
 import type { Message } from "@/lib/brokers/message";
-import { readFailedAt } from "@/lib/intake/dead-letter.pure";
+import { readFailedAt } from "@/lib/platform/plain/dead-letter.pure";
 
 function read(message: Message): Reading | null {
   const type = message.property("advisory");

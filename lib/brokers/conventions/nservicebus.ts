@@ -1,7 +1,7 @@
 import { type Convention, dotnetTypeName, type Reading } from "@/lib/brokers/conventions/convention";
 import { dotnetChain } from "@/lib/brokers/conventions/exception-text";
 import type { Message } from "@/lib/brokers/message";
-import { readFailedAt } from "@/lib/intake/dead-letter.pure";
+import { readFailedAt } from "@/lib/platform/plain/dead-letter.pure";
 
 /** Of `yyyy-MM-dd HH:mm:ss:ffffff Z`: a colon before the microseconds is no other's form. */
 function readTimeOfFailure(text: string | null) {

@@ -1,5 +1,5 @@
 import { clean } from "@/lib/brokers/conventions/convention";
-import { documentIn, scalarText, valueAt } from "@/lib/repair/revisions/payload-pointer.shapes";
+import { documentIn, scalarText, valueAt } from "@/lib/platform/api/payload-pointer.shapes";
 
 /** Largest payload that is parsed for mapping; a larger one is parked, too, without values from its payload. */
 const PARSE_BYTES_MAX = 4 * 1024 * 1024;

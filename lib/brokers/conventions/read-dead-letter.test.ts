@@ -5,7 +5,7 @@ import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
 import type { FieldValue } from "@/lib/brokers/rabbitmq/field-table";
 import { amqpMessage } from "@/lib/brokers/rabbitmq/message";
 import { letterOf } from "@/lib/brokers/rabbitmq/receive";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 
 const JAVA_STACK = [
   "org.springframework.amqp.rabbit.support.ListenerExecutionFailedException: Listener method 'handle' threw exception",

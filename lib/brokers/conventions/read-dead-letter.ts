@@ -1,4 +1,5 @@
 import { cloudEventOf } from "@/lib/brokers/conventions/cloud-event";
+import { knativeFailure } from "@/lib/brokers/conventions/cloudevents.pure";
 import { clean, type Reading } from "@/lib/brokers/conventions/convention";
 import { readConvention } from "@/lib/brokers/conventions/detect";
 import { deriveErrorCode, UNKNOWN_ERROR } from "@/lib/brokers/conventions/error-code";
@@ -8,9 +9,8 @@ import { REDRIVE_EVENT_ID, redriveMarkIn } from "@/lib/brokers/conventions/redri
 import { traceIdIn, traceIdOf } from "@/lib/brokers/conventions/trace";
 import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
 import { type Message, textOrNull } from "@/lib/brokers/message";
-import { knativeFailure } from "@/lib/intake/cloudevents.pure";
-import { type DeadLetter, type DeadLetterError, type Origin, recordPlace } from "@/lib/intake/dead-letter.pure";
 import type { Clock } from "@/lib/platform/clock";
+import { type DeadLetter, type DeadLetterError, type Origin, recordPlace } from "@/lib/platform/plain/dead-letter.pure";
 import { createTurns } from "@/lib/platform/turns";
 
 /** Convention name of a message that its broker's adapter or a parser could not read. */

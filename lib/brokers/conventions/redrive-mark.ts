@@ -1,5 +1,5 @@
 import type { HeaderView } from "@/lib/brokers/message";
-import { deadLetterPlace, type Origin, type RedriveMark } from "@/lib/intake/dead-letter.pure";
+import { deadLetterPlace, type Origin, type RedriveMark } from "@/lib/platform/plain/dead-letter.pure";
 import { UUID } from "@/lib/platform/plain/uuid.pure";
 
 /** Written on every redrive, read back when the message is parked again. */

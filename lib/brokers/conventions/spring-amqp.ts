@@ -2,7 +2,7 @@ import type { Convention, Reading } from "@/lib/brokers/conventions/convention";
 import { javaChain, significant } from "@/lib/brokers/conventions/exception-text";
 import { deathsOf } from "@/lib/brokers/conventions/x-death";
 import type { Message } from "@/lib/brokers/message";
-import type { Origin } from "@/lib/intake/dead-letter.pure";
+import type { Origin } from "@/lib/platform/plain/dead-letter.pure";
 
 /** Headers of `RepublishMessageRecoverer`; Spring Cloud Stream's `republishToDlq` writes the same ones. */
 const STACK = "x-exception-stacktrace";

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from "vitest";
 import { stripFailureHeaders } from "@/lib/brokers/conventions/detect";
 import { ORIGIN_BYTES_MAX, originText, redriveMarks } from "@/lib/brokers/conventions/redrive-mark";
-import type { Header, Origin } from "@/lib/intake/dead-letter.pure";
+import type { Header, Origin } from "@/lib/platform/plain/dead-letter.pure";
 
 const ALWAYS = [
   "x-death",

@@ -3,9 +3,9 @@ import { abortable } from "@/lib/brokers/abortable";
 import { basicAuthorization, poolFor, type Request, send } from "@/lib/brokers/http/exchange";
 import type { HttpConfig } from "@/lib/brokers/http/kind.shapes";
 import type { OAuthSettings, TlsSettings } from "@/lib/brokers/kinds/fields.shapes";
-import { redactUrl } from "@/lib/brokers/kinds/redact-url.shapes";
 import { type OnPhase, PublishError } from "@/lib/brokers/port";
 import { excerpt } from "@/lib/brokers/scrub";
+import { redactUrl } from "@/lib/guard/redaction/redact-url.shapes";
 import { ADDRESS_REFUSED, type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import { type Clock, within } from "@/lib/platform/clock";
 

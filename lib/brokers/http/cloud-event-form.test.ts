@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { asCloudEvent } from "@/lib/brokers/http/cloud-event-form";
 import type { OutboundMessage } from "@/lib/brokers/port";
 import { outboundMessage } from "@/lib/brokers/testing/outbound";
-import { formOf, formWords } from "@/lib/events/detail/body-form.pure";
 import { readBinary, readStructured } from "@/lib/intake/cloudevents.shapes";
+import { formOf, formWords } from "@/lib/sources/schemas/body-form.pure";
 
 const options = { payloadBytesMax: 1_000_000, headersMax: 50, source: null, errorCode: null };
 const ERROR = ["ce-errorcode", "TIMEOUT"] as const; // what a consumer adds when it parks the event again

@@ -1,8 +1,8 @@
+import { attributeOf, HTTP_PREFIX, STRUCTURED_CLOUDEVENT } from "@/lib/brokers/conventions/cloudevents.pure";
 import { textOrNull } from "@/lib/brokers/message";
 import type { OutboundMessage } from "@/lib/brokers/port";
-import { attributeOf, HTTP_PREFIX, STRUCTURED_CLOUDEVENT } from "@/lib/intake/cloudevents.pure";
 import { decodeHeader, encodeHeader } from "@/lib/intake/cloudevents.shapes";
-import { type Header, headerText } from "@/lib/intake/dead-letter.pure";
+import { type Header, headerText } from "@/lib/platform/plain/dead-letter.pure";
 import { isJson } from "@/lib/platform/plain/json-text.pure";
 
 const CONTENT_ENCODING = "content-encoding";

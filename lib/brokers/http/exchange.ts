@@ -2,10 +2,10 @@ import { type Dispatcher, Pool } from "undici";
 import { checkedConnector } from "@/lib/brokers/checked-connector";
 import { networkCode } from "@/lib/brokers/coded-error";
 import type { TlsSettings } from "@/lib/brokers/kinds/fields.shapes";
-import { headerSecrets } from "@/lib/brokers/kinds/redact-url.shapes";
 import { type OnPhase, PublishError } from "@/lib/brokers/port";
 import { EXCERPT_SOURCE_MAX, excerpt, secretsOfPayload } from "@/lib/brokers/scrub";
 import { isSecretName } from "@/lib/guard/redaction/redact.pure";
+import { headerSecrets } from "@/lib/guard/redaction/redact-url.shapes";
 import { ADDRESS_REFUSED, type AddressFilter } from "@/lib/platform/address-filter";
 
 /** Sockets per target. The bulkhead in front of it is smaller, so no request waits for a socket. */

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { NO_WEBHOOK_SECRET } from "@/lib/brokers/http/webhook-secret.pure";
 import { descriptor } from "@/lib/brokers/kinds/descriptor.shapes";
 import {
   checkCall,
@@ -15,8 +16,7 @@ import {
   urlOf,
   wholeNumber,
 } from "@/lib/brokers/kinds/fields.shapes";
-import { redactUrl } from "@/lib/brokers/kinds/redact-url.shapes";
-import { NO_WEBHOOK_SECRET } from "@/lib/intake/signatures/webhook-secret.pure";
+import { redactUrl } from "@/lib/guard/redaction/redact-url.shapes";
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Set by the publisher itself; a fixed value would break the request or its meaning. */

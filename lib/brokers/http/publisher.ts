@@ -5,7 +5,6 @@ import { batchedPublisher } from "@/lib/brokers/http/batch";
 import { poolFor, type Request, refusal, send, withAuthorization } from "@/lib/brokers/http/exchange";
 import type { HttpConfig } from "@/lib/brokers/http/kind.shapes";
 import { requestOf } from "@/lib/brokers/http/request";
-import { redactUrl } from "@/lib/brokers/kinds/redact-url.shapes";
 import {
   type AdapterDeps,
   type OnPhase,
@@ -15,6 +14,7 @@ import {
   type Publisher,
   type PublishReceipt,
 } from "@/lib/brokers/port";
+import { redactUrl } from "@/lib/guard/redaction/redact-url.shapes";
 import { DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 
 type HttpPublisherDeps = Pick<AdapterDeps, "clock" | "addresses">;

@@ -1,5 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import { NO_WEBHOOK_SECRET, SIGNATURE_TOLERANCE_MS, WEBHOOK_SECRET } from "@/lib/intake/signatures/webhook-secret.pure";
+import { NO_WEBHOOK_SECRET, SIGNATURE_TOLERANCE_MS, WEBHOOK_SECRET } from "@/lib/brokers/http/webhook-secret.pure";
 
 /** How the body of a request is signed with HMAC-SHA256. */
 export type Signing = {

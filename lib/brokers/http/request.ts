@@ -21,8 +21,8 @@ import {
 import { textOrNull } from "@/lib/brokers/message";
 import { quotedName } from "@/lib/brokers/outbound-headers";
 import type { OutboundMessage, ParkedHeaders } from "@/lib/brokers/port";
-import { type Header, headerText, identityOf } from "@/lib/intake/dead-letter.pure";
-import { httpName } from "@/lib/intake/header-fault.pure";
+import { type Header, headerText, identityOf } from "@/lib/platform/plain/dead-letter.pure";
+import { httpName } from "@/lib/platform/plain/header-fault.pure";
 
 /** Belong to one connection (RFC 9110, section 7.6.1), to the body's length, or are set anew below. */
 const NOT_FORWARDED = new Set([

@@ -24,8 +24,8 @@ import {
   unique,
 } from "@/lib/brokers/kafka/testing/kafka-broker";
 import { UNPACKED_BYTES_MAX } from "@/lib/brokers/kafka/unpack";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 import { describeWith } from "@/lib/testing/describe-with";
 import { kafkaMissing, makeTopic, runShareGroup } from "@/lib/testing/kafka";
 

@@ -1,7 +1,7 @@
 import { unreadable } from "@/lib/brokers/conventions/read-dead-letter";
 import type { KafkaRecord, RecordBatch } from "@/lib/brokers/kafka/record-batch";
 import { HeaderView, type Message, storedHeader, textOrNull } from "@/lib/brokers/message";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 
 /** Where a record was read. A topic that is deleted and made again counts from 0 again, under another id. */
 export type Place = { topic: string; topicId: string; partition: number };

@@ -11,7 +11,7 @@ import {
 import type { KafkaConfig } from "@/lib/brokers/kafka/kind.shapes";
 import type { KafkaRecord } from "@/lib/brokers/kafka/record-batch";
 import { type OutboundMessage, PublishError } from "@/lib/brokers/port";
-import { type Header, headerText } from "@/lib/intake/dead-letter.pure";
+import { type Header, headerText } from "@/lib/platform/plain/dead-letter.pure";
 
 type Lane = "main" | "slow";
 

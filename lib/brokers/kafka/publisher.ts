@@ -17,8 +17,8 @@ import {
   type PublishReceipt,
 } from "@/lib/brokers/port";
 import { probed } from "@/lib/brokers/probe-sample";
-import { recordPlace } from "@/lib/intake/dead-letter.pure";
 import { atMost } from "@/lib/platform/clock";
+import { recordPlace } from "@/lib/platform/plain/dead-letter.pure";
 
 /** Records of one send at most, and bytes of one partition in it: a broker refuses a batch beyond 1 MiB by default. */
 const BATCH_MAX = 1_000;

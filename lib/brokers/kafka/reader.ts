@@ -11,8 +11,8 @@ import { type KafkaConfig, kafka } from "@/lib/brokers/kafka/kind.shapes";
 import { kafkaMessage, unreadableBatch } from "@/lib/brokers/kafka/message";
 import { type KafkaRecord, type RecordBatch, recordsOf } from "@/lib/brokers/kafka/record-batch";
 import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { atMost, type Clock } from "@/lib/platform/clock";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 
 const BATCH_DEFAULT = 1_000;
 /** Of one fetch. Together with the bound below it is the memory of a source, before unpacking. */

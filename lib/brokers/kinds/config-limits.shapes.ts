@@ -1,21 +1,14 @@
 import { type Config, configFault, referencesIn, stringsIn, valueAt } from "@/lib/brokers/kinds/config-strings.pure";
 import { isKind, roleAt, type SourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
-import { isSecretHeader, plainAddressFault } from "@/lib/brokers/kinds/redact-url.shapes";
+import { isSecretHeader, plainAddressFault } from "@/lib/guard/redaction/redact-url.shapes";
 import {
+  type ConfigLimits,
   mayReference,
   PLAIN_SECRET_WORDS,
-  type PlainSecretMode,
   referenceFault,
   referenceIn,
-} from "@/lib/brokers/kinds/secret-references.pure";
+} from "@/lib/guard/redaction/secret-references.pure";
 import { type FieldError, invalidFields } from "@/lib/platform/plain/problem.pure";
-
-/** What a configuration that is saved may name; see `lib/platform/address-filter.ts` for `assertAllowed`. */
-export type ConfigLimits = {
-  envReferences: readonly string[];
-  plainSecretMode: PlainSecretMode;
-  addresses: { assertAllowed(host: string): void };
-};
 
 /**
  * Throws DomainError `invalid-config`, which names the fields, when a configuration names a variable that it may not.

@@ -3,9 +3,9 @@ import { assertNoNewPlainSecret, assertPermitted, plainSecretPlaces } from "@/li
 import { type FormField, formFields } from "@/lib/brokers/kinds/descriptor.shapes";
 import { parseDestination } from "@/lib/brokers/kinds/destination.shapes";
 import { KINDS, kindOf, parseSourceConfig, type SourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
-import { urlHoldsSecret } from "@/lib/brokers/kinds/redact-url.shapes";
-import { plainSecretModeOf } from "@/lib/brokers/kinds/secret-references.pure";
 import { isSecretName } from "@/lib/guard/redaction/redact.pure";
+import { urlHoldsSecret } from "@/lib/guard/redaction/redact-url.shapes";
+import { plainSecretModeOf } from "@/lib/guard/redaction/secret-references.pure";
 import { DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 
 const REFUSE = { plainSecretMode: "refuse" } as const;

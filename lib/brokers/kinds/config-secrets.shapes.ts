@@ -9,13 +9,13 @@ import {
   valueAt,
 } from "@/lib/brokers/kinds/config-strings.pure";
 import { parseSourceConfig, roleAt, type SourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
-import { headerSecrets, isSecretHeader, MASK, redactUrl, urlSecrets } from "@/lib/brokers/kinds/redact-url.shapes";
+import { headerSecrets, isSecretHeader, MASK, redactUrl, urlSecrets } from "@/lib/guard/redaction/redact-url.shapes";
 import {
   boundElsewhere,
   referenceIn,
   type SecretVariables,
   secretValue,
-} from "@/lib/brokers/kinds/secret-references.pure";
+} from "@/lib/guard/redaction/secret-references.pure";
 import { type FieldError, invalidFields } from "@/lib/platform/plain/problem.pure";
 
 /**

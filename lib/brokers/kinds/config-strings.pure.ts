@@ -1,4 +1,4 @@
-import { referenceIn } from "@/lib/brokers/kinds/secret-references.pure";
+import { referenceIn } from "@/lib/guard/redaction/secret-references.pure";
 import { type DomainError, type FieldError, invalidFields } from "@/lib/platform/plain/problem.pure";
 
 /** The configuration of a source, or of a part of it, as JSON. */

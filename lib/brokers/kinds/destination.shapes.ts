@@ -1,7 +1,8 @@
-import { assertPermitted, type ConfigLimits } from "@/lib/brokers/kinds/config-limits.shapes";
+import { assertPermitted } from "@/lib/brokers/kinds/config-limits.shapes";
 import { restoreMasked } from "@/lib/brokers/kinds/config-secrets.shapes";
 import type { Config } from "@/lib/brokers/kinds/config-strings.pure";
 import { KINDS, kindOf, parseSourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
+import type { ConfigLimits } from "@/lib/guard/redaction/secret-references.pure";
 import { DomainError, type FieldError, invalidFields } from "@/lib/platform/plain/problem.pure";
 
 type Stored = { kind: string; config: Config };

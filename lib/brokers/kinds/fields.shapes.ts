@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { referenceIn } from "@/lib/brokers/kinds/secret-references.pure";
-import { NO_WEBHOOK_SECRET, WEBHOOK_SECRET } from "@/lib/intake/signatures/webhook-secret.pure";
+import { NO_WEBHOOK_SECRET, WEBHOOK_SECRET } from "@/lib/brokers/http/webhook-secret.pure";
+import { referenceIn } from "@/lib/guard/redaction/secret-references.pure";
 import { TAGS_MAX } from "@/lib/platform/plain/storable.pure";
 
 /** Describes a setting beside its shape. Forms, masks and the tables in the docs are made of it, so every setting has one. */

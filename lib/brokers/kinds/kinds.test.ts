@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { redactConfig, resolveSecrets, restoreMasked } from "@/lib/brokers/kinds/config-secrets.shapes";
 import { formFields } from "@/lib/brokers/kinds/descriptor.shapes";
 import { KINDS, kindOf, parseSourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
-import { redactUrl } from "@/lib/brokers/kinds/redact-url.shapes";
+import { redactUrl } from "@/lib/guard/redaction/redact-url.shapes";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 const RABBIT = { url: "amqp://parkade:hunter2@rabbit:5672/prod", queue: "orders.dlq" };

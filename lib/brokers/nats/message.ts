@@ -1,6 +1,6 @@
 import { HeaderView, type Message, storedHeader, textOrNull } from "@/lib/brokers/message";
 import { headersOf } from "@/lib/brokers/nats/header-block";
-import type { Origin } from "@/lib/intake/dead-letter.pure";
+import type { Origin } from "@/lib/platform/plain/dead-letter.pure";
 
 export type FromStream = {
   stream: string;

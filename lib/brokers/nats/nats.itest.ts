@@ -18,7 +18,7 @@ import {
 } from "@/lib/brokers/nats/testing/nats-broker";
 import type { PublishError } from "@/lib/brokers/port";
 import { backOut, parkOne, sendAll } from "@/lib/brokers/testing/round-trip";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 import { describeWith } from "@/lib/testing/describe-with";
 import { natsMissing } from "@/lib/testing/nats";
 

@@ -3,7 +3,7 @@ import { headerBlock, unsendable } from "@/lib/brokers/nats/header-block";
 import type { NatsConfig } from "@/lib/brokers/nats/kind.shapes";
 import { outboundHeaders } from "@/lib/brokers/outbound-headers";
 import { type OutboundMessage, PublishError } from "@/lib/brokers/port";
-import { headerText, identityOf } from "@/lib/intake/dead-letter.pure";
+import { headerText, identityOf } from "@/lib/platform/plain/dead-letter.pure";
 
 type NatsOutbound = { subject: string; block: Buffer; payload: Uint8Array };
 

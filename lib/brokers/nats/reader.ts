@@ -21,8 +21,8 @@ import { ADVISORIES, linksOf, NatsFault, natsFault } from "@/lib/brokers/nats/fa
 import { type NatsConfig, nats } from "@/lib/brokers/nats/kind.shapes";
 import { advisedMessage, advisoryOf, deadLetterMessage, type FromStream } from "@/lib/brokers/nats/message";
 import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { atMost, type Clock } from "@/lib/platform/clock";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 
 const BATCH_MAX = 250;
 /** Messages that NATS hands out at a time, and that may wait for an acknowledgement. */

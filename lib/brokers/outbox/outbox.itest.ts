@@ -18,9 +18,9 @@ import {
   userWith,
 } from "@/lib/brokers/outbox/testing/outbox-broker";
 import type { OutboundMessage } from "@/lib/brokers/port";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { insertOutbox } from "@/lib/kit/outbox/insert";
 import { outboxTableSql } from "@/lib/kit/outbox/table";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 
 describe("outbox", () => {
   onPostgres();

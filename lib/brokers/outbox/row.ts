@@ -6,7 +6,7 @@ import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
 import { HeaderView, type Message } from "@/lib/brokers/message";
 import type { OutboxConfig } from "@/lib/brokers/outbox/kind.shapes";
 import type { OutboxTable } from "@/lib/brokers/outbox/table";
-import type { DeadLetter, Header } from "@/lib/intake/dead-letter.pure";
+import type { DeadLetter, Header } from "@/lib/platform/plain/dead-letter.pure";
 
 /** One row as it is read. `version`: the transaction that wrote it, which no other version of the row shares. */
 export type OutboxRow = {

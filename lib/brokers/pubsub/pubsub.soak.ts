@@ -12,7 +12,7 @@ import {
   produce,
   takeAll,
 } from "@/lib/brokers/pubsub/testing/pubsub-broker";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 import { describeWith } from "@/lib/testing/describe-with";
 import { pubsubMissing } from "@/lib/testing/pubsub";
 

@@ -12,8 +12,8 @@ import { pubsubMessage } from "@/lib/brokers/pubsub/message";
 import { originSubscriptionOf, outboundOf, topicOf } from "@/lib/brokers/pubsub/outbound";
 import { methodOf } from "@/lib/brokers/pubsub/wire";
 import { outboundMessage } from "@/lib/brokers/testing/outbound";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 
 const CONFIG: PubsubConfig = { subscription: "parkade", project: "shop-prod" };
 /** The attributes of a dead-letter policy, with the values that the documentation of Google shows. */

@@ -1,5 +1,5 @@
 import { encodeValue, type FieldTable, FieldTableError, type FieldValue } from "@/lib/brokers/rabbitmq/field-table";
-import type { Header } from "@/lib/intake/dead-letter.pure";
+import type { Header } from "@/lib/platform/plain/dead-letter.pure";
 
 // JSON form of a typed value, kept in the third kind of Header. Text, booleans, null, arrays and plain tables are JSON
 // values; a value whose type JSON would lose is `{ "!": type, "value": ... }`.

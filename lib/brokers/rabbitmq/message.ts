@@ -4,7 +4,7 @@ import { type HeaderValue, HeaderView, type Message } from "@/lib/brokers/messag
 import { type BasicProperties, encodeProperties, shortText } from "@/lib/brokers/rabbitmq/basic-properties";
 import { toHeader } from "@/lib/brokers/rabbitmq/field-header";
 import type { FieldTable, FieldValue } from "@/lib/brokers/rabbitmq/field-table";
-import type { Origin } from "@/lib/intake/dead-letter.pure";
+import type { Origin } from "@/lib/platform/plain/dead-letter.pure";
 
 /** A field as the conventions read it: all integers alike, strings with bytes that are no text as bytes. */
 export function headerValueOf(field: FieldValue): HeaderValue {

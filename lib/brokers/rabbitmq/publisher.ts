@@ -23,8 +23,8 @@ import {
   type Pending,
   remember,
 } from "@/lib/brokers/rabbitmq/publish-link";
-import { identityOf } from "@/lib/intake/dead-letter.pure";
 import { atMost, type Clock } from "@/lib/platform/clock";
+import { identityOf } from "@/lib/platform/plain/dead-letter.pure";
 
 /** For how long an exchange that was found counts as existing: a publish to a missing one closes the whole channel. */
 const EXCHANGE_KNOWN_MS = 30_000;

@@ -4,7 +4,7 @@ import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
 import { type ReceivedProperties, receivedProperties } from "@/lib/brokers/rabbitmq/exact-properties";
 import type { RabbitmqConfig } from "@/lib/brokers/rabbitmq/kind.shapes";
 import { amqpMessage, hashId, headerViewOf } from "@/lib/brokers/rabbitmq/message";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 
 /** A delivery of a queue. `exchange` and `routingKey`: how it reached the queue, not how it was first published. */
 type Delivery = {

@@ -2,7 +2,7 @@ import type { Convention } from "@/lib/brokers/conventions/convention";
 import { consumerError, generic } from "@/lib/brokers/conventions/generic";
 import { type HeaderValue, HeaderView, type Message, storedHeader, textOrNull } from "@/lib/brokers/message";
 import { PAYLOAD_FIELDS } from "@/lib/brokers/redis-streams/kind.shapes";
-import type { Origin } from "@/lib/intake/dead-letter.pure";
+import type { Origin } from "@/lib/platform/plain/dead-letter.pure";
 
 /** An entry of a stream. `fields`: in their order, names may repeat. */
 export type Entry = { id: string; fields: [name: Buffer, value: Buffer][] };

@@ -11,7 +11,7 @@ import {
   pendingCount,
   redis,
 } from "@/lib/brokers/redis-streams/testing/redis-streams-broker";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 import { describeWith } from "@/lib/testing/describe-with";
 import { redisInstalled } from "@/lib/testing/redis";
 

@@ -19,8 +19,8 @@ import { addressOf, connectRedis, describeRedis, probeRedis, redisCode } from "@
 import { RedisPublisher } from "@/lib/brokers/redis-publisher";
 import { messageOf, redrivenJob } from "@/lib/brokers/sidekiq/job";
 import { type SidekiqConfig, sidekiq } from "@/lib/brokers/sidekiq/kind.shapes";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import type { Clock } from "@/lib/platform/clock";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 
 const BATCH_MAX = 250;
 const POLL_MS = 500;

@@ -14,7 +14,7 @@ import {
   VERSION_8,
 } from "@/lib/brokers/sidekiq/testing/sidekiq-broker";
 import { parkAll } from "@/lib/brokers/testing/round-trip";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 import { describeWith } from "@/lib/testing/describe-with";
 import { redisInstalled } from "@/lib/testing/redis";
 

@@ -2,7 +2,7 @@ import type { Message as Received } from "@aws-sdk/client-sqs";
 import { REDRIVE_ATTEMPT, REDRIVE_EVENT_ID, REDRIVE_FROM, REDRIVE_ID } from "@/lib/brokers/conventions/redrive-mark";
 import { type HeaderValue, HeaderView, type Message } from "@/lib/brokers/message";
 import { isFifo } from "@/lib/brokers/sqs/kind.shapes";
-import type { Header } from "@/lib/intake/dead-letter.pure";
+import type { Header } from "@/lib/platform/plain/dead-letter.pure";
 
 /** The four marks in one JSON attribute, for a message with no room for four: SQS takes ten attributes. */
 export const PACKED_MARK = "x-redrive-mark";

@@ -8,7 +8,7 @@ import { textOrNull } from "@/lib/brokers/message";
 import { type OutboundMessage, PublishError } from "@/lib/brokers/port";
 import { isFifo, type SqsConfig } from "@/lib/brokers/sqs/kind.shapes";
 import { MARKS, PACKED_MARK } from "@/lib/brokers/sqs/message";
-import { type Header, identityOf } from "@/lib/intake/dead-letter.pure";
+import { type Header, identityOf } from "@/lib/platform/plain/dead-letter.pure";
 
 /** Of one message: body, and names, types and values of its attributes. Queues may set less. */
 const MESSAGE_BYTES_MAX = 1_048_576;

@@ -18,8 +18,8 @@ import {
   takeAll,
 } from "@/lib/brokers/sqs/testing/sqs-broker";
 import { backOut, parkOne, sendAll } from "@/lib/brokers/testing/round-trip";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 import { describeWith } from "@/lib/testing/describe-with";
 import { elasticmqMissing } from "@/lib/testing/elasticmq";
 

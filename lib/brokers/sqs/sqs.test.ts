@@ -8,9 +8,9 @@ import type { SqsConfig } from "@/lib/brokers/sqs/kind.shapes";
 import { sqsMessage } from "@/lib/brokers/sqs/message";
 import { outboundOf } from "@/lib/brokers/sqs/outbound";
 import { outboundMessage } from "@/lib/brokers/testing/outbound";
-import { whyNotPlain } from "@/lib/events/detail/body-form.pure";
 import { decodeBody } from "@/lib/events/detail/decode-body.read";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
+import { whyNotPlain } from "@/lib/sources/schemas/body-form.pure";
 
 const CONFIG: SqsConfig = { queue: "orders-dlq", region: "eu-central-1" };
 const MOVED = {

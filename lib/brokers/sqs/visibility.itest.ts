@@ -8,8 +8,8 @@ import { eventually } from "@/lib/brokers/broker.conformance";
 import { ParkLoop } from "@/lib/brokers/park-loop";
 import type { SqsConfig } from "@/lib/brokers/sqs/kind.shapes";
 import { sqsReader } from "@/lib/brokers/sqs/reader";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import type { Clock } from "@/lib/platform/clock";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { manualClock } from "@/lib/testing/manual-clock";
 

@@ -1,8 +1,8 @@
 import { appendFileSync } from "node:fs";
 import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import { brokerRegistry } from "@/lib/brokers/registry";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 
 /**
  * A worker process that reads one source, for tests that kill it. What stands for the commit is a line in a file for

@@ -1,6 +1,6 @@
 import { consumerOf, eventually, outbound } from "@/lib/brokers/broker.conformance";
 import type { Adapter, OutboundMessage, PublishReceipt } from "@/lib/brokers/port";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 
 const never = new AbortController().signal;
 

@@ -17,13 +17,13 @@ import { followOperation } from "@/lib/cli/follow";
 import { list } from "@/lib/cli/lists";
 import { factsText } from "@/lib/cli/table";
 import type { BulkAnswer } from "@/lib/events/events.shapes";
-import { pinSelection } from "@/lib/events/selection/pin-selection.shapes";
 import { RESTORED_MAX } from "@/lib/keep/archive/archive.pure";
 import type { ArchivedEvent, ArchivedList, RestoreAnswer, VerifyAnswer } from "@/lib/keep/archive/archive.shapes";
 import type { RemovalPreview } from "@/lib/keep/removal/removal.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { formatBytes, formatNumber, visible } from "@/lib/platform/plain/format.pure";
 import { UUID } from "@/lib/platform/plain/uuid.pure";
+import { pinSelection } from "@/lib/selection/pin-selection.shapes";
 
 const removedBy = { name: "operation", value: "id" } as const;
 

@@ -14,7 +14,7 @@ import { login, logout, whoami } from "@/lib/cli/login";
 import { go, stop } from "@/lib/cli/stop";
 import { verifyAudit } from "@/lib/cli/verify-audit";
 import type { AuditOut } from "@/lib/guard/audit/audit.shapes";
-import { AUDIT_SUBJECTS } from "@/lib/guard/audit/audit-entry.pure";
+import { AUDIT_SUBJECTS } from "@/lib/platform/plain/audit-entry.pure";
 
 const digestOption: Option = {
   name: "digest",

@@ -20,7 +20,8 @@ import { factsText, tableText } from "@/lib/cli/table";
 import type { BulkAnswer } from "@/lib/events/events.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
-import type { MendCounts, MendItem, Recipe, RecipeList, SavedRecipe } from "@/lib/repair/recipes/recipes.shapes";
+import type { MendCounts, MendItem, RecipeList, SavedRecipe } from "@/lib/repair/recipes/recipes.shapes";
+import type { Recipe } from "@/lib/selection/operations/recipe.shapes";
 
 const recipeOption = { name: "recipe", value: "file" } as const;
 

@@ -21,8 +21,8 @@ import { printList } from "@/lib/cli/lists";
 import { redrive } from "@/lib/cli/redrive";
 import { EARLIER_CHOICES } from "@/lib/order/order-gate.pure";
 import { formatAgo } from "@/lib/platform/plain/format.pure";
-import { CONFIRMABLE_REFUSALS } from "@/lib/redrive/gate/refusal.pure";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
+import { CONFIRMABLE_REFUSALS } from "@/lib/states/refusal.pure";
 
 const rateOption: Option = { name: "rate", value: "n", number: "any", text: "Maximum events per second" };
 const previewOption: Option = { name: "preview", text: "Only say what would be sent and what would be refused" };

@@ -3,7 +3,7 @@ import { type Argument, type Command, EXIT, type Option, requiredReasonOption } 
 import { readJson } from "@/lib/cli/commands/sources";
 import { printTable } from "@/lib/cli/lists";
 import { factsText } from "@/lib/cli/table";
-import type { InferredSchema, SchemaList, SchemaVersionDetail } from "@/lib/repair/schemas/payload-schemas.shapes";
+import type { InferredSchema, SchemaList, SchemaVersionDetail } from "@/lib/sources/schemas/payload-schemas.shapes";
 
 const sourceArgument: Argument = { name: "source", names: "sources" };
 const eventTypeOption: Option = {

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
+import { SOURCE_MODES, type SourceMode } from "@/lib/brokers/source-mode.pure";
 import { type Call, given, printAnswer, requestKey } from "@/lib/cli/call";
 import { type Argument, type Command, EXIT, reasonOption, retryableOption, UsageError } from "@/lib/cli/command";
 import { printTable } from "@/lib/cli/lists";
 import { factsText, tableText } from "@/lib/cli/table";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
-import { SOURCE_MODES, type SourceMode } from "@/lib/sources/source-mode.pure";
 import type { ProbeOut, SourceList, SourceOut } from "@/lib/sources/sources.shapes";
 
 const sourceNameArgument: Argument = { name: "name", names: "sources" };

@@ -1,13 +1,10 @@
 import { type QueryClient, useMutation, useQueryClient } from "@tanstack/react-query";
-import { BULK_BEGINS, type BulkKind, type BulkState } from "@/lib/events/bulk/bulk-operation.pure";
 import type {
   BulkOperationChange,
   BulkOperationList,
   BulkOperationOut,
 } from "@/lib/events/bulk/bulk-operations.shapes";
 import type { BulkAnswer, EventCounts } from "@/lib/events/events.shapes";
-import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
-import type { Selection } from "@/lib/events/selection/selection.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { followedIds } from "@/lib/platform/browser/followed.browser";
@@ -15,6 +12,9 @@ import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
 import { usePages } from "@/lib/platform/browser/pages.browser";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { useRead } from "@/lib/platform/browser/resource.browser";
+import { toSearchParams } from "@/lib/selection/filter/filter-params.shapes";
+import type { Selection } from "@/lib/selection/selection.shapes";
+import { BULK_BEGINS, type BulkKind, type BulkState } from "@/lib/states/bulk-operation.pure";
 
 const LIVE_MS = 1_000;
 const LIST_LIVE_MS = 3_000;

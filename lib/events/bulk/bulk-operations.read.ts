@@ -1,21 +1,21 @@
-import type { BulkState } from "@/lib/events/bulk/bulk-operation.pure";
 import type { BulkOperationList, BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
 import { latestApprovals } from "@/lib/guard/approvals/approvals.read";
 import type { ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
 import type { MaskSet } from "@/lib/guard/masking/mask-rule.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { readTypedTexts, type TypedTexts } from "@/lib/guard/masking/typed-texts.read";
-import { askedSelection, type ScopedSelection } from "@/lib/guard/viewer/scope.shapes";
+import { redactRecipe } from "@/lib/guard/redaction/redact-recipe.pure";
 import { seesOperation } from "@/lib/guard/viewer/scope.sql";
 import { may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { tellsOf } from "@/lib/observe/channels/operation-tells.read";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { isOver } from "@/lib/platform/database/moments.sql";
-import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { BULK } from "@/lib/redrive/states/state.sql";
-import { redactRecipe } from "@/lib/repair/recipes/redact-recipe.pure";
+import { tellsOf } from "@/lib/selection/operations/operation-tells.read";
+import { askedSelection, type ScopedSelection } from "@/lib/selection/scope.shapes";
 import { IS_ALIVE } from "@/lib/sources/targets/target-list.read";
+import type { BulkState } from "@/lib/states/bulk-operation.pure";
+import { BULK } from "@/lib/states/state.sql";
+import { unknownOperation } from "@/lib/states/unknown.pure";
 
 /** An operation without a committed chunk for this long shows why it is not moving. */
 const STALLED_S = 15;
@@ -64,13 +64,6 @@ export async function listBulkOperations(
     query.limit,
     (row) => row.id,
   );
-}
-
-/** Of one that does not exist, or of whose sources the viewer does not see all. */
-export function unknownOperation(id: string, field = "id"): DomainError {
-  return new DomainError("unknown-operation", `There is no operation ${id}`, {
-    fields: [{ field, detail: "list operations with GET /api/v1/operations" }],
-  });
 }
 
 /** Throws DomainError `unknown-operation`, which names `field`. */

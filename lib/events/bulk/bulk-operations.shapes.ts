@@ -1,8 +1,5 @@
 import * as z from "zod/mini";
-import { BULK_KINDS, BULK_STATES, type BulkState } from "@/lib/events/bulk/bulk-operation.pure";
-import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import { approvalSchema } from "@/lib/guard/approvals/approvals.shapes";
-import { tellSchema } from "@/lib/observe/channels/tell.shapes";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import { thenRead } from "@/lib/platform/api/query.shapes";
 import {
@@ -15,9 +12,12 @@ import {
   nullableText,
   nullableTime,
   pageOut,
+  reasonSchema,
   timeOut,
 } from "@/lib/platform/api/schemas.shapes";
-import { recordedRecipeSchema } from "@/lib/repair/recipes/recipes.shapes";
+import { tellSchema } from "@/lib/platform/api/tell.shapes";
+import { recordedRecipeSchema } from "@/lib/selection/operations/recipe.shapes";
+import { BULK_KINDS, BULK_STATES, type BulkState } from "@/lib/states/bulk-operation.pure";
 
 /** GET /api/v1/operations/{id}: a change of a set that a worker makes in chunks. */
 export const bulkOperationSchema = named(

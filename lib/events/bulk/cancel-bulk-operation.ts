@@ -1,12 +1,13 @@
-import { BULK_ACTION, BULK_MOVES } from "@/lib/events/bulk/bulk-operation.pure";
-import { unknownOperation } from "@/lib/events/bulk/bulk-operations.read";
-import { endBulkOperation, readBulkOperationRow } from "@/lib/events/bulk/bulk-operations.write";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
-import { sourcesOf } from "@/lib/guard/viewer/scope.shapes";
+import { BULK_ACTION } from "@/lib/guard/viewer/bulk-action.pure";
 import { assertMay, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Deps } from "@/lib/lane/deps";
 import { inTransaction } from "@/lib/platform/database/retrying";
-import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { endBulkOperation, readBulkOperationRow } from "@/lib/selection/operations/bulk-operations.write";
+import { sourcesOf } from "@/lib/selection/scope.shapes";
+import { BULK_MOVES } from "@/lib/states/bulk-operation.pure";
+import { unknownOperation } from "@/lib/states/unknown.pure";
 
 /**
  * Cancels a bulk operation: no chunk begins afterwards, and events that were changed stay changed. A repeated cancel

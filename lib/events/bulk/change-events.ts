@@ -1,30 +1,31 @@
-import { BULK_ACTION, BULK_EFFECT, type BulkKind } from "@/lib/events/bulk/bulk-operation.pure";
-import { type BulkOptions, insertBulkOperation } from "@/lib/events/bulk/bulk-operations.write";
-import type { EventStatus } from "@/lib/events/event-state.pure";
 import { BULK_NOW_MAX, type BulkAnswer } from "@/lib/events/events.shapes";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { BULK_ACTION } from "@/lib/guard/viewer/bulk-action.pure";
+import { systemViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Deps } from "@/lib/lane/deps";
+import { looks } from "@/lib/order/controls/await-open-sends";
+import { openSends } from "@/lib/order/controls/open-sends.read";
+import { isRowFault, type Tx } from "@/lib/platform/database/db";
+import { answerOnce, type IdempotentRequest, rememberAnswer } from "@/lib/platform/database/idempotent-request.write";
+import { inTransaction } from "@/lib/platform/database/retrying";
+import { uuidv7 } from "@/lib/platform/ids";
+import { ringBehind, ringOrLog } from "@/lib/redrive/life/rings";
+import type { WithdrawnItem } from "@/lib/redrive/life/withdraw-items.write";
 import {
   type Candidate,
   cutoffOf,
   estimateCandidates,
   readCandidates,
   type Selected,
-} from "@/lib/events/selection/candidates.read";
-import { type SelectedEvents, selectEvents } from "@/lib/events/selection/select-events";
-import type { Selection } from "@/lib/events/selection/selection.shapes";
-import { appendAudit } from "@/lib/guard/audit/audit.write";
-import { readScopedSelection } from "@/lib/guard/viewer/scope.read";
-import { askedSelection, scopeSelection } from "@/lib/guard/viewer/scope.shapes";
-import { systemViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { channelIds, setOperationTells } from "@/lib/observe/channels/operation-tells.write";
-import { isRowFault, type Tx } from "@/lib/platform/database/db";
-import { answerOnce, type IdempotentRequest, rememberAnswer } from "@/lib/platform/database/idempotent-request.write";
-import { inTransaction } from "@/lib/platform/database/retrying";
-import { uuidv7 } from "@/lib/platform/ids";
-import type { Deps } from "@/lib/platform/low-rate-deps";
-import { looks } from "@/lib/redrive/life/await-open-sends";
-import { openSends } from "@/lib/redrive/life/open-sends.read";
-import { ringBehind, ringBulkOperation } from "@/lib/redrive/life/rings";
-import type { WithdrawnItem } from "@/lib/redrive/life/withdraw-items.write";
+} from "@/lib/selection/candidates.read";
+import { type BulkOptions, insertBulkOperation } from "@/lib/selection/operations/bulk-operations.write";
+import { channelIds, setOperationTells } from "@/lib/selection/operations/operation-tells.write";
+import { readScopedSelection } from "@/lib/selection/scope.read";
+import { askedSelection, scopeSelection } from "@/lib/selection/scope.shapes";
+import { type SelectedEvents, selectEvents } from "@/lib/selection/select-events";
+import type { Selection } from "@/lib/selection/selection.shapes";
+import { BULK_EFFECT, type BulkKind } from "@/lib/states/bulk-operation.pure";
+import type { EventStatus } from "@/lib/states/event-state.pure";
 
 /**
  * The events that were changed and the events that were refused. `inFlight`: ids of the refused events that were being
@@ -179,15 +180,6 @@ async function leaveToWorker(
     atMs: nowMs,
   });
   return { id, state: "RUNNING", changed: 0, refused, ids: null, underWay: 0 };
-}
-
-/** The operation is committed: if the queue cannot be reached, it starts when the reconciler finds it. */
-export async function ringOrLog(deps: Deps, operationId: string): Promise<void> {
-  try {
-    await ringBulkOperation(deps, operationId);
-  } catch (error) {
-    deps.log.warn({ operationId, err: error }, "ring failed, the reconciler will ring");
-  }
 }
 
 async function auditChange(tx: Tx, { changed }: Pick<Changed, "changed">, context: AuditedContext): Promise<void> {

@@ -1,14 +1,14 @@
 import { type BulkRequest, type ChangeChunk, changeEvents, refusals } from "@/lib/events/bulk/change-events";
 import { ignoreEvents as moveToIgnored, releaseEvents as moveToPending } from "@/lib/events/bulk/ignore-events.write";
-import { EVENT_MOVES } from "@/lib/events/event-state.pure";
 import type { BulkAnswer } from "@/lib/events/events.shapes";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Deps } from "@/lib/lane/deps";
 import type { Tx } from "@/lib/platform/database/db";
-import type { Deps } from "@/lib/platform/low-rate-deps";
 import { countItems } from "@/lib/redrive/life/redrive.write";
 import { settleRedrive } from "@/lib/redrive/life/settle-redrive";
 import { refuseQueuedItems } from "@/lib/redrive/life/withdraw-items.write";
 import { NO_DELTA } from "@/lib/redrive/run/store/finish-items.write";
+import { EVENT_MOVES } from "@/lib/states/event-state.pure";
 
 /**
  * Marks events IGNORED: all that are PENDING, and those that are QUEUED but not being sent, since a person's ignore

@@ -1,12 +1,12 @@
-import type { EVENT_MOVES } from "@/lib/events/event-state.pure";
-import { flowSql, rollupOf } from "@/lib/observe/rollups/rollup.write";
 import { followLines } from "@/lib/order/lines.write";
 import { deleteSkips } from "@/lib/order/skips.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { INT4_MAX } from "@/lib/platform/plain/storable.pure";
 import type { WithdrawnItem } from "@/lib/redrive/life/withdraw-items.write";
-import { lockEvents } from "@/lib/redrive/run/store/fence.write";
-import { EVENT, EVENT_MOVE } from "@/lib/redrive/states/state.sql";
+import type { EVENT_MOVES } from "@/lib/states/event-state.pure";
+import { lockEvents } from "@/lib/states/fence.write";
+import { flowSql, rollupOf } from "@/lib/states/rollup.write";
+import { EVENT, EVENT_MOVE } from "@/lib/states/state.sql";
 
 type IgnoredFrom = (typeof EVENT_MOVES.ignore.from)[number];
 

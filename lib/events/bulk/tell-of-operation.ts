@@ -1,14 +1,14 @@
-import { BULK_ACTION } from "@/lib/events/bulk/bulk-operation.pure";
-import { unknownOperation } from "@/lib/events/bulk/bulk-operations.read";
-import { lockBulkOperation } from "@/lib/events/bulk/bulk-operations.write";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
-import { sourcesOf } from "@/lib/guard/viewer/scope.shapes";
+import { BULK_ACTION } from "@/lib/guard/viewer/bulk-action.pure";
 import { assertMay, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { readOperationTells } from "@/lib/observe/channels/operation-tells.read";
-import { sameNames, setOperationTells } from "@/lib/observe/channels/operation-tells.write";
+import type { Deps } from "@/lib/lane/deps";
 import { inTransaction } from "@/lib/platform/database/retrying";
-import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { lockBulkOperation } from "@/lib/selection/operations/bulk-operations.write";
+import { readOperationTells } from "@/lib/selection/operations/operation-tells.read";
+import { sameNames, setOperationTells } from "@/lib/selection/operations/operation-tells.write";
+import { sourcesOf } from "@/lib/selection/scope.shapes";
+import { unknownOperation } from "@/lib/states/unknown.pure";
 
 /**
  * Names the channels that are told when a bulk operation ends or stands still. Throws DomainError `unknown-operation`,

@@ -1,6 +1,6 @@
 import { promisify } from "node:util";
 import { brotliDecompress, inflateRaw, unzip, zstdDecompress } from "node:zlib";
-import { type FormedBody, formOf, formWords } from "@/lib/events/detail/body-form.pure";
+import { type FormedBody, formOf, formWords } from "@/lib/sources/schemas/body-form.pure";
 
 /**
  * Bytes that a body may have at each step of its decoding, which bounds what a zip bomb costs. As many as masks are applied

@@ -2,7 +2,7 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gunzipSync, gzipSync, 
 import { describe, expect, test } from "vitest";
 import { DEFAULT_MASKS, NOTHING_MASKED, setFor } from "@/lib/guard/masking/mask-rule.pure";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
-import type { FormedBody } from "./body-form.pure";
+import type { FormedBody } from "@/lib/sources/schemas/body-form.pure";
 import { DECODED_BYTES_MAX, decodeBody } from "./decode-body.read";
 import { bodyOf, holdsMasked } from "./event-detail.read";
 

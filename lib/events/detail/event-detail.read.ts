@@ -1,39 +1,33 @@
 import { type SourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
-import { CURRENT_BODY, CURRENT_BYTES, NEWEST_ERROR } from "@/lib/events/bodies.read";
-import type { FormedBody } from "@/lib/events/detail/body-form.pure";
 import { type DecodedBody, decodeBody, isVeiled } from "@/lib/events/detail/decode-body.read";
 import { type ControlRow, readHistory } from "@/lib/events/detail/event-history.read";
-import { type EventStatus, isParked } from "@/lib/events/event-state.pure";
-import type {
-  AggregateMember,
-  AppliedControl,
-  BodyOut,
-  EventDetail,
-  EventOut,
-  HeldBehind,
-  HeldBy,
-  HistoryEntry,
-} from "@/lib/events/events.shapes";
-import { EVENT_COLUMNS } from "@/lib/events/list/event-rows.read";
+import type { AggregateMember, BodyOut, EventDetail, EventOut, HeldBy, HistoryEntry } from "@/lib/events/events.shapes";
 import { maskBody, maskData, maskHeaders, maskNullable, maskOrigin, maskTags } from "@/lib/guard/masking/mask.pure";
 import { type MaskSet, NOTHING_MASKED, setFor } from "@/lib/guard/masking/mask-rule.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { maskText } from "@/lib/guard/masking/mask-text.pure";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { assertMay, may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import type { AdmissionRecord } from "@/lib/intake/admission/admission.pure";
-import type { Header, Origin } from "@/lib/intake/dead-letter.pure";
+import type { OrderedItem } from "@/lib/order/aggregate.pure";
 import { readAggregateOrder } from "@/lib/order/aggregate-order.read";
 import { decidingControl } from "@/lib/order/controls/control.pure";
+import type { AppliedControl } from "@/lib/order/controls/controls.shapes";
+import { holderOf } from "@/lib/order/holder.pure";
 import { heldBehindOf } from "@/lib/order/tails/held-behind.read";
+import type { HeldBehind } from "@/lib/order/tails/tails.shapes";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { oneAtATime } from "@/lib/platform/database/few-at-once";
+import type { Header, Origin } from "@/lib/platform/plain/dead-letter.pure";
 import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { holderOf } from "@/lib/redrive/gate/dry-run-facts.read";
-import type { OrderedItem } from "@/lib/redrive/plan/redrive-plan.pure";
-import { PARKED } from "@/lib/redrive/states/state.sql";
+import { CURRENT_BODY, CURRENT_BYTES, NEWEST_ERROR } from "@/lib/selection/bodies.read";
+import { EVENT_COLUMNS } from "@/lib/selection/event-rows.read";
 import { type LinkTemplate, linksOf } from "@/lib/sources/links/source-links.pure";
+import type { FormedBody } from "@/lib/sources/schemas/body-form.pure";
+import type { AdmissionRecord } from "@/lib/states/admission-mark.pure";
+import { type EventStatus, isParked } from "@/lib/states/event-state.pure";
+import { PARKED } from "@/lib/states/state.sql";
+import { unknownEvent } from "@/lib/states/unknown.pure";
 
 type DetailRow = EventOut & {
   payload: Buffer;
@@ -52,12 +46,6 @@ type DetailRow = EventOut & {
   pattern: string | null;
   parked: number;
 };
-
-export function unknownEvent(id: string): DomainError {
-  return new DomainError("unknown-event", `There is no event ${id}: it may have left the store`, {
-    fields: [{ field: "id", detail: "must be the id of an event as listed, not its eventId" }],
-  });
-}
 
 /** One event with all stored facts, masked by the rules. Throws DomainError `unknown-event`. */
 export async function readEventDetail(db: Queryable, viewer: Viewer, id: string, nowMs: number): Promise<EventDetail> {

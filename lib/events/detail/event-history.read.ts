@@ -13,7 +13,7 @@ import type { Queryable } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { checksOf, type StoredCheck } from "@/lib/redrive/gate/stored-checks.pure";
 import { STOPPED } from "@/lib/redrive/list/decided-attempts.read";
-import { DEDUPLICATED } from "@/lib/redrive/list/item-outcome.sql";
+import { DEDUPLICATED } from "@/lib/states/item-outcome.sql";
 
 /** Maximum entries of each kind: nobody reads a longer history to its end. */
 const ENTRIES_MAX = 200;

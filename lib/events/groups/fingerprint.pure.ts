@@ -1,7 +1,7 @@
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import { isBare, messagePattern, patternKey } from "@/lib/events/groups/fingerprint/message.pure";
+import { readStack, type Thrown, thrownAtTop } from "@/lib/events/groups/fingerprint/stack.pure";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 import { hash64 } from "@/lib/platform/plain/hash.pure";
-import { isBare, messagePattern, patternKey } from "./fingerprint/message.pure";
-import { readStack, type Thrown, thrownAtTop } from "./fingerprint/stack.pure";
 
 /**
  * Two failures are the same when these are equal: error code, exception type, words of the message, what the deepest cause
@@ -17,9 +17,6 @@ export type Fingerprint = {
   /** 16 hex digits: error code, type and frame without the message. Groups of one family may be one outage. */
   family: string;
 };
-
-/** Rises with every change of the rules that gives events other fingerprints: `aliases/regroup-events.ts` then groups what is parked again. */
-export const GROUPING_VERSION = 4;
 
 /** What is shown; all of the pattern is hashed. */
 const PATTERN_CHARS_MAX = 300;

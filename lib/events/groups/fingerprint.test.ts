@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { messagePattern, patternKey } from "./fingerprint/message.pure";
-import { readStack, stackLines } from "./fingerprint/stack.pure";
+import { messagePattern, patternKey } from "@/lib/events/groups/fingerprint/message.pure";
+import { readStack, stackLines } from "@/lib/events/groups/fingerprint/stack.pure";
 import { fingerprintOf, labelledGroup } from "./fingerprint.pure";
 
 const firstOwnFrame = (stack: string) => readStack(stack).frame;

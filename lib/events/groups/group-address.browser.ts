@@ -1,8 +1,8 @@
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
-import { readFilter } from "@/lib/events/filter/filter-read.browser";
+import { VERDICTS, type Verdict } from "@/lib/events/groups/group-verdict.pure";
 import type { GroupSort } from "@/lib/events/groups/groups.shapes";
-import { VERDICTS, type Verdict } from "@/lib/observe/group-verdict.pure";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { toSearchParams } from "@/lib/selection/filter/filter-params.shapes";
+import { readFilter } from "@/lib/selection/filter/filter-read.browser";
 
 const PAGE = 50;
 

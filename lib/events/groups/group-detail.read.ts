@@ -1,8 +1,8 @@
 import type { GroupOut } from "@/lib/events/events.shapes";
 import { type AffectedRow, affectedOf } from "@/lib/events/groups/affected.pure";
 import { listGroups } from "@/lib/events/groups/group-list.read";
+import { readGroupHours } from "@/lib/events/groups/group-onsets.read";
 import { type GroupDetail, type GroupWithin, unknownGroup } from "@/lib/events/groups/groups.shapes";
-import { ANY_RANGE } from "@/lib/events/list/event-kinds.read";
 import { entriesOfEvents } from "@/lib/guard/audit/subjects.sql";
 import { maskNullable, maskTags } from "@/lib/guard/masking/mask.pure";
 import { oneSource } from "@/lib/guard/masking/mask-rule.pure";
@@ -11,12 +11,12 @@ import { maskText } from "@/lib/guard/masking/mask-text.pure";
 import { withShownReasons } from "@/lib/guard/masking/typed-texts.read";
 import { ofSources, seesEntry, seesRedrive } from "@/lib/guard/viewer/scope.sql";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { readGroupHours } from "@/lib/observe/stats/group-onsets.read";
 import type { Db, Queryable } from "@/lib/platform/database/db";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { ITEM } from "@/lib/redrive/states/state.sql";
+import { ANY_RANGE } from "@/lib/selection/event-kinds.read";
+import { ITEM } from "@/lib/states/state.sql";
 
 const DAY_MS = 86_400_000;
 /** Days and events of a group that are looked at: who is affected now, in a read that ends in time. */

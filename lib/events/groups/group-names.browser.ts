@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { GroupList } from "@/lib/events/events.shapes";
-import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { toSearchParams } from "@/lib/selection/filter/filter-params.shapes";
 
 /** A list of redrives may name a group in each row: names asked for at once are one request. */
 let batch: Promise<Map<string, string>> | null = null;

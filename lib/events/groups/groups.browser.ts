@@ -1,12 +1,12 @@
 import type { GroupList } from "@/lib/events/events.shapes";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
 import { type GroupOrder, groupListPath } from "@/lib/events/groups/group-address.browser";
 import type { GroupDetail, GroupMerged, GroupMergeRequest, GroupWithin } from "@/lib/events/groups/groups.shapes";
-import type { GroupMuteRequest, GroupMutesBegun } from "@/lib/observe/mutes/group-mutes.shapes";
+import type { GroupMuteRequest, GroupMutesBegun } from "@/lib/events/groups/mutes/group-mutes.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { firstPageEvery, type InitialPage, usePages } from "@/lib/platform/browser/pages.browser";
 import { useChange, useRead } from "@/lib/platform/browser/resource.browser";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { toSearchParams } from "@/lib/selection/filter/filter-params.shapes";
 
 const POLL_MS = 15_000;
 const DETAIL_POLL_MS = 10_000;

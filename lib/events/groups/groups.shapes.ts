@@ -1,15 +1,6 @@
 import * as z from "zod/mini";
 import { groupSchema } from "@/lib/events/events.shapes";
-import {
-  type EventFilter,
-  FILTER_SHAPE,
-  fromSearchParams,
-  resolveWindow,
-} from "@/lib/events/filter/event-filter.shapes";
-import { filterQuery } from "@/lib/events/list/event-page.shapes";
-import { reasonSchema } from "@/lib/events/selection/selection.shapes";
-import { SEVERITIES } from "@/lib/observe/alerts/severity.pure";
-import { VERDICTS } from "@/lib/observe/group-verdict.pure";
+import { VERDICTS } from "@/lib/events/groups/group-verdict.pure";
 import { pageOf } from "@/lib/platform/api/id-page.shapes";
 import type { PathOf, QueryOf } from "@/lib/platform/api/query.shapes";
 import {
@@ -20,9 +11,18 @@ import {
   named,
   nullableNumber,
   nullableText,
+  reasonSchema,
   timeOut,
 } from "@/lib/platform/api/schemas.shapes";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import {
+  type EventFilter,
+  FILTER_SHAPE,
+  filterQuery,
+  fromSearchParams,
+  resolveWindow,
+} from "@/lib/selection/filter/event-filter.shapes";
+import { SEVERITIES } from "@/lib/states/severity.pure";
 
 /** GET /api/v1/groups/{fingerprint}?source=&from=&to= */
 export const groupDetailSchema = named(

@@ -1,23 +1,23 @@
-import type { EventStatus } from "@/lib/events/event-state.pure";
 import type { CountOut, EventCounts, EventOut } from "@/lib/events/events.shapes";
-import type { EventFilter, FilterStatus } from "@/lib/events/filter/event-filter.shapes";
-import {
-  asksRefinement,
-  type CompileOptions,
-  compileFilter,
-  paramsFrom,
-  statusesOf,
-} from "@/lib/events/filter/event-filter.sql";
-import { isDecidedByKinds, kindConditions } from "@/lib/events/list/event-kinds.read";
-import { inGroups, narrow, narrowParts, readSearch } from "@/lib/events/list/event-search.read";
-import { readScopedFilter } from "@/lib/guard/viewer/scope.read";
-import type { ScopedFilter } from "@/lib/guard/viewer/scope.shapes";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { readDecidingControls } from "@/lib/order/controls/deciding-controls.read";
 import { readHeldBehind } from "@/lib/order/tails/held-behind.read";
 import type { Db, Queryable } from "@/lib/platform/database/db";
+import { paramsFrom } from "@/lib/platform/database/params.sql";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { isDecidedByKinds, kindConditions } from "@/lib/selection/event-kinds.read";
+import { inGroups, narrow, narrowParts, readSearch } from "@/lib/selection/event-search.read";
+import type { EventFilter, FilterStatus } from "@/lib/selection/filter/event-filter.shapes";
+import {
+  asksRefinement,
+  type CompileOptions,
+  compileFilter,
+  statusesOf,
+} from "@/lib/selection/filter/event-filter.sql";
+import { readScopedFilter } from "@/lib/selection/scope.read";
+import type { ScopedFilter } from "@/lib/selection/scope.shapes";
+import type { EventStatus } from "@/lib/states/event-state.pure";
 
 /**
  * The number of matching events. Exact from the rollups where they suffice: any combination of source, error code and

@@ -1,12 +1,12 @@
 import { beforeAll, beforeEach, expect, test } from "vitest";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { eventRows } from "@/lib/events/list/event-rows.read";
 import { scanEvents } from "@/lib/events/list/event-scan.read";
-import { scopeFilter } from "@/lib/guard/viewer/scope.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
 import type { Queryable } from "@/lib/platform/database/db";
 import { uuidv7, uuidv7TimeMs } from "@/lib/platform/ids";
+import { eventRows } from "@/lib/selection/event-rows.read";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { scopeFilter } from "@/lib/selection/scope.shapes";
 import { storeOfFile } from "@/lib/testing/store-of-file";
 
 const DAY_MS = 86_400_000;

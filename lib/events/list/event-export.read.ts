@@ -1,11 +1,11 @@
 import type { EventOut } from "@/lib/events/events.shapes";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { maskRows } from "@/lib/events/list/event-rows.read";
 import { scanEvents } from "@/lib/events/list/event-scan.read";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
-import { readScopedFilter } from "@/lib/guard/viewer/scope.read";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Db } from "@/lib/platform/database/db";
+import { maskRows } from "@/lib/selection/event-rows.read";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { readScopedFilter } from "@/lib/selection/scope.read";
 
 const PAGE = 500;
 

@@ -1,17 +1,17 @@
 import type { EventList, EventOut, Neighbours } from "@/lib/events/events.shapes";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { inTime } from "@/lib/events/list/event-count.read";
-import { maskRows } from "@/lib/events/list/event-rows.read";
 import { scanEvents } from "@/lib/events/list/event-scan.read";
 import type { EventSort } from "@/lib/events/list/event-sort.pure";
 import { type FailurePlace, readFailurePlace, scanByFailure } from "@/lib/events/list/failure-order.read";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
-import { readScopedFilter } from "@/lib/guard/viewer/scope.read";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { readDecidingControls } from "@/lib/order/controls/deciding-controls.read";
 import { readHeldBehind } from "@/lib/order/tails/held-behind.read";
-import { decodeCursor, type EventCursor, encodeCursor } from "@/lib/platform/api/cursor.shapes";
 import type { Db, Queryable } from "@/lib/platform/database/db";
+import { decodeCursor, type EventCursor, encodeCursor } from "@/lib/selection/cursor.shapes";
+import { maskRows } from "@/lib/selection/event-rows.read";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { readScopedFilter } from "@/lib/selection/scope.read";
 
 type EventListQuery = { filter: EventFilter; limit: number; cursor: string | null; sort?: EventSort | null };
 

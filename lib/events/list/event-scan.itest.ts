@@ -1,11 +1,11 @@
 import { beforeAll, expect, test } from "vitest";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { scanEvents } from "@/lib/events/list/event-scan.read";
 import { scanByFailure } from "@/lib/events/list/failure-order.read";
-import { scopeFilter } from "@/lib/guard/viewer/scope.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
 import type { Queryable } from "@/lib/platform/database/db";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { scopeFilter } from "@/lib/selection/scope.shapes";
 import { type Plan, scansOf } from "@/lib/testing/explained-statements";
 import { storeOfFile } from "@/lib/testing/store-of-file";
 

@@ -1,15 +1,10 @@
 import type { EventOut } from "@/lib/events/events.shapes";
-import {
-  type CompiledFilter,
-  compileFilter,
-  type FilterField,
-  isHeldOnly,
-  type Params,
-  paramsFrom,
-  splitStatuses,
-  statusesOf,
-} from "@/lib/events/filter/event-filter.sql";
-import { groupsMeant } from "@/lib/events/groups/aliases/aliases.sql";
+import { readInLongLines } from "@/lib/order/tails/held-behind.read";
+import type { Queryable } from "@/lib/platform/database/db";
+import { type Params, paramsFrom } from "@/lib/platform/database/params.sql";
+import { uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";
+import { groupsMeant } from "@/lib/selection/aliases.sql";
+import { controlledParts } from "@/lib/selection/controlled-parts.read";
 import {
   IN_RANGE,
   isDecidedByKinds,
@@ -17,8 +12,8 @@ import {
   kindConditions,
   kindFieldsOf,
   rangesOf,
-} from "@/lib/events/list/event-kinds.read";
-import { type Days, EVENT_COLUMNS, eventRows, inDays, withFacts } from "@/lib/events/list/event-rows.read";
+} from "@/lib/selection/event-kinds.read";
+import { type Days, EVENT_COLUMNS, eventRows, inDays, withFacts } from "@/lib/selection/event-rows.read";
 import {
   IN_FACTS,
   inGroups,
@@ -27,12 +22,16 @@ import {
   mergedPage,
   readSearch,
   type Search,
-} from "@/lib/events/list/event-search.read";
-import type { ScopedFilter } from "@/lib/guard/viewer/scope.shapes";
-import { controlledParts } from "@/lib/order/controls/controlled-parts.read";
-import { readInLongLines } from "@/lib/order/tails/held-behind.read";
-import type { Queryable } from "@/lib/platform/database/db";
-import { uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";
+} from "@/lib/selection/event-search.read";
+import {
+  type CompiledFilter,
+  compileFilter,
+  type FilterField,
+  isHeldOnly,
+  splitStatuses,
+  statusesOf,
+} from "@/lib/selection/filter/event-filter.sql";
+import type { ScopedFilter } from "@/lib/selection/scope.shapes";
 
 /**
  * Reads matching events in the order of their id, a page at a time, at the same cost at any depth. A statement names the days that it

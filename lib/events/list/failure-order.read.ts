@@ -1,11 +1,12 @@
 import type { EventOut } from "@/lib/events/events.shapes";
-import { compileFilter, paramsFrom } from "@/lib/events/filter/event-filter.sql";
-import { KIND_ROWS_MAX, kindShare } from "@/lib/events/list/event-kinds.read";
-import { EVENT_COLUMNS } from "@/lib/events/list/event-rows.read";
 import { ANY_CONTROL, areRare } from "@/lib/events/list/event-scan.read";
-import { IN_FACTS, inGroups, isNarrow, narrowParts, readSearch } from "@/lib/events/list/event-search.read";
-import type { ScopedFilter } from "@/lib/guard/viewer/scope.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
+import { paramsFrom } from "@/lib/platform/database/params.sql";
+import { KIND_ROWS_MAX, kindShare } from "@/lib/selection/event-kinds.read";
+import { EVENT_COLUMNS } from "@/lib/selection/event-rows.read";
+import { IN_FACTS, inGroups, isNarrow, narrowParts, readSearch } from "@/lib/selection/event-search.read";
+import { compileFilter } from "@/lib/selection/filter/event-filter.sql";
+import type { ScopedFilter } from "@/lib/selection/scope.shapes";
 
 /**
  * A page of events in the order of their last failure, then of their id. Events without a time of failure come last

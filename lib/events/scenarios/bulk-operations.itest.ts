@@ -1,16 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readBulkOperation } from "@/lib/events/bulk/bulk-operations.read";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
-import { advanceBulkOperation } from "@/lib/events/bulk/bulk-operations.write";
 import { cancelBulkOperation } from "@/lib/events/bulk/cancel-bulk-operation";
 import { ignoreEvents, releaseEvents } from "@/lib/events/bulk/ignore-events";
-import { BULK_CHUNK, workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import { BULK_NOW_MAX } from "@/lib/events/events.shapes";
 import { listAudit } from "@/lib/guard/audit/audit-list.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
+import { confirmEvents } from "@/lib/intake/confirm-events";
+import { advanceBulkOperation } from "@/lib/selection/operations/bulk-operations.write";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 import { CONCURRENCY } from "@/workers/lanes";
+import { BULK_CHUNK, workBulkOperation } from "@/workers/work-bulk-operation";
 
 /** Of three chunks. */
 const EVENTS = 2 * BULK_CHUNK + 100;

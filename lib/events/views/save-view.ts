@@ -1,4 +1,3 @@
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { savedViewOut } from "@/lib/events/views/saved-views.read";
 import type { SavedView, SavedViewRequest } from "@/lib/events/views/saved-views.shapes";
 import { assertMay, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure";
@@ -6,6 +5,7 @@ import { takingName } from "@/lib/platform/database/name-taken";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
 
 /** Stores a filter under a name. Throws DomainError `name-taken`. */
 export async function saveView(

@@ -1,10 +1,10 @@
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import type { SavedView, SavedViewList } from "@/lib/events/views/saved-views.shapes";
 import { readTypedTexts } from "@/lib/guard/masking/typed-texts.read";
 import { seesAll, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import type { SavedView as Row } from "@/lib/platform/database/generated/client";
 import type { LowRateStore } from "@/lib/platform/database/prisma";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
 
 /** Maximum number of views: more than a menu can show. */
 const VIEWS_MAX = 500;

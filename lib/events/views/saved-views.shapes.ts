@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { eventFilterSchema } from "@/lib/events/filter/event-filter.shapes";
 import { idOut, named, timeOut } from "@/lib/platform/api/schemas.shapes";
+import { eventFilterSchema } from "@/lib/selection/filter/event-filter.shapes";
 
 /** A filter with a name, shared by everybody who uses this console. */
 export const savedViewSchema = named(

@@ -1,10 +1,10 @@
 import type { QueryClient } from "@tanstack/react-query";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
 import type { SavedView, SavedViewList } from "@/lib/events/views/saved-views.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { invalidateAfter } from "@/lib/platform/browser/keys.browser";
 import { useRead } from "@/lib/platform/browser/resource.browser";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { toSearchParams } from "@/lib/selection/filter/filter-params.shapes";
 
 export const useSavedViews = (enabled = true) =>
   useRead<SavedViewList>("views", "/api/v1/saved-views", { enabled, staleTime: 30_000, retry: false });

@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
-import { filterText } from "@/lib/events/filter/event-filter.shapes";
 import { ROLES } from "@/lib/guard/accounts/role.pure";
 import { PASSWORD_CHARS_MAX } from "@/lib/guard/sign-in/password.pure";
 import { ACTIONS } from "@/lib/guard/viewer/viewer.pure";
+import { filterText } from "@/lib/platform/api/instant.shapes";
 import { queryOf } from "@/lib/platform/api/query.shapes";
 import {
   described,

@@ -1,16 +1,17 @@
-import { type ApprovalState, type Asker, cannotDecide } from "@/lib/guard/approvals/approval.pure";
+import { type Asker, cannotDecide } from "@/lib/guard/approvals/approval.pure";
 import type { ApprovalList, ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
 import { maskNullable } from "@/lib/guard/masking/mask.pure";
 import type { MaskSet } from "@/lib/guard/masking/mask-rule.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
+import { redactRecipe } from "@/lib/guard/redaction/redact-recipe.pure";
 import { seesOperation, seesRedrive } from "@/lib/guard/viewer/scope.sql";
 import { may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso, isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { APPROVAL } from "@/lib/redrive/states/state.sql";
-import { redactRecipe } from "@/lib/repair/recipes/redact-recipe.pure";
+import type { ApprovalState } from "@/lib/states/approval-state.pure";
+import { APPROVAL } from "@/lib/states/state.sql";
 
 type StoredApproval = Omit<ApprovalOut, "id" | "askedAt" | "expiresAt" | "decidedAt" | "cannotDecide"> & {
   id: string;

@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
-import { reasonSchema } from "@/lib/events/selection/selection.shapes";
-import { APPROVAL_STATES, APPROVAL_SUBJECTS } from "@/lib/guard/approvals/approval.pure";
+import { APPROVAL_SUBJECTS } from "@/lib/guard/approvals/approval.pure";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import {
   described,
@@ -10,8 +9,10 @@ import {
   nullableText,
   nullableTime,
   pageOut,
+  reasonSchema,
   timeOut,
 } from "@/lib/platform/api/schemas.shapes";
+import { APPROVAL_STATES } from "@/lib/states/approval-state.pure";
 
 export const causeSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("size"), events: z.int(), above: z.int() }),

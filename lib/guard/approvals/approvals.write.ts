@@ -1,14 +1,8 @@
-import {
-  APPROVAL_MOVES,
-  type ApprovalCause,
-  type ApprovalMove,
-  type ApprovalState,
-  type ApprovalSubject,
-  type ApprovalTerms,
-} from "@/lib/guard/approvals/approval.pure";
+import type { ApprovalCause, ApprovalSubject, ApprovalTerms } from "@/lib/guard/approvals/approval.pure";
 import { APPROVAL_COLUMNS } from "@/lib/guard/approvals/approvals.read";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
-import { APPROVAL } from "@/lib/redrive/states/state.sql";
+import { APPROVAL_MOVES, type ApprovalMove, type ApprovalState } from "@/lib/states/approval-state.pure";
+import { APPROVAL } from "@/lib/states/state.sql";
 
 export type ApprovalRow = {
   id: string;

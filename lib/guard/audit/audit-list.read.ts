@@ -1,19 +1,19 @@
-import { paramsFrom } from "@/lib/events/filter/event-filter.sql";
 import type { AuditEventList, AuditEventOut, AuditList, AuditOut } from "@/lib/guard/audit/audit.shapes";
 import type { AuditQuery } from "@/lib/guard/audit/audit-query.shapes";
 import { entriesOfEvents, eventsOfEntry } from "@/lib/guard/audit/subjects.sql";
 import { maskData, maskNullable } from "@/lib/guard/masking/mask.pure";
 import { type MaskSet, NOTHING_MASKED } from "@/lib/guard/masking/mask-rule.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
+import { redactRecipe } from "@/lib/guard/redaction/redact-recipe.pure";
 import { seesEntry } from "@/lib/guard/viewer/scope.sql";
 import { may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
+import { paramsFrom } from "@/lib/platform/database/params.sql";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { UUID } from "@/lib/platform/plain/uuid.pure";
-import { redactRecipe } from "@/lib/repair/recipes/redact-recipe.pure";
 
 type AuditRow = Omit<AuditOut, "at"> & { atMs: number };
 

@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
-import { filterText, instant } from "@/lib/events/filter/event-filter.shapes";
-import { resolveWindow } from "@/lib/events/filter/filter-params.shapes";
-import { AUDIT_SUBJECTS } from "@/lib/guard/audit/audit-entry.pure";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
+import { filterText, instant } from "@/lib/platform/api/instant.shapes";
 import { thenRead } from "@/lib/platform/api/query.shapes";
 import { described, uuidText } from "@/lib/platform/api/schemas.shapes";
+import { resolveWindow } from "@/lib/platform/instant.pure";
+import { AUDIT_SUBJECTS } from "@/lib/platform/plain/audit-entry.pure";
 
 const text = (description: string) => described(z.optional(filterText(512)), description);
 

@@ -1,7 +1,7 @@
 import type { AuditEventList, AuditList } from "@/lib/guard/audit/audit.shapes";
-import type { AuditSubject } from "@/lib/guard/audit/audit-entry.pure";
 import { firstPageEvery, usePages } from "@/lib/platform/browser/pages.browser";
 import { useRead } from "@/lib/platform/browser/resource.browser";
+import type { AuditSubject } from "@/lib/platform/plain/audit-entry.pure";
 
 const POLL_MS = 10_000;
 const PAGE = 100;

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
-import { EVENT_STATUSES } from "@/lib/events/event-state.pure";
-import { AUDIT_SUBJECTS } from "@/lib/guard/audit/audit-entry.pure";
 import { idOut, named, nullableText, pageOut, timeOut } from "@/lib/platform/api/schemas.shapes";
+import { AUDIT_SUBJECTS } from "@/lib/platform/plain/audit-entry.pure";
+import { EVENT_STATUSES } from "@/lib/states/event-state.pure";
 
 const auditSchema = named(
   "AuditEntry",

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import type { AuditEntry } from "@/lib/guard/audit/audit-entry.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
+import type { AuditEntry } from "@/lib/platform/plain/audit-entry.pure";
 
 /**
  * Appends one entry with the events that it covers. Takes a transaction so that it commits with the change or not at all.

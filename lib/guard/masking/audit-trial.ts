@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Deps } from "@/lib/lane/deps";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
-import type { Deps } from "@/lib/platform/low-rate-deps";
 
 /** People repeat a trial while they work on it. */
 const TRIAL_AGAIN_MS = 3_600_000;

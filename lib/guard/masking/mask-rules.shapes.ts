@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import {
   boundedText,
   described,
@@ -9,6 +8,7 @@ import {
   named,
   nullableText,
   positiveInt4,
+  reasonSchema,
 } from "@/lib/platform/api/schemas.shapes";
 import { TEXT_MAX } from "@/lib/platform/plain/storable.pure";
 import { MASK_KINDS } from "./mask-rule.pure";

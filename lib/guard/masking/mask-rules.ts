@@ -1,7 +1,7 @@
 import { Noun, type NounDeps } from "@/lib/guard/noun";
+import { readSourceId } from "@/lib/guard/viewer/source-names.read";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { DomainError, invalidFields } from "@/lib/platform/plain/problem.pure";
-import { readSourceId } from "@/lib/sources/sources.read";
 import { type MaskKind, patternFault } from "./mask-rule.pure";
 import { forgetMasks } from "./mask-rules.read";
 import { type MaskRuleChange, type MaskRuleOut, type MaskRuleRequest, maskRuleSchema } from "./mask-rules.shapes";

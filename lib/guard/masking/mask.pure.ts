@@ -1,5 +1,5 @@
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
-import type { Header, Origin } from "@/lib/intake/dead-letter.pure";
+import type { Header, Origin } from "@/lib/platform/plain/dead-letter.pure";
 import { maskParts } from "./detectors.pure";
 import { maskedPlaces, maskPlaces } from "./mask-json.pure";
 

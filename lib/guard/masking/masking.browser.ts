@@ -1,6 +1,7 @@
 import { keepInTab, keptInTab } from "@/lib/guard/sign-in/kept-in-tab.browser";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { resourceOf, useRead } from "@/lib/platform/browser/resource.browser";
+import type { RevealedEvent } from "@/lib/repair/revisions/reveal.shapes";
 import type {
   MaskRuleChange,
   MaskRuleList,
@@ -10,7 +11,6 @@ import type {
   MaskTrialRequest,
   RevealRequest,
 } from "./mask-rules.shapes";
-import type { RevealedEvent } from "./reveal.shapes";
 
 const PATH = "/api/v1/mask-rules";
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
-import type { Header } from "@/lib/intake/dead-letter.pure";
+import type { Header } from "@/lib/platform/plain/dead-letter.pure";
 import { maskBody, maskHeaders, maskOrigin, maskTags } from "./mask.pure";
 import { DEFAULT_MASKS, type MaskRule, masksOf, matchesGlob, patternFault } from "./mask-rule.pure";
 import { maskText, redactText } from "./mask-text.pure";

@@ -1,4 +1,3 @@
-import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { maskFilter, maskNullable } from "@/lib/guard/masking/mask.pure";
 import { NOTHING_MASKED, oneSource } from "@/lib/guard/masking/mask-rule.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
@@ -13,7 +12,7 @@ type Filter = Parameters<typeof maskFilter>[0] & { source?: string[] | undefined
  */
 export type TypedTexts = {
   filter<F extends Filter>(filter: F): F;
-  selection<S extends Selection>(selection: S): S;
+  selection<S extends object>(selection: S): S;
   text<T extends string | null>(text: T): T;
 };
 
@@ -23,7 +22,7 @@ export async function readTypedTexts(db: Queryable, viewer: Viewer): Promise<Typ
   const filter: TypedTexts["filter"] = (typed) => maskFilter(typed, setOf(oneSource(typed.source)));
   return {
     filter,
-    selection: (typed) => ("filter" in typed ? { ...typed, filter: filter(typed.filter) } : typed),
+    selection: (typed) => ("filter" in typed ? { ...typed, filter: filter(typed.filter as Filter) } : typed),
     text: (typed) => maskNullable(typed, setOf(null)),
   };
 }

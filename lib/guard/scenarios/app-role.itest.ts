@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import pg from "pg";
 import { afterEach, beforeEach, expect, inject, test } from "vitest";
+import { readEnv } from "@/lib/env";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { verifyChain } from "@/lib/guard/audit-chain/verify-chain";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
@@ -12,7 +13,6 @@ import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import { removeExpired } from "@/lib/observe/rollups/upkeep.write";
 import { systemClock } from "@/lib/platform/clock";
 import { createDb, type Db } from "@/lib/platform/database/db";
-import { readEnv } from "@/lib/platform/env";
 import { createLog } from "@/lib/platform/log";
 import { sqlState } from "@/lib/platform/postgres-pool";
 import { redriveRequestSchema } from "@/lib/redrive/request/redrive-request.shapes";

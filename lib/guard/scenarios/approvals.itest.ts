@@ -1,12 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { readBulkOperation } from "@/lib/events/bulk/bulk-operations.read";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
-import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import { shownApproval } from "@/lib/guard/approvals/approvals.read";
-import { decideApproval } from "@/lib/guard/approvals/decide-approval";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
+import { decideApproval } from "@/lib/redrive/life/decide-approval";
 import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
 import { type PreviewRequest, previewRequestSchema } from "@/lib/redrive/preview/redrive-preview.shapes";
 import type { RedriveRequest } from "@/lib/redrive/request/redrive-request.shapes";
@@ -22,6 +21,7 @@ import { tryRedriveRule } from "@/lib/rules/try-redrive-rule";
 import { redisInstalled, testRedis } from "@/lib/testing/redis";
 import { openWorld, worldOfEachTest } from "@/lib/testing/redrive-world";
 import { takeItems } from "@/lib/testing/slice-items";
+import { workBulkOperation } from "@/workers/work-bulk-operation";
 
 const world = worldOfEachTest();
 

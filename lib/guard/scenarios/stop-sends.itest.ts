@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { imposeStop, resumeSends } from "@/lib/guard/stops/change-stop";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { imposeStop, resumeSends } from "@/lib/redrive/life/change-stop";
 import { redisInstalled, testRedis } from "@/lib/testing/redis";
 import { openWorld, worldOfEachTest } from "@/lib/testing/redrive-world";
 

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { expect, test } from "vitest";
-import { imposeStop, resumeSends } from "@/lib/guard/stops/change-stop";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { imposeStop, resumeSends } from "@/lib/redrive/life/change-stop";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
 const ada = localViewer("ada");

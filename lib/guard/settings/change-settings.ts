@@ -1,14 +1,18 @@
-import type { ConfigLimits } from "@/lib/brokers/kinds/config-limits.shapes";
-import { plainAddressFault, redactUrl } from "@/lib/brokers/kinds/redact-url.shapes";
-import { mayReference, referenceFault, referenceIn } from "@/lib/brokers/kinds/secret-references.pure";
-import { confirmedUrlFault, SETTING_BOUNDS, settingsFrom } from "@/lib/guard/settings/settings.pure";
+import { plainAddressFault, redactUrl } from "@/lib/guard/redaction/redact-url.shapes";
+import type { ConfigLimits } from "@/lib/guard/redaction/secret-references.pure";
+import { mayReference, referenceFault, referenceIn } from "@/lib/guard/redaction/secret-references.pure";
+import {
+  CONFIRMED_DESTINATION,
+  confirmedUrlFault,
+  SETTING_BOUNDS,
+  settingsFrom,
+} from "@/lib/guard/settings/settings.pure";
 import type { ShownSettings } from "@/lib/guard/settings/settings.read";
+import type { SettingsChange } from "@/lib/guard/settings/settings.shapes";
 import { removeConfirmedUrl, writeSettings } from "@/lib/guard/settings/settings.write";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
 import { type FieldError, invalidFields } from "@/lib/platform/plain/problem.pure";
-import { CONFIRMED_DESTINATION } from "@/lib/redrive/confirm/announce-confirmed";
-import type { SettingsChange } from "@/lib/sources/targets/targets.shapes";
 
 export type SettingsDeps = LowRateDeps & { env: ConfigLimits };
 

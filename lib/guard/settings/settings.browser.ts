@@ -1,9 +1,9 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import type { SettingOut, SettingsChange } from "@/lib/guard/settings/settings.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { readKey } from "@/lib/platform/browser/keys.browser";
 import { useRead } from "@/lib/platform/browser/resource.browser";
-import type { SettingOut, SettingsChange } from "@/lib/sources/targets/targets.shapes";
 
 const PATH = "/api/v1/settings";
 /** The address has its tokens masked. */

@@ -1,4 +1,4 @@
-import { referenceIn } from "@/lib/brokers/kinds/secret-references.pure";
+import { referenceIn } from "@/lib/guard/redaction/secret-references.pure";
 /** The settings of an operator, with defaults and bounds. Durations in milliseconds. */
 export type Settings = {
   /** Deliver redrives of one event before it is ignored automatically. */
@@ -90,3 +90,6 @@ export function confirmedUrlFault(text: string): string | null {
   if (!/^https?:$/.test(protocol)) return "must begin with https:// or http://";
   return username === "" && password === "" ? null : "must be without a user or password: messages are signed instead";
 }
+
+/** Of rows of the outbox that `workers/outbox-publisher.ts` sends to the address in the settings. */
+export const CONFIRMED_DESTINATION = "confirmed";

@@ -1,4 +1,4 @@
-import { redactUrl } from "@/lib/brokers/kinds/redact-url.shapes";
+import { redactUrl } from "@/lib/guard/redaction/redact-url.shapes";
 import { type Settings, settingsFrom } from "@/lib/guard/settings/settings.pure";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";

@@ -1,13 +1,12 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { readBulkOperation } from "@/lib/events/bulk/bulk-operations.read";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
-import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import { BULK_NOW_MAX } from "@/lib/events/events.shapes";
-import { imposeStop } from "@/lib/guard/stops/change-stop";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import type { Queryable } from "@/lib/platform/database/db";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
+import { imposeStop } from "@/lib/redrive/life/change-stop";
 import { cancelOpenItems, refuseQueuedItems } from "@/lib/redrive/life/withdraw-items.write";
 import { insertAttempts } from "@/lib/redrive/run/store/finish-items.write";
 import { type AttemptIntent, attemptKey } from "@/lib/redrive/run/store/intents.write";
@@ -17,6 +16,7 @@ import { auditGaps } from "@/lib/testing/rollup-drift";
 import { endOf, intend } from "@/lib/testing/sends";
 import { loseSlices, takeItems } from "@/lib/testing/slice-items";
 import { waitForLocks } from "@/lib/testing/waiting-for-locks";
+import { workBulkOperation } from "@/workers/work-bulk-operation";
 
 let redriveId: string;
 let items: SliceItem[];

@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
-import { reasonSchema } from "@/lib/events/selection/selection.shapes";
-import { named, timeOut } from "@/lib/platform/api/schemas.shapes";
+import { named, reasonSchema, timeOut } from "@/lib/platform/api/schemas.shapes";
 
 /** PUT /api/v1/stops/... */
 export const stopRequestSchema = named("StopRequest", z.strictObject({ reason: reasonSchema }), {

@@ -77,3 +77,6 @@ export function nameKey(name: string): string {
   const plain = name.normalize("NFKD").toUpperCase().toLowerCase().normalize("NFKD");
   return plain.replace(/[^\p{L}\p{N}]/gu, "").replaceAll("ς", "σ") || plain;
 }
+
+/** Who a channel names as its last editor until a person enables, edits or deletes it after a restore. */
+export const RESTORE = "restore";

@@ -1,8 +1,8 @@
-import { DECIDING } from "@/lib/events/groups/aliases/aliases.sql";
 import { type AliasRow, aliasesOf, type GroupAliases } from "@/lib/events/groups/aliases/group-aliases.pure";
 import type { AdmissionRule } from "@/lib/intake/admission/admission.pure";
 import { readRuleBody } from "@/lib/intake/admission/admission.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
+import { DECIDING_ALIASES } from "@/lib/selection/aliases.sql";
 
 /** The enabled rules in their order and the aliases of groups, with the revision that both are of. */
 export type RulesInForce = { revision: bigint; rules: AdmissionRule[]; aliases: GroupAliases };
@@ -14,10 +14,7 @@ export async function readRulesInForce(db: Queryable): Promise<RulesInForce> {
     `select v.revision::text,
             array(select to_json(r) from (
               select id, name, source, version, body from admission_rules where enabled order by position, id) r) as rules,
-            array(select to_json(a) from (
-              select a.fingerprint, a.target, a.family, s.name as source, a.template
-                from group_aliases a left join sources s on s.id = a.source_id
-               where ${DECIDING} order by a.created_at, a.fingerprint) a) as aliases
+            ${DECIDING_ALIASES} as aliases
        from admission_revision v`,
     [],
     { name: "rules-in-force" },

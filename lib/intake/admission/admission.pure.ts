@@ -1,5 +1,6 @@
-import type { DeadLetter, Header } from "@/lib/intake/dead-letter.pure";
+import type { BodyReader, DeadLetter, Header } from "@/lib/platform/plain/dead-letter.pure";
 import { storable } from "@/lib/platform/plain/storable.pure";
+import type { AdmissionMark, AdmissionRecord, RuleRef } from "@/lib/states/admission-mark.pure";
 
 /**
  * Admission: rules that people write, applied to each dead letter before it is stored.
@@ -14,13 +15,6 @@ import { storable } from "@/lib/platform/plain/storable.pure";
  * Patterns are literal texts and `*`. Regular expressions are not offered: a stranger chooses the text, and some
  * expressions need exponential time for it.
  */
-
-/**
- * `early`: the failure is permanent, so the event was parked without waiting for the retry limit. `superseded`: the same,
- * because a newer version of its aggregate was processed before it arrived. `confirm`: a person must confirm its redrive.
- */
-export const ADMISSION_MARKS = ["early", "superseded", "confirm"] as const;
-export type AdmissionMark = (typeof ADMISSION_MARKS)[number];
 
 export const TEXT_FIELDS = [
   "errorCode",
@@ -68,11 +62,6 @@ export type RuleBody = { when: Condition[]; do: RuleEffect };
 
 /** `source`: name of the only source that it applies to; null = all. */
 export type AdmissionRule = RuleBody & { id: string; name: string; version: number; source: string | null };
-
-export type RuleRef = { id: string; name: string; version: number };
-
-/** Reads a scalar of the payload as text. `found` is also true for an object, an array and null. */
-export type BodyReader = (pointer: string) => { found: boolean; text: string | null };
 
 export type Admitted = {
   letter: DeadLetter;
@@ -221,17 +210,6 @@ export function matchesGlob(text: string, glob: string): boolean {
   }
   return true;
 }
-
-/** What the rules did to a parked event, as it is stored with it. */
-export type AdmissionRecord = {
-  rules: RuleRef[];
-  /** The error code with which it arrived; absent = the rules left it. */
-  arrivedAs?: string;
-  group?: string;
-  /** Why it bears its mark: a version that was processed before. */
-  finding?: string;
-  failed?: (RuleRef & { fault: string })[];
-};
 
 /** null = the rules did nothing. */
 export function admissionRecord(

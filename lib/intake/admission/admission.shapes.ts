@@ -1,18 +1,14 @@
 import * as z from "zod/mini";
-import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import {
-  ADMISSION_MARKS,
-  type AdmissionRecord,
   NUMBER_FIELDS,
   NUMBER_TESTS,
   type RuleBody,
   TEXT_FIELDS,
   TEXT_TESTS,
 } from "@/lib/intake/admission/admission.pure";
-import { has, idOut, named, nullableText, timeOut } from "@/lib/platform/api/schemas.shapes";
+import { deletion, has, idOut, named, nullableText, reasonSchema, timeOut } from "@/lib/platform/api/schemas.shapes";
 import { isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
 import {
-  deletion,
   RULE_EXAMPLE,
   readStoredRule,
   ruleChangeShape,
@@ -22,6 +18,7 @@ import {
   triedId,
   yesOrNo,
 } from "@/lib/rules/rule.shapes";
+import { ADMISSION_MARKS } from "@/lib/states/admission-mark.pure";
 
 /** Each arrival is judged by all rules of its source, and by the rules of every source. */
 export const RULES_PER_SOURCE_MAX = 50;
@@ -192,9 +189,6 @@ export const ruleChangeSchema = named(
 export type RuleChange = z.infer<typeof ruleChangeSchema>;
 
 export const ruleDeletionSchema = deletion("AdmissionRuleDeletion", "the producer no longer sends them");
-
-const ruleRefShape = { id: idOut, name: z.string(), version: z.int() };
-const ruleRef = z.object(ruleRefShape);
 const mark = z.nullable(z.enum(ADMISSION_MARKS));
 
 const admittedSchema = z.object({ errorCode: z.string(), group: nullableText, mark });
@@ -294,14 +288,5 @@ export const ruleDetailSchema = z.object({
   ),
 });
 export type RuleDetail = z.infer<typeof ruleDetailSchema>;
-
-/** What admission did to an event, beside the event. */
-export const admissionRecordSchema = z.object({
-  rules: z.array(ruleRef),
-  arrivedAs: z.optional(z.string()),
-  group: z.optional(z.string()),
-  finding: z.optional(z.string()),
-  failed: z.optional(z.array(z.object({ ...ruleRefShape, fault: z.string() }))),
-}) satisfies z.ZodMiniType<AdmissionRecord>;
 
 export const readRuleBody = (stored: unknown) => readStoredRule<RuleBody>(ruleBodySchema, stored);

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { BodyReader } from "@/lib/platform/plain/dead-letter.pure";
 import { deadLetter } from "@/lib/testing/letters";
 import {
   type AdmissionRule,
   admissionRecord,
   admit,
-  type BodyReader,
   type Condition,
   matchesGlob,
   type RuleEffect,

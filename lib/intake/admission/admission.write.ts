@@ -1,9 +1,9 @@
-import type { RuleRef } from "@/lib/intake/admission/admission.pure";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { keyOf } from "@/lib/intake/event-keys.write";
 import type { Parking } from "@/lib/intake/park.write";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
+import type { RuleRef } from "@/lib/states/admission-mark.pure";
 
 /** How a rule met an arrival. `superseded` has no rule: see `readProcessedAbove`. */
 type AdmissionOutcome = "matched" | "dropped" | "failed" | "superseded";

@@ -3,12 +3,12 @@ import { type Fingerprint, fingerprintOf, labelledGroup } from "@/lib/events/gro
 import { type AdmissionRule, type Admitted, admit } from "@/lib/intake/admission/admission.pure";
 import { type RulesInForce, readRulesInForce } from "@/lib/intake/admission/admission-rules.read";
 import type { Arrival } from "@/lib/intake/arrival.shapes";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import { bodyReader } from "@/lib/platform/api/payload-pointer.shapes";
 import type { Clock } from "@/lib/platform/clock";
 import type { Queryable } from "@/lib/platform/database/db";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 import { storable } from "@/lib/platform/plain/storable.pure";
 import { createTurns } from "@/lib/platform/turns";
-import { bodyReader } from "@/lib/repair/revisions/payload-pointer.shapes";
 
 /** An arrival that can be stored, as the rules of admission leave it, with its group. */
 export type AdmittedArrival = Omit<Admitted, "group"> & {

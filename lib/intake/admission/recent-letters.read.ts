@@ -1,10 +1,10 @@
-import { CURRENT_BODY, NEWEST_ERROR } from "@/lib/events/bodies.read";
-import { readCandidates } from "@/lib/events/selection/candidates.read";
-import type { ScopedSelection } from "@/lib/guard/viewer/scope.shapes";
-import type { AdmissionMark, AdmissionRecord } from "@/lib/intake/admission/admission.pure";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { UUID_MAX } from "@/lib/platform/ids";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
+import { CURRENT_BODY, NEWEST_ERROR } from "@/lib/selection/bodies.read";
+import { readCandidates } from "@/lib/selection/candidates.read";
+import type { ScopedSelection } from "@/lib/selection/scope.shapes";
+import type { AdmissionMark, AdmissionRecord } from "@/lib/states/admission-mark.pure";
 
 /** A stored event as it arrived, as far as the store tells. */
 export type RecentLetter = {

@@ -3,7 +3,6 @@ import { auditTrial } from "@/lib/guard/masking/audit-trial";
 import { maskBody, maskHeaders, maskNullable, maskTags } from "@/lib/guard/masking/mask.pure";
 import { type MaskSet, type Masks, setFor } from "@/lib/guard/masking/mask-rule.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
-import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { assertMay, may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { AdmissionRule, RuleBody } from "@/lib/intake/admission/admission.pure";
 import type { Trial, TryRequest } from "@/lib/intake/admission/admission.shapes";
@@ -13,6 +12,7 @@ import { type RecentLetter, readRecentLetters } from "@/lib/intake/admission/rec
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import { createTurns } from "@/lib/platform/turns";
+import { scopeSelection } from "@/lib/selection/scope.shapes";
 
 const TRY_TIMEOUT_MS = 4_000;
 const SAMPLES_MAX = 10;

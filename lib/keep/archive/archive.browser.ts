@@ -1,5 +1,4 @@
 import type { QueryClient } from "@tanstack/react-query";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { RESTORED_MAX } from "@/lib/keep/archive/archive.pure";
 import type { ArchivedEvent, ArchivedList, RestoreAnswer } from "@/lib/keep/archive/archive.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
@@ -7,6 +6,7 @@ import { invalidateAfter } from "@/lib/platform/browser/keys.browser";
 import { firstPageEvery, usePages } from "@/lib/platform/browser/pages.browser";
 import { useRead } from "@/lib/platform/browser/resource.browser";
 import { UUID } from "@/lib/platform/plain/uuid.pure";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
 
 const POLL_MS = 10_000;
 const PAGE = 100;

@@ -1,9 +1,7 @@
 import * as z from "zod/mini";
-import { EVENT_STATUSES } from "@/lib/events/event-state.pure";
-import { instant } from "@/lib/events/filter/event-filter.shapes";
-import { resolveInstant, resolveWindow } from "@/lib/events/filter/filter-params.shapes";
 import { RESTORED_MAX } from "@/lib/keep/archive/archive.pure";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
+import { instant } from "@/lib/platform/api/instant.shapes";
 import { thenRead } from "@/lib/platform/api/query.shapes";
 import {
   described,
@@ -15,6 +13,8 @@ import {
   uuidText,
   versionOut,
 } from "@/lib/platform/api/schemas.shapes";
+import { resolveInstant, resolveWindow } from "@/lib/platform/instant.pure";
+import { EVENT_STATUSES } from "@/lib/states/event-state.pure";
 
 /** An event that was removed from the store and lies in the archive. */
 const archivedEventSchema = named(

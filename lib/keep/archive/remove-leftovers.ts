@@ -1,5 +1,5 @@
 import { forgetLeftovers, lockDue, putOff } from "@/lib/keep/archive/leftovers.write";
-import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
+import type { ArchiveStore } from "@/lib/platform/archive/archive-store";
 import type { Db } from "@/lib/platform/database/db";
 import type { Log } from "@/lib/platform/log";
 import { DomainError } from "@/lib/platform/plain/problem.pure";

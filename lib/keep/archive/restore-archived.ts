@@ -3,8 +3,8 @@ import type { RestoreAnswer, RestoreRequest } from "@/lib/keep/archive/archive.s
 import { type HoldingObject, holdingObjects, objectsOf } from "@/lib/keep/archive/archived-events.read";
 import { idOfLine, readLine } from "@/lib/keep/archive/sets/archive-lines";
 import { readSetLines } from "@/lib/keep/archive/sets/read-set";
-import { type ArchiveDeps, type ArchiveStore, archiveOf } from "@/lib/keep/archive/stores/archive-store";
 import { restoreEvents, type StoredArrival } from "@/lib/keep/restore/restore-events";
+import { type ArchiveDeps, type ArchiveStore, archiveOf } from "@/lib/platform/archive/archive-store";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";

@@ -4,7 +4,7 @@ import { type ArchiveScope, type NamedSet, namedSets } from "@/lib/keep/archive/
 import { readNamedObject, readSetLines } from "@/lib/keep/archive/sets/read-set";
 import { setKeysBeside } from "@/lib/keep/archive/sets/set-key.pure";
 import { readManifest, type SetManifest } from "@/lib/keep/archive/sets/set-manifest.shapes";
-import { type ArchiveDeps, type ArchiveStore, archiveOf } from "@/lib/keep/archive/stores/archive-store";
+import { type ArchiveDeps, type ArchiveStore, archiveOf } from "@/lib/platform/archive/archive-store";
 import type { Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 

@@ -1,7 +1,7 @@
 import { ARCHIVE_FOLDER, isLinesKey } from "@/lib/keep/archive/sets/set-key.pure";
-import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
-import { SEAL_BYTES } from "@/lib/keep/archive/stores/sealed-store";
 import { readNamedObjects } from "@/lib/keep/backup/named-objects.read";
+import type { ArchiveStore } from "@/lib/platform/archive/archive-store";
+import { SEAL_BYTES } from "@/lib/platform/archive/sealed-store";
 import type { Queryable } from "@/lib/platform/database/db";
 
 export type ArchiveCheck = {

@@ -2,7 +2,6 @@ import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { endWaysIn } from "@/lib/guard/sessions/ended-ways-in.write";
 import { insertStop } from "@/lib/guard/stops/stops.write";
 import { keepUnfinished } from "@/lib/keep/archive/leftovers.write";
-import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import { BackupFault } from "@/lib/keep/backup/backup-fault.pure";
 import type { BackedUpTable, BackupManifest } from "@/lib/keep/backup/backup-manifest.shapes";
 import { type ArchiveCheck, checkArchive } from "@/lib/keep/backup/check-archive";
@@ -25,13 +24,14 @@ import {
   writing,
 } from "@/lib/keep/backup/restore-target.write";
 import { RowTally, tallied } from "@/lib/keep/backup/row-tally";
+import { silenceChannels } from "@/lib/keep/backup/silence-channels.write";
 import { fixTexts, rowsOf } from "@/lib/keep/backup/store-layout.read";
 import { STATEMENT_MS_MAX } from "@/lib/keep/backup/write-backup";
-import { silenceChannels } from "@/lib/observe/channels/channels.write";
+import type { ArchiveStore } from "@/lib/platform/archive/archive-store";
 import type { Db, Queryable, Tx } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { sqlState } from "@/lib/platform/postgres-pool";
-import { REDRIVE } from "@/lib/redrive/states/state.sql";
+import { REDRIVE } from "@/lib/states/state.sql";
 
 type MigrationName = { name: string; sha256: string };
 

@@ -5,9 +5,9 @@ import type { ForgetRequest, ForgetWhat } from "@/lib/keep/forget/forget.shapes"
 import { keyText, kindOf } from "@/lib/keep/forget/forget-key.pure";
 import { insertForget } from "@/lib/keep/forget/forgets.write";
 import type { ForgetScope } from "@/lib/keep/forget/matching-events.read";
+import type { Deps } from "@/lib/lane/deps";
 import { answerOnce, type IdempotentRequest } from "@/lib/platform/database/idempotent-request.write";
 import { uuidv7 } from "@/lib/platform/ids";
-import type { Deps } from "@/lib/platform/low-rate-deps";
 import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 

@@ -5,7 +5,7 @@ import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { isOver } from "@/lib/platform/database/moments.sql";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { BULK } from "@/lib/redrive/states/state.sql";
+import { BULK } from "@/lib/states/state.sql";
 
 /** One without a step for this long says that it does not move. */
 const STALLED_S = 60;

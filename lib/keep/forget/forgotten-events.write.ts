@@ -1,11 +1,11 @@
 import { LEFT_PARKED } from "@/lib/keep/removal/removed-events.write";
 import { reportArchivedVersions } from "@/lib/keep/removal/reported-versions.write";
-import { rollupOf } from "@/lib/observe/rollups/rollup.write";
 import { rowsOf } from "@/lib/order/line.sql";
 import { deleteSkips } from "@/lib/order/skips.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
-import { EVENT } from "@/lib/redrive/states/state.sql";
+import { rollupOf } from "@/lib/states/rollup.write";
+import { EVENT } from "@/lib/states/state.sql";
 
 /** Who reports the versions of forgotten events, while others of their aggregates are stored. */
 const REPORTED_BY = "parkade-forgotten";

@@ -1,8 +1,8 @@
-import type { EventStatus } from "@/lib/events/event-state.pure";
 import { type ForgetKey, matchesKey } from "@/lib/keep/forget/forget-key.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
+import type { EventStatus } from "@/lib/states/event-state.pure";
 
 /** Where a key is looked for: first seen in [fromMs, toMs), epoch milliseconds, null = open. */
 export type ForgetScope = { key: ForgetKey; source: string | null; fromMs: number | null; toMs: number | null };

@@ -1,6 +1,6 @@
 import type { Patterns } from "@/lib/keep/forget/forget-key.pure";
 import type { Tx } from "@/lib/platform/database/db";
-import { BULK, REDRIVE } from "@/lib/redrive/states/state.sql";
+import { BULK, REDRIVE } from "@/lib/states/state.sql";
 
 /**
  * Texts of the store beside events that may name a person, and what a forget does with them. A test compares the columns here,

@@ -1,7 +1,6 @@
 import { appendAudit, appendSubjects } from "@/lib/guard/audit/audit.write";
 import { countReplaced } from "@/lib/keep/archive/leftovers.write";
 import { removeLeftovers } from "@/lib/keep/archive/remove-leftovers";
-import { type ArchiveDeps, archiveOf } from "@/lib/keep/archive/stores/archive-store";
 import { nextObject } from "@/lib/keep/forget/archived-lines.write";
 import { kindOf, patternsOf, personOf } from "@/lib/keep/forget/forget-key.pure";
 import {
@@ -30,11 +29,12 @@ import {
 import { rewriteObject } from "@/lib/keep/forget/rewrite-object";
 import { endNamedControls, forgetMessages, forgetNamedKeys, replaceTraces } from "@/lib/keep/forget/traces.write";
 import { readHoldingLater, readParkedBehind } from "@/lib/keep/removal/held-tails.read";
+import type { Deps } from "@/lib/lane/deps";
+import { type ArchiveDeps, archiveOf } from "@/lib/platform/archive/archive-store";
 import type { Tx } from "@/lib/platform/database/db";
 import { inTransaction } from "@/lib/platform/database/retrying";
-import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { lockEvents } from "@/lib/redrive/run/store/fence.write";
+import { lockEvents } from "@/lib/states/fence.write";
 
 type ForgetDeps = Pick<Deps, "db" | "clock" | "log"> & ArchiveDeps;
 

@@ -1,4 +1,4 @@
-import type { EventStatus } from "@/lib/events/event-state.pure";
+import type { EventStatus } from "@/lib/states/event-state.pure";
 
 /** What other tools filter and count events by: all of an event but its bytes. Times are epoch microseconds. */
 export type EventColumns = {

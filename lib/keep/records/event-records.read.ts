@@ -1,11 +1,11 @@
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { exportEvents } from "@/lib/events/list/event-export.read";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { EXPORTED_ATTEMPTS_MAX, type StoredState } from "@/lib/intake/stored-state.shapes";
 import { type EventColumns, microsOf, microsOrNull } from "@/lib/keep/records/event-columns.pure";
-import { EXPORTED_ATTEMPTS_MAX, type StoredState } from "@/lib/keep/records/stored-state.shapes";
 import type { Db, Queryable } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 import { JSON_DEPTH_MAX, sizeOf } from "@/lib/platform/plain/raw-json.pure";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
 
 /** Bytes of payloads that are read at a time; one event may have more. */
 const READ_BYTES_MAX = 4 * 1024 * 1024;

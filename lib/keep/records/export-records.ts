@@ -1,9 +1,9 @@
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { readEventRecords } from "@/lib/keep/records/event-records.read";
+import type { Deps } from "@/lib/lane/deps";
 import type { Db } from "@/lib/platform/database/db";
-import type { Deps } from "@/lib/platform/deps";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
 
 /**
  * The matching events as lines, whole: payloads and headers as they are stored, nothing masked. So it needs the

@@ -1,5 +1,5 @@
 import type { Queryable } from "@/lib/platform/database/db";
-import { BULK } from "@/lib/redrive/states/state.sql";
+import { BULK } from "@/lib/states/state.sql";
 
 /** Why removals and expiries stand still, in one sentence; null = none does. */
 export async function readArchiveFault(db: Queryable): Promise<string | null> {

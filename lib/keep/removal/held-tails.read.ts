@@ -5,7 +5,7 @@ import { HOLDS } from "@/lib/order/order.sql";
 import { isSuperseded } from "@/lib/order/order-gate.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
-import { PARKED } from "@/lib/redrive/states/state.sql";
+import { PARKED } from "@/lib/states/state.sql";
 
 /** SQL over `e`, a row of dlq_events: later versions of its aggregate that match `also` (over `l`, a row of `rows`) are parked behind it. */
 export const beforeParked = (

@@ -1,7 +1,3 @@
-import type { EventStatus } from "@/lib/events/event-state.pure";
-import { compileSelection, cutoffOf } from "@/lib/events/selection/candidates.read";
-import type { Selection } from "@/lib/events/selection/selection.shapes";
-import { readScopedSelection } from "@/lib/guard/viewer/scope.read";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { beforeParked, readHoldingLater } from "@/lib/keep/removal/held-tails.read";
 import { type KeptReason, whyKept } from "@/lib/keep/removal/removal.pure";
@@ -9,7 +5,11 @@ import type { RemovalPreview } from "@/lib/keep/removal/removal.shapes";
 import type { Db } from "@/lib/platform/database/db";
 import { isReadTimeout } from "@/lib/platform/database/retrying";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
-import { EVENT } from "@/lib/redrive/states/state.sql";
+import { compileSelection, cutoffOf } from "@/lib/selection/candidates.read";
+import { readScopedSelection } from "@/lib/selection/scope.read";
+import type { Selection } from "@/lib/selection/selection.shapes";
+import type { EventStatus } from "@/lib/states/event-state.pure";
+import { EVENT } from "@/lib/states/state.sql";
 
 /** Time limit of the count: beyond it the preview says that it does not know. */
 const COUNT_MS_MAX = 4_000;

@@ -1,4 +1,4 @@
-import type { EventStatus } from "@/lib/events/event-state.pure";
+import type { EventStatus } from "@/lib/states/event-state.pure";
 
 /**
  * Reasons of a removal's refusals. `holds-later`: later versions of its aggregate wait behind it.

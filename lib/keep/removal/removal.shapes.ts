@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { selectionSchema } from "@/lib/events/selection/selection.shapes";
 import { countsOut, named, nullableNumber, nullableText, timeOut } from "@/lib/platform/api/schemas.shapes";
+import { selectionSchema } from "@/lib/selection/selection.shapes";
 
 export const removalPreviewRequestSchema = named("RemovalPreviewRequest", z.strictObject({ select: selectionSchema }), {
   select: { filter: { source: ["orders"], status: ["IGNORED"] } },

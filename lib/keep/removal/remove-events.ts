@@ -1,21 +1,21 @@
 import { type BulkRequest, type ChangeChunk, changeEvents, refusals } from "@/lib/events/bulk/change-events";
-import type { EventStatus } from "@/lib/events/event-state.pure";
 import type { BulkAnswer } from "@/lib/events/events.shapes";
-import { type Candidate, type CandidatePage, readCandidates } from "@/lib/events/selection/candidates.read";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { keepWritten, rememberWriting } from "@/lib/keep/archive/leftovers.write";
 import { keyList, setKeysOf, type WrittenSet } from "@/lib/keep/archive/sets/set-key.pure";
 import { type NewSet, writeSet } from "@/lib/keep/archive/sets/write-set";
-import { type ArchiveDeps, type ArchiveStore, archiveOf } from "@/lib/keep/archive/stores/archive-store";
 import { type EventRecord, readRecordSizes, readRecords } from "@/lib/keep/records/event-records.read";
 import { readHoldingLater } from "@/lib/keep/removal/held-tails.read";
 import { type KeptReason, whyKept } from "@/lib/keep/removal/removal.pure";
 import { closeRemoval, deleteEvents, insertArchiveObjects } from "@/lib/keep/removal/removed-events.write";
+import type { Deps } from "@/lib/lane/deps";
+import { type ArchiveDeps, type ArchiveStore, archiveOf } from "@/lib/platform/archive/archive-store";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { uuidv7, uuidv7Day } from "@/lib/platform/ids";
-import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { lockEvents } from "@/lib/redrive/run/store/fence.write";
+import { type Candidate, type CandidatePage, readCandidates } from "@/lib/selection/candidates.read";
+import type { EventStatus } from "@/lib/states/event-state.pure";
+import { lockEvents } from "@/lib/states/fence.write";
 
 /**
  * Removes the settled events of a selection, see `whyKept`. A worker does it: each chunk is written to the archive as

@@ -1,12 +1,12 @@
-import type { EventStatus } from "@/lib/events/event-state.pure";
 import type { WrittenSet } from "@/lib/keep/archive/sets/set-key.pure";
 import { type NamedAggregate, reportArchivedVersions } from "@/lib/keep/removal/reported-versions.write";
-import { rollupOf } from "@/lib/observe/rollups/rollup.write";
 import { rowsOf } from "@/lib/order/line.sql";
 import { deleteSkips } from "@/lib/order/skips.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
-import { PARKED } from "@/lib/redrive/states/state.sql";
+import type { EventStatus } from "@/lib/states/event-state.pure";
+import { rollupOf } from "@/lib/states/rollup.write";
+import { PARKED } from "@/lib/states/state.sql";
 
 /** Names sets that lie in the archive. */
 export async function insertArchiveObjects(

@@ -1,5 +1,5 @@
 import type { Tx } from "@/lib/platform/database/db";
-import { EVENT } from "@/lib/redrive/states/state.sql";
+import { EVENT } from "@/lib/states/state.sql";
 
 /** Who reports the versions that archived events stand for: their aggregates must not go back behind them. */
 const REPORTED_BY = "parkade";

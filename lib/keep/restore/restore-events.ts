@@ -5,7 +5,7 @@ import { claimKeys, keyOf, lockOwnKeys, reviveKeys } from "@/lib/intake/event-ke
 import { holdSources } from "@/lib/intake/park.write";
 import { ensurePartitions, isMissingPartition } from "@/lib/intake/partitions.write";
 import { assertRoom } from "@/lib/intake/room/measure-room";
-import type { StoredPart } from "@/lib/keep/records/stored-state.shapes";
+import type { StoredPart } from "@/lib/intake/stored-state.shapes";
 import { reportArchivedVersions } from "@/lib/keep/removal/reported-versions.write";
 import {
   archivedAmong,

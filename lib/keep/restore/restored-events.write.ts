@@ -1,13 +1,13 @@
-import { EVENT_STATUSES, type EventStatus, isParked, PARKED_AS } from "@/lib/events/event-state.pure";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { keyOf } from "@/lib/intake/event-keys.write";
-import type { StoredPart } from "@/lib/keep/records/stored-state.shapes";
+import type { StoredPart } from "@/lib/intake/stored-state.shapes";
 import type { NamedAggregate } from "@/lib/keep/removal/reported-versions.write";
-import type { FlowKind } from "@/lib/observe/flow.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 import { quietWindowOf } from "@/lib/redrive/confirm/confirm-quiet.write";
-import { EVENT } from "@/lib/redrive/states/state.sql";
+import { EVENT_STATUSES, type EventStatus, isParked, PARKED_AS } from "@/lib/states/event-state.pure";
+import type { FlowKind } from "@/lib/states/flow.pure";
+import { EVENT } from "@/lib/states/state.sql";
 
 export type Restoring = { id: string; sourceId: string; letter: DeadLetter; stored: StoredPart };
 

@@ -1,4 +1,3 @@
-import type { EventStatus } from "@/lib/events/event-state.pure";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { beforeParked, readHoldingLater } from "@/lib/keep/removal/held-tails.read";
 import type { KeptReason } from "@/lib/keep/removal/removal.pure";
@@ -6,7 +5,8 @@ import { daysKept, dueBeforeMs, RECENT_DAYS, type Retention, whyUnexpired } from
 import type { Queryable } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
-import { EVENT } from "@/lib/redrive/states/state.sql";
+import type { EventStatus } from "@/lib/states/event-state.pure";
+import { EVENT } from "@/lib/states/state.sql";
 
 const SINCE = `now() - interval '${RECENT_DAYS} days'`;
 

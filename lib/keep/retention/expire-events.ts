@@ -1,12 +1,6 @@
-import { BULK_EFFECT } from "@/lib/events/bulk/bulk-operation.pure";
-import { insertBulkOperation } from "@/lib/events/bulk/bulk-operations.write";
-import { ringOrLog } from "@/lib/events/bulk/change-events";
-import { readNamedCandidates } from "@/lib/events/selection/candidates.read";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
-import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import { dropEmptyDays } from "@/lib/intake/partitions.write";
-import type { ArchiveDeps } from "@/lib/keep/archive/stores/archive-store";
 import { readHoldingLater, readParkedBehind } from "@/lib/keep/removal/held-tails.read";
 import { allAs, type Keeping, type ReadKeeping } from "@/lib/keep/removal/remove-events";
 import { countDue, type DueQuery, readRecent } from "@/lib/keep/retention/due-events.read";
@@ -20,11 +14,17 @@ import {
 } from "@/lib/keep/retention/retention.pure";
 import { readRetention } from "@/lib/keep/retention/retention.read";
 import { claimRun, isRunOpen, removeEndedRuns } from "@/lib/keep/retention/retention.write";
+import type { Deps } from "@/lib/lane/deps";
+import type { ArchiveDeps } from "@/lib/platform/archive/archive-store";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { isReadTimeout } from "@/lib/platform/database/retrying";
 import { uuidv7, uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";
-import type { Deps } from "@/lib/platform/low-rate-deps";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
+import { ringOrLog } from "@/lib/redrive/life/rings";
+import { readNamedCandidates } from "@/lib/selection/candidates.read";
+import { insertBulkOperation } from "@/lib/selection/operations/bulk-operations.write";
+import { scopeSelection } from "@/lib/selection/scope.shapes";
+import { BULK_EFFECT } from "@/lib/states/bulk-operation.pure";
 
 /** Who removes events that were kept for their time. */
 const RETENTION = systemViewer("retention");

@@ -1,15 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { type ParkOutcome, parkEvents } from "@/lib/intake/park-events";
 import { listArchivedEvents } from "@/lib/keep/archive/archived-events.read";
 import { restoreArchived } from "@/lib/keep/archive/restore-archived";
 import { removeEvents } from "@/lib/keep/removal/remove-events";
 import { removeOldKeys } from "@/lib/keep/retention/old-keys.write";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
 import { deadLetter } from "@/lib/testing/letters";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 import { archiveOfEachTest, EVERY_ARCHIVED } from "@/lib/testing/test-archive";
+import { workBulkOperation } from "@/workers/work-bulk-operation";
 
 const world = worldOfEachTest();
 const ADA = localViewer("ada");

@@ -1,5 +1,5 @@
-import type { EventStatus } from "@/lib/events/event-state.pure";
 import { type KeptReason, whyKept } from "@/lib/keep/removal/removal.pure";
+import type { EventStatus } from "@/lib/states/event-state.pure";
 
 const DAY_MS = 86_400_000;
 

@@ -1,7 +1,14 @@
 import * as z from "zod/mini";
-import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import { KEPT_DAYS } from "@/lib/keep/retention/retention.pure";
-import { boundedText, countsOut, named, nullableText, nullableTime, timeOut } from "@/lib/platform/api/schemas.shapes";
+import {
+  boundedText,
+  countsOut,
+  named,
+  nullableText,
+  nullableTime,
+  reasonSchema,
+  timeOut,
+} from "@/lib/platform/api/schemas.shapes";
 import { TEXT_MAX } from "@/lib/platform/plain/storable.pure";
 
 const DAYS_WORDS = `must be a whole number of days from ${KEPT_DAYS.min} to ${KEPT_DAYS.max}`;

@@ -1,7 +1,7 @@
 import { RECENT_DAYS } from "@/lib/keep/retention/retention.pure";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import type { Prisma } from "@/lib/platform/database/generated/client";
-import { BULK } from "@/lib/redrive/states/state.sql";
+import { BULK } from "@/lib/states/state.sql";
 
 /** Runs are kept for as long as the page of retention lists them. */
 const RUNS_KEPT = "90 days";

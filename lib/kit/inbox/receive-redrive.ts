@@ -7,11 +7,11 @@ import {
   WEBHOOK_ID,
   webhookIdOf,
 } from "@/lib/brokers/http/request-signature";
-import { identityOf } from "@/lib/intake/dead-letter.pure";
 import { host } from "@/lib/kit/host";
 import type { Confirmation } from "@/lib/kit/inbox/confirm";
 import { EVENT_VERSION_HEADER } from "@/lib/kit/outbox/message";
 import { assertWhole } from "@/lib/kit/sql";
+import { identityOf } from "@/lib/platform/plain/dead-letter.pure";
 
 /** A request of node:http, also as Express hands it on: with `body` when `express.raw` has read it. */
 export type NodeRequest = AsyncIterable<Uint8Array> & {

@@ -1,5 +1,8 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
+import { httpTransport } from "@/lib/kit/outbox/transports/http";
+import { kafkaTransport } from "@/lib/kit/outbox/transports/kafka";
+import { fromPublisher } from "@/lib/kit/outbox/transports/send-each";
 import { runnerOf } from "@/lib/kit/sql";
 import { sendAll } from "@/lib/kit/testing/slow-log";
 import { systemClock } from "@/lib/platform/clock";
@@ -9,9 +12,6 @@ import { insertOutbox } from "./insert";
 import type { Message, Transport } from "./message";
 import { createOutboxPublisher, outboxBacklog, type PublisherOptions, publishDue } from "./publisher";
 import { outboxTableSql } from "./table";
-import { httpTransport } from "./transports/http";
-import { kafkaTransport } from "./transports/kafka";
-import { fromPublisher } from "./transports/send-each";
 
 const table = "shop_outbox";
 

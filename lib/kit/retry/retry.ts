@@ -28,13 +28,7 @@ export {
 export { type RetryPolicy, type WholePolicy, wholePolicy } from "@/lib/kit/retry/policy";
 export { GUARDS, PRESETS } from "@/lib/kit/retry/presets";
 export { createMemoryStore, createResponseCache } from "@/lib/kit/retry/sharing";
-export {
-  createTarget,
-  type Limiter,
-  type Target,
-  type TargetOptions,
-  type TargetPolicy,
-} from "@/lib/kit/retry/target";
+export { createTarget, type Limiter, type Target, type TargetOptions, type TargetPolicy } from "@/lib/kit/retry/target";
 export { outgoingRetryCount, RETRY_COUNT_HEADER, readRetryCount } from "@/lib/retry/amplification";
 export { type Backoff, backoffMs, backoffMsMax } from "@/lib/retry/backoff/backoff";
 export type { Jitter } from "@/lib/retry/backoff/jitter";

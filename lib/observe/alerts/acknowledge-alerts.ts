@@ -1,9 +1,9 @@
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { assertMay, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Deps } from "@/lib/lane/deps";
 import { assertAlertsSeen } from "@/lib/observe/alerts/alerts.read";
 import type { AlertAcknowledge } from "@/lib/observe/alerts/alerts.shapes";
 import { setAcknowledged } from "@/lib/observe/alerts/alerts.write";
-import type { Deps } from "@/lib/platform/low-rate-deps";
 
 /** Acknowledged alerts send no more messages; ended ones stay as they are. Throws DomainError `forbidden`, `unknown-alert`. */
 export async function acknowledgeAlerts(

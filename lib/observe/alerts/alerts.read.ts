@@ -1,10 +1,9 @@
+import { arrivedEver } from "@/lib/events/groups/mutes/group-mutes.read";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { LiveState } from "@/lib/observe/alerts/alert-state.pure";
 import { type AlertEvidence, type AlertList, type AlertOut, evidenceOut } from "@/lib/observe/alerts/alerts.shapes";
 import type { AlertSubject } from "@/lib/observe/alerts/kinds/alert-kind.pure";
 import { type AlertKind, alertKindOf } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
-import type { Severity } from "@/lib/observe/alerts/severity.pure";
-import { arrivedEver } from "@/lib/observe/mutes/group-mutes.read";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { isOver, isWithin } from "@/lib/platform/database/moments.sql";
@@ -12,6 +11,7 @@ import { plural } from "@/lib/platform/plain/format.pure";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { IS_ALIVE } from "@/lib/sources/targets/target-list.read";
+import type { Severity } from "@/lib/states/severity.pure";
 
 /** A live alert as an evaluation needs it. Times are epoch milliseconds. */
 export type LiveAlertRow = {

@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
 import { ALERT_KINDS } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
-import { SEVERITIES } from "@/lib/observe/alerts/severity.pure";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import {
   countOut,
@@ -17,6 +16,7 @@ import {
 } from "@/lib/platform/api/schemas.shapes";
 import { isStorableText, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
 import { madeLinkSchema } from "@/lib/sources/links/links.shapes";
+import { SEVERITIES } from "@/lib/states/severity.pure";
 
 const IDS_MAX = 1_000;
 const noteSchema = z

@@ -5,6 +5,7 @@ import { sealEntries } from "@/lib/guard/audit-chain/seal-entries";
 import { readChain } from "@/lib/guard/audit-chain/verifications.read";
 import { workVerifications } from "@/lib/guard/audit-chain/work-verifications";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { silenceChannels } from "@/lib/keep/backup/silence-channels.write";
 import { acknowledgeAlerts } from "@/lib/observe/alerts/acknowledge-alerts";
 import { countAlerts, listAlerts } from "@/lib/observe/alerts/alerts.read";
 import { type Evaluation, evaluateAlerts } from "@/lib/observe/alerts/evaluate-alerts";
@@ -14,7 +15,6 @@ import { alertRuleRequestSchema } from "@/lib/observe/alerts/rules/alert-rules.s
 import type { AlertMessage } from "@/lib/observe/channels/alert-message.pure";
 import { addChannel } from "@/lib/observe/channels/channels";
 import { channelRequestSchema } from "@/lib/observe/channels/channels.shapes";
-import { silenceChannels } from "@/lib/observe/channels/channels.write";
 import { readStatus } from "@/lib/observe/health/status.read";
 import { beginMaintenance, endMaintenance } from "@/lib/observe/maintenance/maintenances";
 import { readMetrics } from "@/lib/observe/metrics/metrics.read";

@@ -1,4 +1,8 @@
 import { joinStorms } from "@/lib/events/groups/aliases/join-storms";
+import { endMutes, splitMutes } from "@/lib/events/groups/mutes/end-mutes.write";
+import { mutes } from "@/lib/events/groups/mutes/group-mute.pure";
+import { readOpenMutes } from "@/lib/events/groups/mutes/group-mutes.read";
+import type { Deps } from "@/lib/lane/deps";
 import { type LiveAlertRow, readEndedGroups, readLiveAlerts } from "@/lib/observe/alerts/alerts.read";
 import type { AlertEvidence } from "@/lib/observe/alerts/alerts.shapes";
 import {
@@ -19,11 +23,7 @@ import { readRulesInForce } from "@/lib/observe/alerts/rules/alert-rules.read";
 import { type Quiet, tellChannels } from "@/lib/observe/channels/tell-channels";
 import { covers } from "@/lib/observe/maintenance/maintenance.pure";
 import { readMaintenances } from "@/lib/observe/maintenance/maintenances.read";
-import { endMutes, splitMutes } from "@/lib/observe/mutes/end-mutes.write";
-import { mutes } from "@/lib/observe/mutes/group-mute.pure";
-import { readOpenMutes } from "@/lib/observe/mutes/group-mutes.read";
 import { uuidv7 } from "@/lib/platform/ids";
-import type { Deps } from "@/lib/platform/low-rate-deps";
 
 type AlertDeps = Pick<Deps, "db" | "clock" | "log"> & {
   /** The console's address, without a slash at its end: messages link to it. */

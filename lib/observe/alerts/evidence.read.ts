@@ -3,8 +3,8 @@ import { maskText } from "@/lib/guard/masking/mask-text.pure";
 import { quoted } from "@/lib/observe/alerts/alert-words.pure";
 import type { AlertEvidence } from "@/lib/observe/alerts/alerts.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
-import { PARKED } from "@/lib/redrive/states/state.sql";
 import { type LinkFacts, type LinkTemplate, linksOf, messageLinks } from "@/lib/sources/links/source-links.pure";
+import { PARKED } from "@/lib/states/state.sql";
 
 const SHOWN = 3;
 /** Of the newest events of a group, those that are still parked are shown. */

@@ -2,7 +2,7 @@ import { type LiveAlert, nextStep } from "@/lib/observe/alerts/alert-state.pure"
 import type { AlertFacts } from "@/lib/observe/alerts/facts/alert-facts.pure";
 import type { Finding } from "@/lib/observe/alerts/kinds/alert-kind.pure";
 import { type AlertWatch, judge } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
-import type { Severity } from "@/lib/observe/alerts/severity.pure";
+import type { Severity } from "@/lib/states/severity.pure";
 
 /** Live alerts of one rule: beyond them what is wrong is no longer one thing after the other. */
 export const RULE_ALERTS_MAX = 1_000;

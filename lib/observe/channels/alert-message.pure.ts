@@ -1,6 +1,6 @@
 import type { AlertKind } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
-import type { Severity } from "@/lib/observe/alerts/severity.pure";
 import { formatAbsolute, formatAgo, formatNumber, plural } from "@/lib/platform/plain/format.pure";
+import type { Severity } from "@/lib/states/severity.pure";
 
 /**
  * One message to a channel, as it waits to be sent. `fired`: something fires that the channel does not know; `repeated`:

@@ -2,9 +2,6 @@ import type { ChannelConfig } from "@/lib/observe/channels/channels.shapes";
 import type { Channel, Notice } from "@/lib/observe/channels/notices.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 
-/** Who a channel names as its last editor until a person enables, edits or deletes it after a restore. */
-export const RESTORE = "restore";
-
 export type ChannelInForce = Channel & { name: string };
 
 export async function readChannelsInForce(db: Queryable): Promise<ChannelInForce[]> {

@@ -1,10 +1,8 @@
 import * as z from "zod/mini";
 import { stringsIn } from "@/lib/brokers/kinds/config-strings.pure";
 import { type OAuthSettings, oauthSettings } from "@/lib/brokers/kinds/fields.shapes";
-import { MASK, plainAddressFault, redactUrl, urlHoldsSecret } from "@/lib/brokers/kinds/redact-url.shapes";
-import { PLAIN_ADDRESS_WORDS, type PlainSecretMode, referenceIn } from "@/lib/brokers/kinds/secret-references.pure";
-import { reasonSchema } from "@/lib/events/selection/selection.shapes";
-import { SEVERITIES } from "@/lib/observe/alerts/severity.pure";
+import { MASK, plainAddressFault, redactUrl, urlHoldsSecret } from "@/lib/guard/redaction/redact-url.shapes";
+import { PLAIN_ADDRESS_WORDS, type PlainSecretMode, referenceIn } from "@/lib/guard/redaction/secret-references.pure";
 import type { ChannelSetting } from "@/lib/observe/channels/kinds/channel-kind.pure";
 import {
   CHANNEL_KINDS,
@@ -17,17 +15,20 @@ import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import {
   boundedText,
   countOut,
+  deletion,
   editedOut,
   idOut,
   named,
   nullableText,
   nullableTime,
   pageOut,
+  reasonSchema,
   timeOut,
 } from "@/lib/platform/api/schemas.shapes";
 import { type FieldError, invalidFields } from "@/lib/platform/plain/problem.pure";
 import { TEXT_MAX } from "@/lib/platform/plain/storable.pure";
-import { deletion, ruleName, yesOrNo } from "@/lib/rules/rule.shapes";
+import { ruleName, yesOrNo } from "@/lib/rules/rule.shapes";
+import { SEVERITIES } from "@/lib/states/severity.pure";
 
 const SOURCES_MAX = 100;
 const RECIPIENTS_MAX = 50;

@@ -1,6 +1,7 @@
-import type { ConfigLimits } from "@/lib/brokers/kinds/config-limits.shapes";
-import { mayReference, referenceFault, referenceIn } from "@/lib/brokers/kinds/secret-references.pure";
 import { Noun, type NounDeps } from "@/lib/guard/noun";
+import type { ConfigLimits } from "@/lib/guard/redaction/secret-references.pure";
+import { mayReference, referenceFault, referenceIn } from "@/lib/guard/redaction/secret-references.pure";
+import { unknownSourceFaults } from "@/lib/guard/viewer/source-names.read";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { insertOutbox } from "@/lib/kit/outbox/insert";
 import type { AlertMessage } from "@/lib/observe/channels/alert-message.pure";
@@ -28,7 +29,6 @@ import { nameTaken } from "@/lib/platform/database/name-taken";
 import { uuidv7 } from "@/lib/platform/ids";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError, type FieldError, invalidFields } from "@/lib/platform/plain/problem.pure";
-import { unknownSourceFaults } from "@/lib/sources/sources.read";
 
 type ChannelDeps = NounDeps & { limits: ConfigLimits };
 

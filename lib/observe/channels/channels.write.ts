@@ -1,6 +1,4 @@
-import { RESTORE } from "@/lib/observe/channels/channels.read";
 import type { Notice } from "@/lib/observe/channels/notices.pure";
-import { dropOperationTells } from "@/lib/observe/channels/operation-tells.write";
 import type { Tx } from "@/lib/platform/database/db";
 
 /** Stores what a channel knows of rules; a rule without a notice is closed there. */
@@ -23,16 +21,4 @@ export async function storeNotices(
        told_to_evaluation = excluded.told_to_evaluation, told_at = excluded.told_at, acknowledged = excluded.acknowledged`,
     [channelId, JSON.stringify(open)],
   );
-}
-
-/** Disables every channel and forgets its messages: a restored copy must not wake anybody. Returns the names of those that were on. */
-export async function silenceChannels(tx: Tx): Promise<string[]> {
-  const off = await tx.query<{ name: string }>(
-    "update alert_channels set enabled = false, updated_by = $1, updated_at = now() where enabled returning name",
-    [RESTORE],
-  );
-  await tx.run("delete from alert_outbox where status = 'NEW'");
-  await tx.run("delete from alert_notices");
-  await dropOperationTells(tx);
-  return off.map(({ name }) => name).sort();
 }

@@ -1,6 +1,6 @@
 import type { AlertKind } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
-import type { Severity } from "@/lib/observe/alerts/severity.pure";
 import { type ChannelKind, channelKindOf } from "@/lib/observe/channels/kinds/channel-kinds.pure";
+import type { Severity } from "@/lib/states/severity.pure";
 
 /**
  * What a channel is told. All alerts of a rule that a channel takes are one record there: it opens with the first, new ones

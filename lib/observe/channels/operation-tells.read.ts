@@ -2,16 +2,7 @@ import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { maskText } from "@/lib/guard/masking/mask-text.pure";
 import type { ToldOperation } from "@/lib/observe/channels/operation-message.pure";
 import type { Queryable } from "@/lib/platform/database/db";
-import { FINAL_REDRIVES } from "@/lib/redrive/states/state.sql";
-
-/** SQL: names of the channels that are told of the operation whose id is `id`. */
-export const tellsOf = (id: string): string =>
-  `array(select c.name from operation_tells t join alert_channels c on c.id = t.channel_id where t.operation_id = ${id} order by 1)`;
-
-export async function readOperationTells(db: Queryable, id: string): Promise<string[]> {
-  const [row] = await db.query<{ names: string[] }>(`select ${tellsOf("$1::uuid")} as names`, [id]);
-  return row!.names;
-}
+import { FINAL_REDRIVES } from "@/lib/states/state.sql";
 
 /** An operation of which a channel is still to be told something. */
 type AwaitedOperation = ToldOperation & {

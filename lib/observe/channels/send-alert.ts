@@ -1,7 +1,7 @@
 import type { AccessTokens } from "@/lib/brokers/http/access-token";
 import type { OAuthSettings } from "@/lib/brokers/kinds/fields.shapes";
-import { MASK } from "@/lib/brokers/kinds/redact-url.shapes";
 import { redactText } from "@/lib/guard/masking/mask-text.pure";
+import { MASK } from "@/lib/guard/redaction/redact-url.shapes";
 import type { Message } from "@/lib/kit/outbox/message";
 import type { AlertMessage } from "@/lib/observe/channels/alert-message.pure";
 import type { ChannelConfig } from "@/lib/observe/channels/channels.shapes";

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { AlertMessage } from "@/lib/observe/channels/alert-message.pure";
 import { addChannel } from "@/lib/observe/channels/channels";
@@ -10,6 +9,7 @@ import { redriveRequestSchema } from "@/lib/redrive/request/redrive-request.shap
 import { requestRedrive } from "@/lib/redrive/request/request-redrive";
 import { requestMend } from "@/lib/repair/mends/request-mend";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
+import { workBulkOperation } from "@/workers/work-bulk-operation";
 
 const world = worldOfEachTest();
 const ADA = localViewer("ada");

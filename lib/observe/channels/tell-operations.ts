@@ -3,14 +3,14 @@ import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { maskText } from "@/lib/guard/masking/mask-text.pure";
 import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import { insertOutbox } from "@/lib/kit/outbox/insert";
+import type { Deps } from "@/lib/lane/deps";
 import { readStillRedrives } from "@/lib/observe/alerts/facts/alert-facts";
 import type { AlertMessage } from "@/lib/observe/channels/alert-message.pure";
 import { endedMessage, standsStillMessage } from "@/lib/observe/channels/operation-message.pure";
 import { readAwaitedOperations } from "@/lib/observe/channels/operation-tells.read";
-import { noteEnd, noteStill, noteStillTold } from "@/lib/observe/channels/operation-tells.write";
 import { ALERT_OUTBOX, outboxEvent } from "@/lib/observe/channels/tell-channels";
 import type { Tx } from "@/lib/platform/database/db";
-import type { Deps } from "@/lib/platform/low-rate-deps";
+import { noteEnd, noteStill, noteStillTold } from "@/lib/selection/operations/operation-tells.write";
 
 type TellDeps = Pick<Deps, "db" | "clock"> & { publicUrl: string };
 

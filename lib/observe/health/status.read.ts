@@ -1,21 +1,21 @@
+import type { ConsumerWord } from "@/lib/brokers/source-mode.pure";
 import { countApprovals } from "@/lib/guard/approvals/approvals.read";
 import { listStops } from "@/lib/guard/stops/stops.read";
+import { RESTORE } from "@/lib/guard/viewer/actor.pure";
 import { ofSources, seesOperation, seesRedrive } from "@/lib/guard/viewer/scope.sql";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { roomSentence } from "@/lib/intake/room/room.pure";
 import { readIntakeStops } from "@/lib/intake/room/room.read";
 import { readArchiveFault } from "@/lib/keep/removal/archive-fault.read";
 import { countAlerts, readAlertFault } from "@/lib/observe/alerts/alerts.read";
-import { RESTORE } from "@/lib/observe/channels/channels.read";
 import type { StatusOut } from "@/lib/observe/stats/stats.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso, isoOrNull } from "@/lib/platform/plain/iso-time.pure";
-import { WAITS, type Wait } from "@/lib/redrive/request/redrive-wait.pure";
-import { BULK, LIVE_REDRIVES, REDRIVE, waitsFor } from "@/lib/redrive/states/state.sql";
 import { CONSUMER_IS_LIVE } from "@/lib/sources/source-consumers.read";
-import type { ConsumerWord } from "@/lib/sources/source-mode.pure";
 import type { BucketState } from "@/lib/sources/sources.shapes";
 import { IS_ALIVE } from "@/lib/sources/targets/target-list.read";
+import { WAITS, type Wait } from "@/lib/states/redrive-wait.pure";
+import { BULK, LIVE_REDRIVES, REDRIVE, waitsFor } from "@/lib/states/state.sql";
 
 /** The rate shown is taken over this long, seconds. */
 const RATE_WINDOW_S = 30;

@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import {
   boundedText,
@@ -9,6 +8,7 @@ import {
   nullableText,
   nullableTime,
   pageOut,
+  reasonSchema,
   timeOut,
 } from "@/lib/platform/api/schemas.shapes";
 import { TEXT_MAX } from "@/lib/platform/plain/storable.pure";

@@ -1,6 +1,7 @@
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { withShownReasons } from "@/lib/guard/masking/typed-texts.read";
 import { Noun, type NounDeps } from "@/lib/guard/noun";
+import { unknownSourceFaults } from "@/lib/guard/viewer/source-names.read";
 import { sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { MAINTENANCE_MS_MAX } from "@/lib/observe/maintenance/maintenance.pure";
 import {
@@ -14,7 +15,6 @@ import type { Queryable } from "@/lib/platform/database/db";
 import { formatDuration } from "@/lib/platform/plain/format.pure";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { unknownSourceFaults } from "@/lib/sources/sources.read";
 
 const MAINTENANCES = new Noun<MaintenanceOut>({
   table: "alert_maintenances",

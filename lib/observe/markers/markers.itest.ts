@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { addMarker, MARKERS } from "@/lib/observe/markers/markers";
 import { readMarkers } from "@/lib/observe/stats/stats.read";
-import { statsQueryFrom } from "@/lib/observe/stats/stats-query.shapes";
+import { statsQueryFrom } from "@/lib/selection/stats-query.shapes";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
 const world = worldOfEachTest();

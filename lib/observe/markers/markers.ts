@@ -1,8 +1,8 @@
 import { Noun, type NounDeps } from "@/lib/guard/noun";
+import { readSourceId } from "@/lib/guard/viewer/source-names.read";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type MarkerOut, type MarkerRequest, markerSchema } from "@/lib/observe/markers/markers.shapes";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
-import { readSourceId } from "@/lib/sources/sources.read";
 
 /** Moments that people marked on the charts, the newest stored first. */
 export const MARKERS = new Noun<MarkerOut>({

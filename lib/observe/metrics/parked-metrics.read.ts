@@ -1,13 +1,13 @@
-import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
 import { ofSources, seesControl } from "@/lib/guard/viewer/scope.sql";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
-import type { FlowKind } from "@/lib/observe/flow.pure";
-import { asSum, END_MS, flowRows } from "@/lib/observe/flow.read";
-import { DELTA_KINDS, FLOW_KINDS } from "@/lib/observe/flow-tables.sql";
 import { readAgesNow } from "@/lib/observe/stats/stats.read";
 import { IN_FORCE } from "@/lib/order/controls/control.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 import { gauge, type Metric, summary } from "@/lib/platform/plain/prometheus.pure";
+import { asSum, END_MS, flowRows } from "@/lib/selection/flow.read";
+import { PARKED_STATUSES } from "@/lib/states/event-state.pure";
+import type { FlowKind } from "@/lib/states/flow.pure";
+import { DELTA_KINDS, FLOW_KINDS } from "@/lib/states/flow-tables.sql";
 
 /** Metrics of what is parked: how many events, how old, what came and went, which controls hold them. */
 

@@ -1,19 +1,19 @@
+import type { ConsumerWord } from "@/lib/brokers/source-mode.pure";
 import { APPROVAL_SUBJECTS, type ApprovalSubject } from "@/lib/guard/approvals/approval.pure";
 import { seesSubject } from "@/lib/guard/approvals/approvals.read";
 import { listStops } from "@/lib/guard/stops/stops.read";
 import { ofSources, seesRedrive } from "@/lib/guard/viewer/scope.sql";
 import { type MeasuredRoom, readRoom } from "@/lib/intake/room/room.read";
-import { SEVERITIES, type Severity } from "@/lib/observe/alerts/severity.pure";
 import { type Beat, engineMetrics } from "@/lib/observe/metrics/engine-metrics.read";
 import type { Scrape } from "@/lib/observe/metrics/parked-metrics.read";
 import type { Queryable } from "@/lib/platform/database/db";
 import { gauge, type Metric } from "@/lib/platform/plain/prometheus.pure";
-import { WAITS, type Wait } from "@/lib/redrive/request/redrive-wait.pure";
-import { APPROVAL, LIVE_REDRIVES, REDRIVE, waitsFor } from "@/lib/redrive/states/state.sql";
 import { CONSUMER_IS_LIVE } from "@/lib/sources/source-consumers.read";
-import type { ConsumerWord } from "@/lib/sources/source-mode.pure";
 import { HEARTBEAT_LOST_S, IS_ALIVE } from "@/lib/sources/targets/target-list.read";
 import { readTargets } from "@/lib/sources/targets/targets.read";
+import { WAITS, type Wait } from "@/lib/states/redrive-wait.pure";
+import { SEVERITIES, type Severity } from "@/lib/states/severity.pure";
+import { APPROVAL, LIVE_REDRIVES, REDRIVE, waitsFor } from "@/lib/states/state.sql";
 
 /** Metrics of what works on the events: sources, redrives, rules, waits, workers and their targets. */
 

@@ -1,4 +1,5 @@
 import { FOLD_ADMISSION } from "@/lib/intake/admission/admission.write";
+import type { Db, Tx } from "@/lib/platform/database/db";
 import {
   CODE_FLOW,
   DELTA_KINDS,
@@ -7,8 +8,8 @@ import {
   GROUP_FLOW,
   SOURCE_FLOW,
   UNGROUPED_KINDS,
-} from "@/lib/observe/flow-tables.sql";
-import type { Db, Tx } from "@/lib/platform/database/db";
+} from "@/lib/states/flow-tables.sql";
+import { holdsRollups } from "@/lib/states/rollup.write";
 
 /** Rows of one statement, so that a log that grew while no worker lived is folded within the statement's time limit. */
 const ROWS_MAX = 50_000;
@@ -70,9 +71,6 @@ const FOLD_GROUP_LEVELS = `
   insert into dlq_group_levels (fingerprint, source_id, status, n)
   select fingerprint, source_id, status, sum(n) from gone group by fingerprint, source_id, status having sum(n) <> 0`;
 
-/** Only one process folds, or moves the rollups of a group, at a time: two would wait for each other's rows. The number is arbitrary. */
-const FOLD_LOCK = 7_305_102;
-
 const FOLD_FLOW = foldFlow();
 
 /** Folds all rollups. Without new deltas it writes nothing. False = another process folds now. */
@@ -101,10 +99,4 @@ async function foldLogs(tx: Tx): Promise<number> {
 
 function alone(db: Db, fold: (tx: Tx) => Promise<number>): Promise<number | null> {
   return db.transaction(async (tx) => ((await holdsRollups(tx)) ? fold(tx) : null), { statementTimeoutMs: 60_000 });
-}
-
-/** Whether this transaction holds the lock on folded rollups until it ends. */
-export async function holdsRollups(tx: Tx): Promise<boolean> {
-  const [row] = await tx.query<{ ours: boolean }>("select pg_try_advisory_xact_lock($1) as ours", [FOLD_LOCK]);
-  return row!.ours;
 }

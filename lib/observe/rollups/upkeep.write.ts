@@ -1,9 +1,9 @@
 import { removeEndedWaysIn } from "@/lib/guard/sessions/ended-ways-in.write";
 import { removeExpiredAdmission } from "@/lib/intake/admission/admission.write";
 import { removeOldRoom } from "@/lib/intake/room/room.write";
-import { REMOVE_NARROW } from "@/lib/observe/flow-tables.sql";
 import type { Db } from "@/lib/platform/database/db";
 import { removeExpiredTrials } from "@/lib/rules/redrive-rules.write";
+import { REMOVE_NARROW } from "@/lib/states/flow-tables.sql";
 
 /** A bucket without a request for this long belongs to a finished redrive; a new request starts an empty one. */
 const BUCKET_IDLE = "1 day";

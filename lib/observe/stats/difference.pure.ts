@@ -1,5 +1,5 @@
-import type { Trend } from "@/lib/observe/baseline.pure";
-import type { Verdict } from "@/lib/observe/group-verdict.pure";
+import type { Trend } from "@/lib/events/groups/baseline.pure";
+import type { Verdict } from "@/lib/events/groups/group-verdict.pure";
 
 /** Windows that are compared: the last one with the one before it. */
 export const AGAINST_MS = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000 } as const;

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from "vitest";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { readDifferences } from "@/lib/observe/stats/differences.read";
-import { statsQueryFrom } from "@/lib/observe/stats/stats-query.shapes";
 import { readTopErrors } from "@/lib/observe/stats/top-errors.read";
+import { statsQueryFrom } from "@/lib/selection/stats-query.shapes";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
 const world = worldOfEachTest();

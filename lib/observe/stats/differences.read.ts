@@ -1,8 +1,3 @@
-import { oneSource } from "@/lib/guard/masking/mask-rule.pure";
-import { readMasks } from "@/lib/guard/masking/mask-rules.read";
-import { maskText } from "@/lib/guard/masking/mask-text.pure";
-import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { asSum, flowRows, knownSince } from "@/lib/observe/flow.read";
 import {
   ARRIVED,
   daysIn,
@@ -14,13 +9,18 @@ import {
   sumIn,
   type Times,
   timesOf,
-} from "@/lib/observe/stats/arrivals.read";
+} from "@/lib/events/groups/arrivals.read";
+import type { Window } from "@/lib/events/groups/windows-before.pure";
+import { oneSource } from "@/lib/guard/masking/mask-rule.pure";
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
+import { maskText } from "@/lib/guard/masking/mask-text.pure";
+import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { AGAINST_MS, type Against, byDifference, differenceOf } from "@/lib/observe/stats/difference.pure";
 import type { Differences } from "@/lib/observe/stats/differences.shapes";
-import type { StatsQuery } from "@/lib/observe/stats/stats-query.shapes";
-import type { Window } from "@/lib/observe/windows-before.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
+import { asSum, flowRows, knownSince } from "@/lib/selection/flow.read";
+import type { StatsQuery } from "@/lib/selection/stats-query.shapes";
 
 type DifferenceRow = GroupArrivalRow & { sources: string[] };
 type Sum = Pick<DifferenceRow, "fingerprint" | "count" | "sources">;

@@ -1,6 +1,4 @@
 import { keepPreviousData, type UseQueryResult } from "@tanstack/react-query";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
 import type { Against } from "@/lib/observe/stats/difference.pure";
 import type { Differences } from "@/lib/observe/stats/differences.shapes";
 import type {
@@ -14,6 +12,8 @@ import type {
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { unlessUnchanged } from "@/lib/platform/browser/changes.browser";
 import { useRead } from "@/lib/platform/browser/resource.browser";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { toSearchParams } from "@/lib/selection/filter/filter-params.shapes";
 
 const POLL_MS = 10_000;
 /** They compare hours: a poll each few seconds changes nothing in them. */

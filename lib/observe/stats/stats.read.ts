@@ -1,8 +1,12 @@
-import { groupsMeant } from "@/lib/events/groups/aliases/aliases.sql";
 import { readTypedTexts } from "@/lib/guard/masking/typed-texts.read";
 import { seesControl, seesRedrive } from "@/lib/guard/viewer/scope.sql";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { agePercentiles, type HourCount, parkedHoursAt, youngestFirst } from "@/lib/observe/age-percentiles.pure";
+import type { AgeStats, FlowStats, Markers, RedriveSuccess, SizeStats } from "@/lib/observe/stats/stats.shapes";
+import type { Queryable } from "@/lib/platform/database/db";
+import { uuidv7LowerBound } from "@/lib/platform/ids";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
+import { groupsMeant } from "@/lib/selection/aliases.sql";
 import {
   asSum,
   END_MS,
@@ -15,14 +19,10 @@ import {
   scopeValues,
   sizeSpans,
   windowSpan,
-} from "@/lib/observe/flow.read";
-import { SIZE_EFFECT_SQL } from "@/lib/observe/flow-tables.sql";
-import type { AgeStats, FlowStats, Markers, RedriveSuccess, SizeStats } from "@/lib/observe/stats/stats.shapes";
-import { bucketStarts, type StatsQuery } from "@/lib/observe/stats/stats-query.shapes";
-import type { Queryable } from "@/lib/platform/database/db";
-import { uuidv7LowerBound } from "@/lib/platform/ids";
-import { iso } from "@/lib/platform/plain/iso-time.pure";
-import { PARKED } from "@/lib/redrive/states/state.sql";
+} from "@/lib/selection/flow.read";
+import { bucketStarts, type StatsQuery } from "@/lib/selection/stats-query.shapes";
+import { SIZE_EFFECT_SQL } from "@/lib/states/flow-tables.sql";
+import { PARKED } from "@/lib/states/state.sql";
 
 /** Charts, all from the rollups: the cost depends on the number of buckets, not on the number of events. */
 

@@ -1,9 +1,8 @@
 import * as z from "zod/mini";
+import { arrivalsShape, verdictOut } from "@/lib/events/groups/arrivals.shapes";
 import { stopSchema } from "@/lib/guard/stops/stops.shapes";
-import { VERDICTS } from "@/lib/observe/group-verdict.pure";
 import {
   countsOut,
-  described,
   hintsOut,
   idOut,
   named,
@@ -68,25 +67,6 @@ export const ageStatsSchema = named(
   z.object({ ...stamp, bucketMs: count, ...age, buckets: z.array(z.object({ at: timeOut, ...age })) }),
 );
 export type AgeStats = z.infer<typeof ageStatsSchema>;
-
-/** What arrived in the window, against what usually arrives in the same hours. */
-export const arrivalsShape = {
-  /** parked + bounced + unstored. */
-  count,
-  /** The median of the same hours on the days before, seven at most; null when fewer than three are known. */
-  usual: nullableNumber,
-  /** How far a day usually lies from it, events: 1.4826 times the median distance, and at least its root. */
-  spread: nullableNumber,
-  /** count / usual; null when `usual` is null or 0. */
-  factor: nullableNumber,
-  /** `rising`: above usual by three spreads and half of it; `falling`: as far below. */
-  trend: z.enum(["rising", "usual", "falling", "unknown"]),
-};
-/** What its arrivals say of a group: see `verdictOf`. */
-export const verdictOut = described(
-  z.enum(VERDICTS),
-  "new: never before the window; back: after a week without any; rising, falling: more or less than usual; steady: as usual, or too little is known",
-);
 /** `parked`: for the first time; `bounced`: come back after a redrive; `unstored`: counted in a storm and not stored. */
 const arrivals = { ...arrivalsShape, parked: count, bounced: count, unstored: count };
 const arrivedCodeSchema = z.object({ ...arrivals, errorCode: z.string() });
@@ -97,8 +77,6 @@ const arrivedGroupSchema = z.object({
   errorCode: z.string(),
   pattern: z.string(),
 });
-const arrivalsSchema = z.object(arrivalsShape);
-export type Arrivals = z.infer<typeof arrivalsSchema>;
 export type ArrivedCode = z.infer<typeof arrivedCodeSchema>;
 export type ArrivedGroup = z.infer<typeof arrivedGroupSchema>;
 

@@ -1,10 +1,3 @@
-import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
-import { oneSource } from "@/lib/guard/masking/mask-rule.pure";
-import { readMasks } from "@/lib/guard/masking/mask-rules.read";
-import { maskText } from "@/lib/guard/masking/mask-text.pure";
-import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { usualOf } from "@/lib/observe/baseline.pure";
-import { flowRows, inScope, knownSince, scopeStats, scopeValues } from "@/lib/observe/flow.read";
 import {
   ARRIVED,
   against,
@@ -18,11 +11,18 @@ import {
   sumIn,
   type Times,
   timesOf,
-} from "@/lib/observe/stats/arrivals.read";
+} from "@/lib/events/groups/arrivals.read";
+import { usualOf } from "@/lib/events/groups/baseline.pure";
+import { oneSource } from "@/lib/guard/masking/mask-rule.pure";
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
+import { maskText } from "@/lib/guard/masking/mask-text.pure";
+import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { ArrivedCode, ArrivedGroup, TopErrors } from "@/lib/observe/stats/stats.shapes";
-import type { StatsQuery } from "@/lib/observe/stats/stats-query.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
+import { flowRows, inScope, knownSince, scopeStats, scopeValues } from "@/lib/selection/flow.read";
+import type { StatsQuery } from "@/lib/selection/stats-query.shapes";
+import { PARKED_STATUSES } from "@/lib/states/event-state.pure";
 
 const CODES_MAX = 50;
 const GROUPS_MAX = 20;

@@ -6,7 +6,7 @@ import { IN_FORCE } from "@/lib/order/controls/control.sql";
 import type { ControlList, ControlOut } from "@/lib/order/controls/controls.shapes";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
-import { PARKED } from "@/lib/redrive/states/state.sql";
+import { PARKED } from "@/lib/states/state.sql";
 
 type ControlRow = StoredScope & Omit<ControlOut, "scope"> & { live: boolean };
 

@@ -1,7 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
 import type { EventCounts } from "@/lib/events/events.shapes";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
 import type {
   ControlList,
   ControlOut,
@@ -15,6 +13,8 @@ import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { keys } from "@/lib/platform/browser/keys.browser";
 import { usePages } from "@/lib/platform/browser/pages.browser";
 import { resourceOf, useChange, useRead } from "@/lib/platform/browser/resource.browser";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { toSearchParams } from "@/lib/selection/filter/filter-params.shapes";
 
 const POLL_MS = 10_000;
 const PATH = "/api/v1/controls";

@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import {
   described,
@@ -8,6 +7,7 @@ import {
   nullableText,
   nullableTime,
   pageOut,
+  reasonSchema,
   timeOut,
 } from "@/lib/platform/api/schemas.shapes";
 
@@ -123,3 +123,22 @@ export type LiftedMany = z.infer<typeof liftedManySchema>;
 export const controlsQuery = idPageQuery({
   state: described(z.optional(z.enum(["live", "ended"], "must be live or ended")), "In force, or ended; absent = both"),
 });
+
+export const appliedControlSchema = named(
+  "AppliedControl",
+  z.object({
+    id: idOut,
+    kind: z.enum(["blacklist", "whitelist", "cooldown"]),
+    scope: z.enum(["eventId", "aggregateId", "errorCode", "source"]),
+    value: z.string(),
+    /** The one source it holds for; null = all sources, or the scope is a source. */
+    source: nullableText,
+    aggregateType: nullableText,
+    reason: z.string(),
+    origin: z.enum(["person", "automatic"]),
+    createdBy: z.string(),
+    expiresAt: nullableTime,
+  }),
+);
+
+export type AppliedControl = z.infer<typeof appliedControlSchema>;

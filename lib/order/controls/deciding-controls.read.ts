@@ -1,12 +1,22 @@
-import type { AppliedControl, EventOut } from "@/lib/events/events.shapes";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { maskText } from "@/lib/guard/masking/mask-text.pure";
 import { applyingControls, decidingControl, indexControls } from "@/lib/order/controls/control.pure";
 import { readControlsOver } from "@/lib/order/controls/controls.read";
+import type { AppliedControl } from "@/lib/order/controls/controls.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
+import type { EventStatus } from "@/lib/states/event-state.pure";
 
-type Facts = Pick<EventOut, "id" | "source" | "status" | "eventId" | "aggregateType" | "aggregateId" | "errorCode">;
+/** What of an event decides which controls apply to it. */
+export type ControlledEvent = {
+  id: string;
+  source: string;
+  status: EventStatus;
+  eventId: string;
+  aggregateType: string | null;
+  aggregateId: string | null;
+  errorCode: string;
+};
 
 /**
  * The control that decides whether each event of a page may be sent now; null = none. Controls apply to PENDING events
@@ -14,7 +24,7 @@ type Facts = Pick<EventOut, "id" | "source" | "status" | "eventId" | "aggregateT
  */
 export async function readDecidingControls(
   db: Queryable,
-  events: readonly Facts[],
+  events: readonly ControlledEvent[],
   nowMs: number,
 ): Promise<Map<string, AppliedControl>> {
   const pending = events.filter((event) => event.status === "PENDING");

@@ -1,12 +1,12 @@
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Deps } from "@/lib/lane/deps";
+import { awaitOpenSends } from "@/lib/order/controls/await-open-sends";
 import type { StoredScope } from "@/lib/order/controls/control.pure";
 import type { ControlRequest } from "@/lib/order/controls/controls.shapes";
 import type { LowRateStore } from "@/lib/platform/database/prisma";
 import { uuidv7 } from "@/lib/platform/ids";
-import type { Deps } from "@/lib/platform/low-rate-deps";
 import { iso, isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { awaitOpenSends } from "@/lib/redrive/life/await-open-sends";
 
 /** `underWay`: number of covered events that were still being sent at the answer; null = the store did not answer. */
 type ImposedControl = { id: string; underWay: number | null };

@@ -1,12 +1,12 @@
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Deps } from "@/lib/lane/deps";
 import { type ControlKind, type StoredScope, scopeOut } from "@/lib/order/controls/control.pure";
 import { IN_FORCE } from "@/lib/order/controls/control.sql";
 import type { LiftedMany, LiftFilter, LiftMany } from "@/lib/order/controls/controls.shapes";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { inTransaction } from "@/lib/platform/database/retrying";
 import { uuidv7 } from "@/lib/platform/ids";
-import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /** Controls that one call lifts. A bad redrive of a large selection blacklists some thousand aggregates at most. */

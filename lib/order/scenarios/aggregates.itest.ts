@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readEventDetail } from "@/lib/events/detail/event-detail.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { confirmEvents } from "@/lib/intake/confirm-events";
 import { readMetrics } from "@/lib/observe/metrics/metrics.read";
 import { listControls } from "@/lib/order/controls/control-list.read";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import { liftControl } from "@/lib/order/controls/lift-controls";
-import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
 import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 

@@ -1,11 +1,19 @@
-import type { EventOut, HeldBehind } from "@/lib/events/events.shapes";
 import { NO_AGGREGATE_TYPE, versionOut } from "@/lib/order/aggregate.pure";
+import { type HoldingEvents, holderOf } from "@/lib/order/holder.pure";
 import { LAST_PLACE } from "@/lib/order/line.sql";
 import { heldBy, inLongLines } from "@/lib/order/tails/held.sql";
+import type { HeldBehind } from "@/lib/order/tails/tails.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
-import { type HoldingEvents, holderOf } from "@/lib/redrive/gate/dry-run-facts.read";
+import type { EventStatus } from "@/lib/states/event-state.pure";
 
-type Facts = Pick<EventOut, "id" | "source" | "status" | "aggregateType" | "aggregateId" | "version">;
+type Facts = {
+  id: string;
+  source: string;
+  status: EventStatus;
+  aggregateType: string | null;
+  aggregateId: string | null;
+  version: number | string | null;
+};
 
 type ReadInTime = <T>(read: (tx: Queryable) => Promise<T>) => Promise<T | null>;
 

@@ -1,5 +1,3 @@
-import { unknownEvent } from "@/lib/events/detail/event-detail.read";
-import type { EventStatus } from "@/lib/events/event-state.pure";
 import { withShownReasons } from "@/lib/guard/masking/typed-texts.read";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { AggregateName } from "@/lib/order/aggregate.pure";
@@ -9,7 +7,9 @@ import { SKIP_IN_FORCE } from "@/lib/order/order.sql";
 import { headReason } from "@/lib/order/order-gate.pure";
 import { TAIL_MAX, type TailOut } from "@/lib/order/tails/tails.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
-import { EVENT } from "@/lib/redrive/states/state.sql";
+import type { EventStatus } from "@/lib/states/event-state.pure";
+import { EVENT } from "@/lib/states/state.sql";
+import { unknownEvent } from "@/lib/states/unknown.pure";
 
 export type TailEvent = Omit<AggregateName, "aggregateId"> & {
   aggregateId: string | null;

@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
-import { reasonSchema } from "@/lib/events/selection/selection.shapes";
-import { HOLDING_STATUSES } from "@/lib/order/order-gate.pure";
-import { idOut, named, nullableTime, timeOut, versionOut } from "@/lib/platform/api/schemas.shapes";
+import { idOut, named, nullableTime, reasonSchema, timeOut, versionOut } from "@/lib/platform/api/schemas.shapes";
+import { HOLDING_STATUSES } from "@/lib/states/event-state.pure";
 
 /** Held events named in one answer, so that one redrive can release them. */
 export const TAIL_MAX = 1_000;
@@ -50,3 +49,11 @@ export const unskipRequestSchema = named(
   z.strictObject({ reason: z._default(reasonSchema, "undone") }),
   { reason: "it is needed after all" },
 );
+
+/**
+ * The event that a redrive of this one alone would wait for, by the rule of the redrive itself; null = none, or it is not
+ * PENDING. `version` null: it cools down and has none.
+ */
+export const heldBehindSchema = z.object({ id: idOut, eventId: z.string(), version: z.nullable(versionOut) });
+
+export type HeldBehind = z.infer<typeof heldBehindSchema>;

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { Header } from "@/lib/intake/dead-letter.pure";
+import type { Header } from "@/lib/platform/plain/dead-letter.pure";
 import { INT4_MAX, isStorableText, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
 import { UUID } from "@/lib/platform/plain/uuid.pure";
 
@@ -103,3 +103,13 @@ export const headersSchema = z.array(
 
 /** A number that the store counts from 1, such as a revision. `fault`: what to say of anything else. */
 export const positiveInt4 = (fault: string) => z.int(fault).check(z.gte(1, fault), z.lte(INT4_MAX, fault));
+
+/** The reason for a change: kept in the audit for ever. */
+export const reasonSchema = z
+  .string("say why: the reason is kept in the audit")
+  .check(z.regex(/\S/, "say why: the reason is kept in the audit"), z.maxLength(2_000, "at most 2,000 characters"));
+
+/** The body of a deletion. Without a body the reason is `initial`. */
+export function deletion(name: string, reason: string, initial = "deleted") {
+  return named(name, z.strictObject({ reason: z._default(reasonSchema, initial) }), { reason });
+}

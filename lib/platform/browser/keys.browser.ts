@@ -1,5 +1,5 @@
 import type { QueryClient } from "@tanstack/react-query";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
 
 /** The first part of each react-query key: a noun alone invalidates every read of it. */
 export type Noun =

@@ -6,11 +6,11 @@ import {
   type SqlQueryable,
 } from "@prisma/driver-adapter-utils";
 import pg from "pg";
-import type { AuditEntry } from "@/lib/guard/audit/audit-entry.pure";
 import { translate } from "@/lib/platform/database/db";
 import type { Prisma, PrismaClient } from "@/lib/platform/database/generated/client";
 import { retrying } from "@/lib/platform/database/retrying";
 import { uuidv7 } from "@/lib/platform/ids";
+import type { AuditEntry } from "@/lib/platform/plain/audit-entry.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { isConnectionLoss, PostgresPool } from "@/lib/platform/postgres-pool";
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
-import type { Deps } from "@/lib/platform/low-rate-deps";
+import type { Deps } from "@/lib/lane/deps";
 import { redriveRequestSchema } from "@/lib/redrive/request/redrive-request.shapes";
 import { requestRedrive } from "@/lib/redrive/request/request-redrive";
 import { deadLetter } from "@/lib/testing/letters";

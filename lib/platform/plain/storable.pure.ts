@@ -1,4 +1,4 @@
-import type { DeadLetter, Header } from "@/lib/intake/dead-letter.pure";
+import type { DeadLetter, Header } from "@/lib/platform/plain/dead-letter.pure";
 import { hash64 } from "./hash.pure";
 import { isInstant } from "./iso-time.pure";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 import { errorSummary, isStorableText, SUMMARY_BYTES_MAX, storable, TEXT_MAX } from "./storable.pure";
 
 const letter: DeadLetter = {

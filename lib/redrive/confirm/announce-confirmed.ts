@@ -1,11 +1,9 @@
+import { CONFIRMED_DESTINATION } from "@/lib/guard/settings/settings.pure";
 import { readConfirmedUrl } from "@/lib/guard/settings/settings.read";
 import { insertOutbox } from "@/lib/kit/outbox/insert";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
-
-/** Of rows of the outbox that `workers/outbox-publisher.ts` sends to the address in the settings. */
-export const CONFIRMED_DESTINATION = "confirmed";
 
 /**
  * Inserts a message about confirmed events into the outbox, for the address in the settings, if there is one. It is sent if

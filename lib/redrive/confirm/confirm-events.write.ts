@@ -1,12 +1,12 @@
-import type { EVENT_MOVES, EventStatus } from "@/lib/events/event-state.pure";
-import { flowSql, rollupOf } from "@/lib/observe/rollups/rollup.write";
 import { followLines } from "@/lib/order/lines.write";
 import { columnsOf } from "@/lib/platform/database/columns";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 import { DELIVERED_BY } from "@/lib/redrive/confirm/confirm-quiet.write";
-import { lockEvents } from "@/lib/redrive/run/store/fence.write";
-import { EVENT, EVENT_MOVE } from "@/lib/redrive/states/state.sql";
+import type { EVENT_MOVES, EventStatus } from "@/lib/states/event-state.pure";
+import { lockEvents } from "@/lib/states/fence.write";
+import { flowSql, rollupOf } from "@/lib/states/rollup.write";
+import { EVENT, EVENT_MOVE } from "@/lib/states/state.sql";
 
 export type Confirmable = { id: string; status: EventStatus; confirmed: boolean };
 

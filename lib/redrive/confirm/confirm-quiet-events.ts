@@ -1,9 +1,9 @@
 import { auditEvents } from "@/lib/guard/audit/audit.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
+import type { Deps } from "@/lib/lane/deps";
 import { endAggregateFailures } from "@/lib/order/aggregate-failures.write";
 import { raiseConfirmed } from "@/lib/order/confirmed-versions.write";
 import { inTransaction } from "@/lib/platform/database/retrying";
-import type { Deps } from "@/lib/platform/low-rate-deps";
 import { announceConfirmed } from "@/lib/redrive/confirm/announce-confirmed";
 import { confirmQuiet, countConfirmed } from "@/lib/redrive/confirm/confirm-quiet.write";
 

@@ -1,7 +1,7 @@
-import { flowSql, rollupOf } from "@/lib/observe/rollups/rollup.write";
 import type { Tx } from "@/lib/platform/database/db";
-import { lockEvents } from "@/lib/redrive/run/store/fence.write";
-import { EVENT, ITEM } from "@/lib/redrive/states/state.sql";
+import { lockEvents } from "@/lib/states/fence.write";
+import { flowSql, rollupOf } from "@/lib/states/rollup.write";
+import { EVENT, ITEM } from "@/lib/states/state.sql";
 
 /** SQL: the redrive that delivered the event `e` last. */
 export const DELIVERED_BY = `(select i.redrive_id from redrive_items i

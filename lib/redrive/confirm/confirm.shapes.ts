@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
-import { reasonSchema, selectionSchema } from "@/lib/events/selection/selection.shapes";
-import { described, named } from "@/lib/platform/api/schemas.shapes";
+import { described, named, reasonSchema } from "@/lib/platform/api/schemas.shapes";
 import { TEXT_MAX } from "@/lib/platform/plain/storable.pure";
+import { selectionSchema } from "@/lib/selection/selection.shapes";
 
 const text = (max: number) =>
   z.string("must be text").check(

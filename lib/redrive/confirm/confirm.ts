@@ -1,14 +1,14 @@
-import { BULK_EFFECT } from "@/lib/events/bulk/bulk-operation.pure";
 import { auditEvents } from "@/lib/guard/audit/audit.write";
+import type { Deps } from "@/lib/lane/deps";
 import { endAggregateFailures } from "@/lib/order/aggregate-failures.write";
 import { raiseConfirmed } from "@/lib/order/confirmed-versions.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { inTransaction } from "@/lib/platform/database/retrying";
-import type { Deps } from "@/lib/platform/deps";
 import { announceConfirmed } from "@/lib/redrive/confirm/announce-confirmed";
 import { confirmEvents, findOvertaking } from "@/lib/redrive/confirm/confirm-events.write";
 import { countConfirmed } from "@/lib/redrive/confirm/confirm-quiet.write";
 import { confirmRedrives } from "@/lib/redrive/pace/canary-and-brake";
+import { BULK_EFFECT } from "@/lib/states/bulk-operation.pure";
 
 /** Confirms events by the word of a consumer, with everything that counts it. Returns those that it moved. */
 export async function confirmWithin(tx: Tx, ids: readonly string[], { by, nowMs }: { by: string; nowMs: number }) {

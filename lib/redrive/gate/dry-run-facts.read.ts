@@ -1,10 +1,11 @@
+import type { OrderedItem } from "@/lib/order/aggregate.pure";
 import { aggregateKeyOf, comparePlaces } from "@/lib/order/aggregate.pure";
-import { type AggregateOrder, readAggregateOrder } from "@/lib/order/aggregate-order.read";
-import { type Earlier, type Head, headsText, isHeldBy } from "@/lib/order/order-gate.pure";
+import { readAggregateOrder } from "@/lib/order/aggregate-order.read";
+import { holderOf } from "@/lib/order/holder.pure";
+import type { Earlier } from "@/lib/order/order-gate.pure";
 import { columnsOf } from "@/lib/platform/database/columns";
 import type { Queryable } from "@/lib/platform/database/db";
 import type { OrderFacts } from "@/lib/redrive/gate/dry-run.pure";
-import type { OrderedItem } from "@/lib/redrive/plan/redrive-plan.pure";
 
 type Wanted = OrderedItem & { eventId: string; producer: string };
 
@@ -60,33 +61,4 @@ async function readProcessed(db: Queryable, wanted: readonly Wanted[]): Promise<
     { name: "processed-facts" },
   );
   return new Map(rows.map((row) => [row.id, row.consumers]));
-}
-
-/** What holds the event among the heads of its aggregate, in words; null = nothing. */
-function behindHeads(event: OrderedItem, heads: readonly Head[]): string | null {
-  const before = heads.filter((head) => isHeldBy(event, head));
-  return event.aggregateId === null || before.length === 0 ? null : headsText(event.aggregateId, before);
-}
-
-/** What holds an aggregate: its heads, and events that cool down. */
-export type HoldingEvents = Pick<AggregateOrder, "heads" | "cooling">;
-
-type Holder = { id: string; eventId: string; version: bigint | null; text: string };
-
-/** The head holds later versions. An event that cools down holds every event behind it, with or without a version. */
-export function holderOf(event: OrderedItem, { heads, cooling }: HoldingEvents): Holder | null {
-  const text = behindHeads(event, heads);
-  if (text !== null) return { id: heads[0]!.id, eventId: heads[0]!.eventId, version: heads[0]!.version, text };
-  const [first] = cooling
-    .map((each) => ({ ...event, ...each }))
-    .filter((each) => each.id !== event.id && comparePlaces(each, event) < 0)
-    .sort(comparePlaces);
-  return first
-    ? {
-        id: first.id,
-        eventId: first.eventId,
-        version: first.version,
-        text: `event ${first.eventId} comes first and cools down`,
-      }
-    : null;
 }

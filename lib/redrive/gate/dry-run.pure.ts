@@ -1,10 +1,5 @@
-import {
-  type ConfirmableRefusal,
-  type DryRunRefusal,
-  REFUSAL_FIX,
-  type Refusal,
-} from "@/lib/redrive/gate/refusal.pure";
-import type { SchemaFault } from "@/lib/repair/schemas/schema-fault.pure";
+import type { SchemaFault } from "@/lib/sources/schemas/schema-fault.pure";
+import { type ConfirmableRefusal, type DryRunRefusal, REFUSAL_FIX, type Refusal } from "@/lib/states/refusal.pure";
 
 /** The input of the dry run for one event. */
 export type DryRunFacts = OrderFacts & {

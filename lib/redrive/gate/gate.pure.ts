@@ -1,25 +1,11 @@
-import type { EventStatus } from "@/lib/events/event-state.pure";
-import type { AdmissionMark } from "@/lib/intake/admission/admission.pure";
 import { isExhausted } from "@/lib/order/after-failure.pure";
-import {
-  applyingControls,
-  type ControlFacts,
-  type ControlIndex,
-  ruleControls,
-} from "@/lib/order/controls/control.pure";
+import { applyingControls, type ControlIndex, ruleControls } from "@/lib/order/controls/control.pure";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { type Check, withFix } from "@/lib/redrive/gate/dry-run.pure";
-import { type ConfirmableRefusal, type GateRefusal, REFUSAL_TEXT } from "@/lib/redrive/gate/refusal.pure";
-
-/** The input of the gate. Times are epoch milliseconds of the wall clock. */
-export type GateFacts = ControlFacts & {
-  status: EventStatus;
-  cooldownUntilMs: number | null;
-  /** Deliver redrives that already sent this event. */
-  redrives: number;
-  /** What the admission at intake marked the event with. */
-  admission: AdmissionMark | null;
-};
+import type { GateFacts } from "@/lib/selection/gate-facts.pure";
+import type { AdmissionMark } from "@/lib/states/admission-mark.pure";
+import type { EventStatus } from "@/lib/states/event-state.pure";
+import { type ConfirmableRefusal, type GateRefusal, REFUSAL_TEXT } from "@/lib/states/refusal.pure";
 
 export type GateRules = {
   controls: ControlIndex;

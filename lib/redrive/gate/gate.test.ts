@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { type Control, indexControls } from "@/lib/order/controls/control.pure";
-import { type GateFacts, gate, gateChecks } from "./gate.pure";
-import type { ConfirmableRefusal } from "./refusal.pure";
+import type { GateFacts } from "@/lib/selection/gate-facts.pure";
+import type { ConfirmableRefusal } from "@/lib/states/refusal.pure";
+import { gate, gateChecks } from "./gate.pure";
 
 const NOW = 1_000_000;
 const event: GateFacts = {

@@ -1,12 +1,12 @@
-import { EVENT_MOVES } from "@/lib/events/event-state.pure";
 import { auditEvents } from "@/lib/guard/audit/audit.write";
+import type { Deps } from "@/lib/lane/deps";
 import { inTransaction } from "@/lib/platform/database/retrying";
-import type { Deps } from "@/lib/platform/deps";
 import { confirmOvertaking } from "@/lib/redrive/confirm/confirm";
 import { countItems, readRedriveRow } from "@/lib/redrive/life/redrive.write";
 import { ringBehind } from "@/lib/redrive/life/rings";
 import { cancelOpenItems } from "@/lib/redrive/life/withdraw-items.write";
 import { NO_DELTA } from "@/lib/redrive/run/store/finish-items.write";
+import { EVENT_MOVES } from "@/lib/states/event-state.pure";
 
 /** Items taken back in one transaction. */
 const CANCEL_CHUNK = 5_000;

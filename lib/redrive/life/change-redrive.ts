@@ -1,14 +1,12 @@
-import { reviewApproval } from "@/lib/guard/approvals/approval";
 import { auditRedrive } from "@/lib/guard/audit/audit.write";
 import { assertMay, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { readOperationTells } from "@/lib/observe/channels/operation-tells.read";
-import { sameNames, setOperationTells } from "@/lib/observe/channels/operation-tells.write";
+import type { Deps } from "@/lib/lane/deps";
+import { awaitOpenSends } from "@/lib/order/controls/await-open-sends";
 import type { Tx } from "@/lib/platform/database/db";
 import { inTransaction } from "@/lib/platform/database/retrying";
-import type { Deps } from "@/lib/platform/low-rate-deps";
 import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { awaitOpenSends } from "@/lib/redrive/life/await-open-sends";
+import { reviewApproval } from "@/lib/redrive/life/approval";
 import { cancelItems } from "@/lib/redrive/life/cancel-items";
 import {
   endTimedWaits,
@@ -21,17 +19,19 @@ import {
 } from "@/lib/redrive/life/redrive.write";
 import { ringResumed } from "@/lib/redrive/life/rings";
 import { startIfReady } from "@/lib/redrive/life/start-redrive";
-import { unknownRedrive } from "@/lib/redrive/list/redrives.read";
 import { assertPace } from "@/lib/redrive/pace/assert-pace";
 import type { RedriveChange } from "@/lib/redrive/request/redrive-request.shapes";
 import { canaryOf } from "@/lib/redrive/request/request-redrive";
+import { readOperationTells } from "@/lib/selection/operations/operation-tells.read";
+import { sameNames, setOperationTells } from "@/lib/selection/operations/operation-tells.write";
 import {
   isFinal,
   nextRedriveState,
   REDRIVE_MOVES,
   type RedriveMove,
   type RedriveState,
-} from "@/lib/redrive/states/redrive-state.pure";
+} from "@/lib/states/redrive-state.pure";
+import { unknownRedrive } from "@/lib/states/unknown.pure";
 
 /**
  * `underWay`: number of events that were still being sent when a pause or cancel answered; null = the store did not

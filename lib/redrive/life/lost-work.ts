@@ -1,5 +1,5 @@
+import type { Deps } from "@/lib/lane/deps";
 import { inTransaction } from "@/lib/platform/database/retrying";
-import type { Deps } from "@/lib/platform/deps";
 import type { Paces } from "@/lib/platform/plain/paces.pure";
 import { reconcile } from "@/lib/redrive/life/reconcile";
 import type { Slices } from "@/lib/redrive/run/slices";

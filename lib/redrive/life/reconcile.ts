@@ -1,17 +1,17 @@
-import { runningBulkOperations } from "@/lib/events/bulk/bulk-operations.write";
+import type { Deps } from "@/lib/lane/deps";
 import type { LaneJob } from "@/lib/lane/jobs.shapes";
 import type { JobState, LaneName } from "@/lib/lane/port";
 import type { Queryable } from "@/lib/platform/database/db";
 import { inTransaction } from "@/lib/platform/database/retrying";
-import type { Deps } from "@/lib/platform/deps";
 import { cancelItems } from "@/lib/redrive/life/cancel-items";
 import { eachAlone } from "@/lib/redrive/life/each-alone";
 import { lockRedrive } from "@/lib/redrive/life/redrive.write";
 import { ringBehind, ringMissing } from "@/lib/redrive/life/rings";
 import { settleRedrive } from "@/lib/redrive/life/settle-redrive";
 import { itemsBehind } from "@/lib/redrive/run/store/item-waits.write";
-import type { RedriveState } from "@/lib/redrive/states/redrive-state.pure";
-import { LIVE_REDRIVES, OPEN_ITEMS, REDRIVE } from "@/lib/redrive/states/state.sql";
+import { runningBulkOperations } from "@/lib/selection/operations/bulk-operations.write";
+import type { RedriveState } from "@/lib/states/redrive-state.pure";
+import { LIVE_REDRIVES, OPEN_ITEMS, REDRIVE } from "@/lib/states/state.sql";
 
 const NIL = "00000000-0000-0000-0000-000000000000";
 

@@ -1,9 +1,9 @@
-import type { FrozenSelection } from "@/lib/guard/viewer/scope.shapes";
 import type { Earlier } from "@/lib/order/order-gate.pure";
-import type { ConfirmableRefusal } from "@/lib/redrive/gate/refusal.pure";
 import type { Brake, Canary } from "@/lib/redrive/request/redrive-request.shapes";
-import { ITEM_ENDS } from "@/lib/redrive/states/item-state.pure";
-import type { RedriveCounts, RedriveState } from "@/lib/redrive/states/redrive-state.pure";
+import type { FrozenSelection } from "@/lib/selection/scope.shapes";
+import { ITEM_ENDS } from "@/lib/states/item-state.pure";
+import type { RedriveCounts, RedriveState } from "@/lib/states/redrive-state.pure";
+import type { ConfirmableRefusal } from "@/lib/states/refusal.pure";
 
 /** What was asked of a redrive, as it is now. */
 export type AskedRedrive = {

@@ -1,13 +1,14 @@
 import { endApproval } from "@/lib/guard/approvals/approvals.write";
 import { ASKED_SELECTION } from "@/lib/guard/viewer/scope.sql";
+import { addedReasons } from "@/lib/platform/database/added-reasons.sql";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { type AskedRedrive, REDRIVE_FACTS, type RedriveFacts } from "@/lib/redrive/life/redrive.sql";
 import type { BrakeSeen } from "@/lib/redrive/pace/brake.pure";
 import { type CanaryMove, type CanaryStand, stepAfter } from "@/lib/redrive/pace/canary.pure";
 import type { Canary } from "@/lib/redrive/request/redrive-request.shapes";
 import type { RedriveDelta } from "@/lib/redrive/run/store/finish-items.write";
-import { isFinal, REDRIVE_MOVES, type RedriveMove } from "@/lib/redrive/states/redrive-state.pure";
-import { FINAL_REDRIVES, REDRIVE, startsInTime } from "@/lib/redrive/states/state.sql";
+import { isFinal, REDRIVE_MOVES, type RedriveMove } from "@/lib/states/redrive-state.pure";
+import { FINAL_REDRIVES, REDRIVE, startsInTime } from "@/lib/states/state.sql";
 
 export type NewRedrive = AskedRedrive & {
   /** Where it delivers; null = to the target of each event's source on the lane. */
@@ -147,16 +148,6 @@ export async function moveRedrive(
   );
   if (changed === 1 && isFinal(to)) await endApproval(tx, id, "withdraw");
   return changed === 1;
-}
-
-/**
- * SQL: the sum of a jsonb `{reason: n}` column and a parameter of the same form; a reason with the sum 0 is removed.
- */
-export function addedReasons(column: string, parameter: string): string {
-  return `(select coalesce(jsonb_object_agg(key, n), '{}') from (
-             select key, sum(value::bigint) as n
-               from (select * from jsonb_each_text(${column}) union all select * from jsonb_each_text(${parameter}::jsonb)) both_sides
-              group by key having sum(value::bigint) <> 0) merged)`;
 }
 
 /** Adds decided items to the counters and the 5-second tick of the chart. Returns the redrive as it is then, locked. */

@@ -1,6 +1,6 @@
+import type { Deps } from "@/lib/lane/deps";
 import { type LaneJob, laneJobKey } from "@/lib/lane/jobs.shapes";
 import type { JobState, QueueName } from "@/lib/lane/port";
-import type { Deps } from "@/lib/platform/deps";
 import { currentTraceparent } from "@/lib/platform/tracing/spans";
 import type { RedriveRow } from "@/lib/redrive/life/redrive.write";
 import { allSlices } from "@/lib/redrive/plan/redrive-plan.pure";
@@ -84,6 +84,15 @@ export async function ringBehind(
   }
 }
 
-export async function ringBulkOperation(deps: Pick<Deps, "lane">, operationId: string): Promise<void> {
+async function ringBulkOperation(deps: Pick<Deps, "lane">, operationId: string): Promise<void> {
   await deps.lane.ring("sets", [{ kind: "bulk", operationId, ...causeOfJob() }]);
+}
+
+/** The operation is committed: if the queue cannot be reached, it starts when the reconciler finds it. */
+export async function ringOrLog(deps: Deps, operationId: string): Promise<void> {
+  try {
+    await ringBulkOperation(deps, operationId);
+  } catch (error) {
+    deps.log.warn({ operationId, err: error }, "ring failed, the reconciler will ring");
+  }
 }

@@ -1,8 +1,8 @@
 import { auditRedrive } from "@/lib/guard/audit/audit.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { moveRedrive, type RedriveRow } from "@/lib/redrive/life/redrive.write";
-import { ITEM_ENDS } from "@/lib/redrive/states/item-state.pure";
-import { nextRedriveState, openItems, REDRIVE_MOVES } from "@/lib/redrive/states/redrive-state.pure";
+import { ITEM_ENDS } from "@/lib/states/item-state.pure";
+import { nextRedriveState, openItems, REDRIVE_MOVES } from "@/lib/states/redrive-state.pure";
 
 /**
  * Marks a redrive DONE when nothing of it is open any more; inside the transaction that closed its last item, with the

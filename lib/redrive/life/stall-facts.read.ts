@@ -2,8 +2,8 @@ import { inLine } from "@/lib/order/line.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 import { isWithin } from "@/lib/platform/database/moments.sql";
 import type { StallFacts } from "@/lib/redrive/life/stalled.pure";
-import { OPEN_ITEMS, REDRIVE } from "@/lib/redrive/states/state.sql";
 import { type HeartbeatInfo, IS_ALIVE } from "@/lib/sources/targets/target-list.read";
+import { OPEN_ITEMS, REDRIVE } from "@/lib/states/state.sql";
 
 /** The causes outside of a redrive's own row that can stop it. */
 export type LiveFacts = Pick<

@@ -1,6 +1,6 @@
 import { formatDuration } from "@/lib/platform/plain/format.pure";
-import type { Wait } from "@/lib/redrive/request/redrive-wait.pure";
-import { isFinal, type RedriveState } from "@/lib/redrive/states/redrive-state.pure";
+import { isFinal, type RedriveState } from "@/lib/states/redrive-state.pure";
+import type { Wait } from "@/lib/states/redrive-wait.pure";
 
 /** The facts about a redrive that is not final, and about everything that can stop it. Times in epoch milliseconds. */
 export type StallFacts = {

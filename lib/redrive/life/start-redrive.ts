@@ -1,10 +1,9 @@
-import { endBulkOperation, lockBulkOperation } from "@/lib/events/bulk/bulk-operations.write";
-import { askIfNeeded } from "@/lib/guard/approvals/approval";
 import { endApproval, overdueApprovals } from "@/lib/guard/approvals/approvals.write";
 import { appendAudit, auditRedrive } from "@/lib/guard/audit/audit.write";
+import type { Deps } from "@/lib/lane/deps";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { inTransaction } from "@/lib/platform/database/retrying";
-import type { Deps } from "@/lib/platform/deps";
+import { askIfNeeded } from "@/lib/redrive/life/approval";
 import { cancelItems } from "@/lib/redrive/life/cancel-items";
 import { eachAlone } from "@/lib/redrive/life/each-alone";
 import {
@@ -17,8 +16,9 @@ import {
 } from "@/lib/redrive/life/redrive.write";
 import { ringPlan, ringRedrive } from "@/lib/redrive/life/rings";
 import { closedTargets, readLiveFacts } from "@/lib/redrive/life/stall-facts.read";
-import { type Wait, waitsOf } from "@/lib/redrive/request/redrive-wait.pure";
-import { openItems, REDRIVE_MOVES, type RedriveState } from "@/lib/redrive/states/redrive-state.pure";
+import { endBulkOperation, lockBulkOperation } from "@/lib/selection/operations/bulk-operations.write";
+import { openItems, REDRIVE_MOVES, type RedriveState } from "@/lib/states/redrive-state.pure";
+import { type Wait, waitsOf } from "@/lib/states/redrive-wait.pure";
 
 const WORKER = "worker";
 const UNANSWERED = "nobody approved it in time";

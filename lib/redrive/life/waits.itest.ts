@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { shownApproval } from "@/lib/guard/approvals/approvals.read";
-import { decideApproval } from "@/lib/guard/approvals/decide-approval";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { readStatus } from "@/lib/observe/health/status.read";
 import { readMetrics } from "@/lib/observe/metrics/metrics.read";
 import { prometheusText } from "@/lib/platform/plain/prometheus.pure";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
+import { decideApproval } from "@/lib/redrive/life/decide-approval";
 import { listRedrives } from "@/lib/redrive/list/redrives.read";
 import { requestMend } from "@/lib/repair/mends/request-mend";
 import { openWorld, type World } from "@/lib/testing/redrive-world";

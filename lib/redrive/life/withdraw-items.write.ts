@@ -1,13 +1,13 @@
-import { rollupOf } from "@/lib/observe/rollups/rollup.write";
 import { followLines } from "@/lib/order/lines.write";
 import { columnsOf } from "@/lib/platform/database/columns";
 import type { Tx } from "@/lib/platform/database/db";
 import { INT4_MAX } from "@/lib/platform/plain/storable.pure";
-import type { GateRefusal } from "@/lib/redrive/gate/refusal.pure";
-import { lockEvents } from "@/lib/redrive/run/store/fence.write";
 import { endAsLost, LOST_CODE } from "@/lib/redrive/run/store/intents.write";
 import { lockSlicesOf } from "@/lib/redrive/run/store/slice-owners.write";
-import { EVENT_MOVE, ITEM_MOVE } from "@/lib/redrive/states/state.sql";
+import { lockEvents } from "@/lib/states/fence.write";
+import type { GateRefusal } from "@/lib/states/refusal.pure";
+import { rollupOf } from "@/lib/states/rollup.write";
+import { EVENT_MOVE, ITEM_MOVE } from "@/lib/states/state.sql";
 
 /**
  * An item that was taken out of its redrive. `attempts`: earlier sends in that redrive; `lost`: a lost worker may have delivered it, now or

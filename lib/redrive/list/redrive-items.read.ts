@@ -1,4 +1,3 @@
-import { paramsFrom } from "@/lib/events/filter/event-filter.sql";
 import { maskData, maskNullable } from "@/lib/guard/masking/mask.pure";
 import type { Masks } from "@/lib/guard/masking/mask-rule.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
@@ -6,18 +5,14 @@ import { ofSeenRedrive, seesRedrive } from "@/lib/guard/viewer/scope.sql";
 import { assertMay, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
+import { paramsFrom } from "@/lib/platform/database/params.sql";
 import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { checksOf, type StoredCheck } from "@/lib/redrive/gate/stored-checks.pure";
 import { STOPPED } from "@/lib/redrive/list/decided-attempts.read";
-import { ITEM_CAUSE, ITEM_OUTCOME, itemsWith } from "@/lib/redrive/list/item-outcome.sql";
 import type { RedriveCauses, RedriveItemList, RedriveItemOut } from "@/lib/redrive/list/redrive-items.shapes";
-import {
-  ITEM_EXCEPTIONS,
-  ITEM_OUTCOMES,
-  type ItemOutcomeWord,
-  stateOfOutcome,
-} from "@/lib/redrive/states/item-state.pure";
-import { ITEM } from "@/lib/redrive/states/state.sql";
+import { ITEM_CAUSE, ITEM_OUTCOME, itemsWith } from "@/lib/states/item-outcome.sql";
+import { ITEM_EXCEPTIONS, ITEM_OUTCOMES, type ItemOutcomeWord, stateOfOutcome } from "@/lib/states/item-state.pure";
+import { ITEM } from "@/lib/states/state.sql";
 
 /** SQL: the event's id as its source gave it, also of one in the archive; Parkade's own where nothing knows it any more. */
 const EVENT_ID =

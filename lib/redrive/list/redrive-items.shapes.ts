@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { appliedControlSchema } from "@/lib/events/events.shapes";
+import { appliedControlSchema } from "@/lib/order/controls/controls.shapes";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import { queryOf } from "@/lib/platform/api/query.shapes";
 import {
@@ -14,7 +14,7 @@ import {
   pageOut,
   versionOut,
 } from "@/lib/platform/api/schemas.shapes";
-import { ITEM_OUTCOMES, ITEM_STATES } from "@/lib/redrive/states/item-state.pure";
+import { ITEM_OUTCOMES, ITEM_STATES } from "@/lib/states/item-state.pure";
 
 /** One named check of the dry run. */
 export const findingSchema = z.object({

@@ -1,5 +1,5 @@
-import { WAITS, type Wait } from "@/lib/redrive/request/redrive-wait.pure";
-import { REDRIVE_STATES, type RedriveState } from "@/lib/redrive/states/redrive-state.pure";
+import { REDRIVE_STATES, type RedriveState } from "@/lib/states/redrive-state.pure";
+import { WAITS, type Wait } from "@/lib/states/redrive-wait.pure";
 
 const PAGE = 50;
 

@@ -3,14 +3,11 @@ import type { ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
 import { readTypedTexts, type TypedTexts } from "@/lib/guard/masking/typed-texts.read";
 import type { Settings } from "@/lib/guard/settings/settings.pure";
 import { readSettings } from "@/lib/guard/settings/settings.read";
-import { askedSelection, type ScopedSelection } from "@/lib/guard/viewer/scope.shapes";
 import { ofSeenRedrive, seesRedrive } from "@/lib/guard/viewer/scope.sql";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { tellsOf } from "@/lib/observe/channels/operation-tells.read";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso, isoOrNull } from "@/lib/platform/plain/iso-time.pure";
-import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { REDRIVE_FACTS, type RedriveFacts } from "@/lib/redrive/life/redrive.sql";
 import {
   closedTargets,
@@ -21,20 +18,17 @@ import {
 } from "@/lib/redrive/life/stall-facts.read";
 import { stallOf } from "@/lib/redrive/life/stalled.pure";
 import type { BrakeSeen } from "@/lib/redrive/pace/brake.pure";
-import {
-  chartBucketMs,
-  effectiveRate,
-  pacesOf,
-  redriveTimeMs,
-  type TargetPace,
-  TICK_MS,
-} from "@/lib/redrive/pace/redrive-rate.pure";
+import { chartBucketMs, effectiveRate, pacesOf, redriveTimeMs, TICK_MS } from "@/lib/redrive/pace/redrive-rate.pure";
 import type { RedriveList, RedriveOut, RedriveRate } from "@/lib/redrive/redrives.shapes";
 import type { Canary } from "@/lib/redrive/request/redrive-request.shapes";
-import { type Wait, type WaitFacts, waitsOf } from "@/lib/redrive/request/redrive-wait.pure";
-import { isFinal, openItems, type RedriveState } from "@/lib/redrive/states/redrive-state.pure";
-import { LIVE_REDRIVES, waitsFor } from "@/lib/redrive/states/state.sql";
+import { tellsOf } from "@/lib/selection/operations/operation-tells.read";
+import { askedSelection, type ScopedSelection } from "@/lib/selection/scope.shapes";
+import type { TargetPace } from "@/lib/sources/targets/target-pace.pure";
 import { type Paces, readPaces } from "@/lib/sources/targets/targets.read";
+import { isFinal, openItems, type RedriveState } from "@/lib/states/redrive-state.pure";
+import { type Wait, type WaitFacts, waitsOf } from "@/lib/states/redrive-wait.pure";
+import { LIVE_REDRIVES, waitsFor } from "@/lib/states/state.sql";
+import { unknownRedrive } from "@/lib/states/unknown.pure";
 
 /** The rate shown is taken over this long, seconds; without a send in it a redrive is asked for its cause. */
 const RATE_WINDOW_S = QUIET_S;
@@ -96,13 +90,6 @@ export async function listRedrives(
   );
   const page = cutPage(rows, query.limit, (row) => row.id);
   return { items: await redrivesOut(db, viewer, page.items, nowMs), nextCursor: page.nextCursor };
-}
-
-/** Of one that does not exist, or of whose sources the viewer does not see all. */
-export function unknownRedrive(id: string, field = "id"): DomainError {
-  return new DomainError("unknown-redrive", `There is no redrive ${id}`, {
-    fields: [{ field, detail: "list redrives with GET /api/v1/redrives" }],
-  });
 }
 
 /** Throws DomainError `unknown-redrive`. */

@@ -1,9 +1,10 @@
-import type { AppliedControl, EventOut } from "@/lib/events/events.shapes";
-import { EVENT_COLUMNS } from "@/lib/events/list/event-rows.read";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { AppliedControl } from "@/lib/order/controls/controls.shapes";
+import type { ControlledEvent } from "@/lib/order/controls/deciding-controls.read";
 import { readDecidingControls } from "@/lib/order/controls/deciding-controls.read";
 import type { Queryable } from "@/lib/platform/database/db";
 import type { RedriveItemList } from "@/lib/redrive/list/redrive-items.shapes";
+import { EVENT_COLUMNS } from "@/lib/selection/event-rows.read";
 
 /** An event cools down by itself, too: then no control refuses it. */
 const BY_CONTROL: readonly (string | null)[] = ["blacklisted", "cooling"];
@@ -21,7 +22,7 @@ export async function readRefusingControls(
   nowMs: number,
 ): Promise<Map<string, AppliedControl>> {
   if (ids.length === 0) return new Map();
-  const events = await db.query<EventOut>(
+  const events = await db.query<ControlledEvent>(
     `select ${EVENT_COLUMNS} from dlq_event_rows e join sources s on s.id = e.source_id
       where e.id = any($1::uuid[]) and ($2::text[] is null or s.name = any($2))`,
     [ids, sourceScope(viewer)],

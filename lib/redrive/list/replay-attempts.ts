@@ -2,11 +2,11 @@ import type { Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { type RedriveRow, readRedriveRow } from "@/lib/redrive/life/redrive.write";
 import { countAttempts, type DecidedAttempt, readDecidedAttempts } from "@/lib/redrive/list/decided-attempts.read";
-import { unknownRedrive } from "@/lib/redrive/list/redrives.read";
 import type { StoredDecision } from "@/lib/redrive/run/attempt-record";
 import { policiesInForce } from "@/lib/redrive/targets/policies";
 import { POLICY_PRESETS, type Policy, parsePolicy } from "@/lib/retry/policy";
 import { type Difference, replay } from "@/lib/retry/replay";
+import { unknownRedrive } from "@/lib/states/unknown.pure";
 
 /** Maximum number of differences in the list; all of them are counted. */
 const LISTED_MAX = 100;

@@ -1,7 +1,7 @@
 import { auditRedrive } from "@/lib/guard/audit/audit.write";
+import type { Deps } from "@/lib/lane/deps";
 import type { Tx } from "@/lib/platform/database/db";
 import { inTransaction } from "@/lib/platform/database/retrying";
-import type { Deps } from "@/lib/platform/deps";
 import { eachAlone } from "@/lib/redrive/life/each-alone";
 import {
   dueCanaries,
@@ -11,10 +11,10 @@ import {
   setCanary,
   setRecent,
 } from "@/lib/redrive/life/redrive.write";
+import { stopRuleOf } from "@/lib/redrive/life/stop-rule.write";
 import { appendOutcomes, bounceOutcomes, brakeReason, brakeSees } from "@/lib/redrive/pace/brake.pure";
 import { canaryMove } from "@/lib/redrive/pace/canary.pure";
-import { REDRIVE_MOVES } from "@/lib/redrive/states/redrive-state.pure";
-import { stopRuleOf } from "@/lib/rules/redrive-rules.write";
+import { REDRIVE_MOVES } from "@/lib/states/redrive-state.pure";
 
 const ACTOR = "worker";
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
+import type { LanePaces } from "@/lib/sources/targets/target-pace.pure";
 import {
   CHART_BUCKETS_MAX,
   chartBucketMs,
   effectiveRate,
-  type LanePaces,
   pacesOf,
   redriveTimeMs,
   type Work,

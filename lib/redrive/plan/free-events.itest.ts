@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { cutoffOf, readNamedCandidates } from "@/lib/events/selection/candidates.read";
-import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import type { Earlier } from "@/lib/order/order-gate.pure";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
+import { cutoffOf, readNamedCandidates } from "@/lib/selection/candidates.read";
+import { scopeSelection } from "@/lib/selection/scope.shapes";
 import { mendAllLines } from "@/lib/testing/lines";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 import { readFree } from "./free-events.read";

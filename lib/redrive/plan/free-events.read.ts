@@ -1,9 +1,9 @@
-import { type CandidatePage, compileSelection } from "@/lib/events/selection/candidates.read";
 import { UNDER_CONTROL } from "@/lib/order/controls/controls.read";
 import { inLine } from "@/lib/order/line.sql";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import type { Queryable } from "@/lib/platform/database/db";
-import { EVENT } from "@/lib/redrive/states/state.sql";
+import { type CandidatePage, compileSelection } from "@/lib/selection/candidates.read";
+import { EVENT } from "@/lib/states/state.sql";
 
 /** Ids as the server writes an array of them. They go from one statement to the next as this one text. */
 export type IdList = string;

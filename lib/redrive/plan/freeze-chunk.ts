@@ -1,24 +1,13 @@
-import { EVENT_MOVES } from "@/lib/events/event-state.pure";
-import { type Candidate, readNamedCandidates } from "@/lib/events/selection/candidates.read";
-import type { Turn } from "@/lib/events/selection/walk-selection";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
-import type { ScopedSelection } from "@/lib/guard/viewer/scope.shapes";
 import { aggregateKey, aggregateKeyOf } from "@/lib/order/aggregate.pure";
+import { type HoldingEvents, holderOf } from "@/lib/order/holder.pure";
 import { type Earlier, HEADS_MAX, type Head, headsOf, isSuperseded } from "@/lib/order/order-gate.pure";
-import {
-  readEarlierVersions,
-  readOutsideCooling,
-  readOutsideOrder,
-  type WantedAggregate,
-} from "@/lib/order/outside-order.read";
 import { skippedAmong } from "@/lib/order/tails/tails.read";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
-import { type HoldingEvents, holderOf } from "@/lib/redrive/gate/dry-run-facts.read";
 import { type GateRules, gate, gateChecks } from "@/lib/redrive/gate/gate.pure";
 import { readRulesOver } from "@/lib/redrive/gate/read-rules";
-import type { ConfirmableRefusal } from "@/lib/redrive/gate/refusal.pure";
 import { countItems } from "@/lib/redrive/life/redrive.write";
 import { type IdList, readFree, withIds } from "@/lib/redrive/plan/free-events.read";
 import {
@@ -29,6 +18,17 @@ import {
   type PlannedItem,
 } from "@/lib/redrive/plan/freeze-events.write";
 import { NO_DELTA } from "@/lib/redrive/run/store/finish-items.write";
+import { type Candidate, readNamedCandidates } from "@/lib/selection/candidates.read";
+import {
+  readEarlierVersions,
+  readOutsideCooling,
+  readOutsideOrder,
+  type WantedAggregate,
+} from "@/lib/selection/outside-order.read";
+import type { ScopedSelection } from "@/lib/selection/scope.shapes";
+import type { Turn } from "@/lib/selection/walk-selection";
+import { EVENT_MOVES } from "@/lib/states/event-state.pure";
+import type { ConfirmableRefusal } from "@/lib/states/refusal.pure";
 
 type FreezeTarget = {
   id: string;

@@ -1,14 +1,14 @@
-import type { Candidate } from "@/lib/events/selection/candidates.read";
-import { rollupOf } from "@/lib/observe/rollups/rollup.write";
 import { LAST_PLACE, PART, rowsOf } from "@/lib/order/line.sql";
 import type { Tx } from "@/lib/platform/database/db";
 import { storableJsonText } from "@/lib/platform/plain/storable.pure";
 import type { Check } from "@/lib/redrive/gate/dry-run.pure";
-import type { Refusal } from "@/lib/redrive/gate/refusal.pure";
 import { type IdList, NO_IDS } from "@/lib/redrive/plan/free-events.read";
-import { checked } from "@/lib/redrive/run/store/fence.write";
-import { FROZEN_AS } from "@/lib/redrive/states/item-state.pure";
-import { EVENT_MOVE, REDRIVE } from "@/lib/redrive/states/state.sql";
+import type { Candidate } from "@/lib/selection/candidates.read";
+import { checked } from "@/lib/states/fence.write";
+import { FROZEN_AS } from "@/lib/states/item-state.pure";
+import type { Refusal } from "@/lib/states/refusal.pure";
+import { rollupOf } from "@/lib/states/rollup.write";
+import { EVENT_MOVE, REDRIVE } from "@/lib/states/state.sql";
 
 /** A candidate with the decision of the gate; refusal null = freeze it. */
 export type PlannedItem = {

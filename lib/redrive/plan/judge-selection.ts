@@ -1,21 +1,10 @@
-import {
-  type Candidate,
-  type CandidateGroup,
-  groupCandidates,
-  readCandidates,
-  readTouched,
-  type Selected,
-  TOUCHED_MAX,
-} from "@/lib/events/selection/candidates.read";
 import { aggregateKeyOf, comparePlaces, versionOut } from "@/lib/order/aggregate.pure";
 import { type Control, indexControls } from "@/lib/order/controls/control.pure";
 import { type Earlier, type Head, isHeldBy } from "@/lib/order/order-gate.pure";
-import { readEarlierVersions } from "@/lib/order/outside-order.read";
 import type { Db, Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { type GateFacts, gate } from "@/lib/redrive/gate/gate.pure";
+import { gate } from "@/lib/redrive/gate/gate.pure";
 import { type Rules, readRules, readRulesOver } from "@/lib/redrive/gate/read-rules";
-import type { ConfirmableRefusal, Refusal } from "@/lib/redrive/gate/refusal.pure";
 import {
   FREEZE_INLINE_MAX,
   gateEach,
@@ -36,6 +25,18 @@ import {
   summarizeEarlier,
 } from "@/lib/redrive/preview/earlier-summary.read";
 import type { EarlierOut } from "@/lib/redrive/preview/redrive-preview.shapes";
+import {
+  type Candidate,
+  type CandidateGroup,
+  groupCandidates,
+  readCandidates,
+  readTouched,
+  type Selected,
+  TOUCHED_MAX,
+} from "@/lib/selection/candidates.read";
+import type { GateFacts } from "@/lib/selection/gate-facts.pure";
+import { readEarlierVersions } from "@/lib/selection/outside-order.read";
+import type { ConfirmableRefusal, Refusal } from "@/lib/states/refusal.pure";
 
 /** The events that a redrive selects. `despite`: refusals that the person sets aside. */
 export type SelectedForRedrive = Selected & { despite: readonly ConfirmableRefusal[] };

@@ -1,10 +1,10 @@
-import { readCandidateIds } from "@/lib/events/selection/candidates.read";
-import { type Walk, walkSelection } from "@/lib/events/selection/walk-selection";
-import type { Deps } from "@/lib/platform/low-rate-deps";
+import type { Deps } from "@/lib/lane/deps";
 import { lockRedrive, moveRedrive, readRedriveRow } from "@/lib/redrive/life/redrive.write";
 import { ringStarted, startOrFinish } from "@/lib/redrive/life/start-redrive";
 import { freezeChunk } from "@/lib/redrive/plan/freeze-chunk";
 import { advancePlan } from "@/lib/redrive/plan/freeze-events.write";
+import { readCandidateIds } from "@/lib/selection/candidates.read";
+import { type Walk, walkSelection } from "@/lib/selection/walk-selection";
 
 /** Events of one planning transaction: it holds its row locks for about 0.3 s, with its wait for the one before it. */
 const PLAN_CHUNK = 4_000;

@@ -1,4 +1,4 @@
-import { aggregateKeyOf, comparePlaces } from "@/lib/order/aggregate.pure";
+import { aggregateKeyOf, comparePlaces, type OrderedItem } from "@/lib/order/aggregate.pure";
 
 /** As many as a worker has jobs at a time: each of them works a slice, and several workers share them. */
 const SLICES_MAX = 12;
@@ -18,14 +18,6 @@ export function sliceCount(total: number): number {
 export function allSlices({ slices }: { slices: number }): number[] {
   return Array.from({ length: slices }, (_, slice) => slice);
 }
-
-export type OrderedItem = {
-  id: string;
-  sourceId: string;
-  aggregateType: string | null;
-  aggregateId: string | null;
-  version: bigint | null;
-};
 
 /** Items as runs that may go in parallel: one run an aggregate, in order; an event without aggregate is its own run. */
 export function aggregateRuns<Item extends OrderedItem>(items: readonly Item[]): Item[][] {

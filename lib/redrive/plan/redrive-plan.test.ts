@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { aggregateRuns, type OrderedItem, sliceCount } from "./redrive-plan.pure";
+import type { OrderedItem } from "@/lib/order/aggregate.pure";
+import { aggregateRuns, sliceCount } from "./redrive-plan.pure";
 
 const item = (id: string, aggregateId: string | null, version: bigint | null = null): OrderedItem => ({
   id,

@@ -1,11 +1,11 @@
-import { type CandidateGroup, type Selected, selectedWhere } from "@/lib/events/selection/candidates.read";
 import { NO_AGGREGATE_TYPE, versionOut } from "@/lib/order/aggregate.pure";
 import { BLACKLISTED_HASHED } from "@/lib/order/controls/control.sql";
 import { inLine } from "@/lib/order/line.sql";
 import { SKIPPED } from "@/lib/order/order.sql";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import type { EarlierOut, EarlierSample } from "@/lib/redrive/preview/redrive-preview.shapes";
-import { EVENT, HOLDING } from "@/lib/redrive/states/state.sql";
+import { type CandidateGroup, type Selected, selectedWhere } from "@/lib/selection/candidates.read";
+import { EVENT, HOLDING } from "@/lib/states/state.sql";
 
 /** Selected events looked at, newest first; of a larger selection the numbers are lower bounds. */
 const EARLIER_SELECTED_MAX = 100_000;

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import { systemClock } from "@/lib/platform/clock";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
 import type { PreviewOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 import type { RedriveRequest } from "@/lib/redrive/request/redrive-request.shapes";
-import { createPayloadChecker } from "@/lib/repair/schemas/check-payload";
-import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
+import { createPayloadChecker } from "@/lib/sources/schemas/check-payload";
+import { createSchemaCheck } from "@/lib/sources/schemas/schema-check";
 import { addTarget } from "@/lib/sources/targets/add-target";
 import { mendAllLines } from "@/lib/testing/lines";
 import { openWorld, type World } from "@/lib/testing/redrive-world";

@@ -1,25 +1,14 @@
-import { countChangedSince, cutoffOf, ofPassed, readCandidates } from "@/lib/events/selection/candidates.read";
 import { type ApprovalCause, approvalCauses } from "@/lib/guard/approvals/approval.pure";
 import { markedPlacesOfSources } from "@/lib/guard/approvals/approvals.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
-import { readScopedSelection } from "@/lib/guard/viewer/scope.read";
-import type { ScopedSelection } from "@/lib/guard/viewer/scope.shapes";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Deps } from "@/lib/lane/deps";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import { isReadTimeout } from "@/lib/platform/database/retrying";
-import type { Deps } from "@/lib/platform/low-rate-deps";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import type { DomainError } from "@/lib/platform/plain/problem.pure";
-import type { Refusal } from "@/lib/redrive/gate/refusal.pure";
 import { isByControl, readRefusingControls } from "@/lib/redrive/list/refusing-controls.read";
-import {
-  canaryAhead,
-  effectiveRate,
-  type LanePaces,
-  pacesOf,
-  redriveTimeMs,
-  type TargetPace,
-} from "@/lib/redrive/pace/redrive-rate.pure";
+import { canaryAhead, effectiveRate, pacesOf, redriveTimeMs } from "@/lib/redrive/pace/redrive-rate.pure";
 import type { PlannedItem } from "@/lib/redrive/plan/freeze-events.write";
 import {
   type CountedEvents,
@@ -39,8 +28,13 @@ import {
 } from "@/lib/redrive/preview/redrive-preview.shapes";
 import { type SampleDeps, sampleDryRun } from "@/lib/redrive/preview/sample-dry-run";
 import { canarySchema } from "@/lib/redrive/request/redrive-request.shapes";
+import { countChangedSince, cutoffOf, ofPassed, readCandidates } from "@/lib/selection/candidates.read";
+import { readScopedSelection } from "@/lib/selection/scope.read";
+import type { ScopedSelection } from "@/lib/selection/scope.shapes";
 import { assertSameKind, redriveTarget } from "@/lib/sources/targets/redrive-target";
+import type { LanePaces, TargetPace } from "@/lib/sources/targets/target-pace.pure";
 import { readPaces, type TargetRow } from "@/lib/sources/targets/targets.read";
+import type { Refusal } from "@/lib/states/refusal.pure";
 
 /** A part that needs longer is unknown, and the answer names it; the redrive is not delayed: the freeze is exact anyway. */
 const PREVIEW_TIMEOUT_MS = 4_000;

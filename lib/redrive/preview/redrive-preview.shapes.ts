@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
-import { appliedControlSchema } from "@/lib/events/events.shapes";
-import { selectionSchema } from "@/lib/events/selection/selection.shapes";
 import { causeSchema } from "@/lib/guard/approvals/approvals.shapes";
+import { appliedControlSchema } from "@/lib/order/controls/controls.shapes";
 import {
   countOut,
   countsOut,
@@ -23,6 +22,7 @@ import {
   rateSchema,
   targetName,
 } from "@/lib/redrive/request/redrive-request.shapes";
+import { selectionSchema } from "@/lib/selection/selection.shapes";
 
 export const previewRequestSchema = named(
   "PreviewRequest",

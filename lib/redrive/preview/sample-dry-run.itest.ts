@@ -6,8 +6,8 @@ import { uuidv7 } from "@/lib/platform/ids";
 import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
 import type { PreviewRequest } from "@/lib/redrive/preview/redrive-preview.shapes";
 import { type SampleDeps, sampleFrozen } from "@/lib/redrive/preview/sample-dry-run";
-import { createPayloadChecker } from "@/lib/repair/schemas/check-payload";
-import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
+import { createPayloadChecker } from "@/lib/sources/schemas/check-payload";
+import { createSchemaCheck } from "@/lib/sources/schemas/schema-check";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
 let owner: Awaited<ReturnType<SampleDeps["askOwner"]>> = null;

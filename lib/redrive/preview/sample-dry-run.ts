@@ -1,26 +1,14 @@
 import type { CheckAnswer, CheckedEvent } from "@/lib/brokers/port";
-import { type EventBody, readBodies } from "@/lib/events/bodies.read";
-import {
-  type Candidate,
-  cutoffOf,
-  readCandidates,
-  readPayloadBytes,
-  sampleCandidates,
-  selectedAmong,
-} from "@/lib/events/selection/candidates.read";
 import { readSettings } from "@/lib/guard/settings/settings.read";
-import { scopeSelection, someOf } from "@/lib/guard/viewer/scope.shapes";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Deps } from "@/lib/lane/deps";
 import { aggregateKeyOf, versionOut } from "@/lib/order/aggregate.pure";
 import { type Earlier, type EndedItem, heldBehind } from "@/lib/order/order-gate.pure";
-import { readEarlierVersions } from "@/lib/order/outside-order.read";
 import { skippedAmong } from "@/lib/order/tails/tails.read";
 import type { Queryable } from "@/lib/platform/database/db";
-import type { Deps } from "@/lib/platform/low-rate-deps";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { type Check, type DryRunFacts, dryRun, withFix } from "@/lib/redrive/gate/dry-run.pure";
 import { readPlannedOrderFacts } from "@/lib/redrive/gate/dry-run-facts.read";
-import type { Refusal } from "@/lib/redrive/gate/refusal.pure";
 import { readOpenBreakers } from "@/lib/redrive/life/stall-facts.read";
 import { readRedrive } from "@/lib/redrive/list/redrives.read";
 import { FREEZE_INLINE_MAX, planEvents, versionOf, wantedAggregates } from "@/lib/redrive/plan/freeze-chunk";
@@ -29,10 +17,22 @@ import type { SelectedForRedrive } from "@/lib/redrive/plan/judge-selection";
 import { aggregateRuns } from "@/lib/redrive/plan/redrive-plan.pure";
 import type { PreviewRequest, SampleOut, SampleTarget } from "@/lib/redrive/preview/redrive-preview.shapes";
 import { checkedEvent, type OwnerJudgement, ownerFinding } from "@/lib/redrive/run/ask-owner";
-import type { ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
-import type { PayloadChecker } from "@/lib/repair/schemas/check-payload";
+import { type EventBody, readBodies } from "@/lib/selection/bodies.read";
+import {
+  type Candidate,
+  cutoffOf,
+  readCandidates,
+  readPayloadBytes,
+  sampleCandidates,
+  selectedAmong,
+} from "@/lib/selection/candidates.read";
+import { readEarlierVersions } from "@/lib/selection/outside-order.read";
+import { scopeSelection, someOf } from "@/lib/selection/scope.shapes";
+import type { PayloadChecker } from "@/lib/sources/schemas/check-payload";
 import { redriveTarget } from "@/lib/sources/targets/redrive-target";
 import { readTargets, type TargetRow } from "@/lib/sources/targets/targets.read";
+import type { ItemOutcome } from "@/lib/states/item-outcome.pure";
+import type { Refusal } from "@/lib/states/refusal.pure";
 
 /** Number of events that a preview examines: a selection that sends no more is examined whole. */
 const SAMPLE_MAX = 50;

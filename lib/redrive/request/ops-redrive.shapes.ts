@@ -1,12 +1,12 @@
 import * as z from "zod/mini";
-import { NOT_PREFIX } from "@/lib/events/filter/filter-params.shapes";
-import { filterQuery } from "@/lib/events/list/event-page.shapes";
 import { EARLIER_CHOICES } from "@/lib/order/order-gate.pure";
 import { thenRead } from "@/lib/platform/api/query.shapes";
 import { described, listText } from "@/lib/platform/api/schemas.shapes";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { CONFIRMABLE_REFUSALS, type ConfirmableRefusal } from "@/lib/redrive/gate/refusal.pure";
 import { laneSchema, type RedriveRequest, targetName } from "@/lib/redrive/request/redrive-request.shapes";
+import { filterQuery } from "@/lib/selection/filter/event-filter.shapes";
+import { NOT_PREFIX } from "@/lib/selection/filter/filter-params.shapes";
+import { CONFIRMABLE_REFUSALS, type ConfirmableRefusal } from "@/lib/states/refusal.pure";
 
 const RATE_TEXT = "must be a number above 0, events per second";
 

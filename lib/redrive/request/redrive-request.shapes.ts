@@ -1,12 +1,12 @@
 import * as z from "zod/mini";
-import { reasonSchema, selectionSchema } from "@/lib/events/selection/selection.shapes";
-import { tellSchema } from "@/lib/observe/channels/tell.shapes";
 import { EARLIER_CHOICES } from "@/lib/order/order-gate.pure";
-import { countOut, countsOut, idOut, named, nullableTime } from "@/lib/platform/api/schemas.shapes";
-import { CONFIRMABLE_REFUSALS } from "@/lib/redrive/gate/refusal.pure";
+import { countOut, countsOut, idOut, named, nullableTime, reasonSchema } from "@/lib/platform/api/schemas.shapes";
+import { tellSchema } from "@/lib/platform/api/tell.shapes";
 import { CANARY_STEPS } from "@/lib/redrive/pace/canary.pure";
-import { WAITS } from "@/lib/redrive/request/redrive-wait.pure";
-import { REDRIVE_STATES } from "@/lib/redrive/states/redrive-state.pure";
+import { selectionSchema } from "@/lib/selection/selection.shapes";
+import { REDRIVE_STATES } from "@/lib/states/redrive-state.pure";
+import { WAITS } from "@/lib/states/redrive-wait.pure";
+import { CONFIRMABLE_REFUSALS } from "@/lib/states/refusal.pure";
 
 export const laneSchema = z.enum(["main", "slow"], "must be main or slow");
 export const rateSchema = z

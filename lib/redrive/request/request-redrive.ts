@@ -1,29 +1,14 @@
-import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
-import {
-  type Candidate,
-  countChangedSince,
-  countUpTo,
-  cutoffOf,
-  estimateCandidates,
-  ofPassed,
-} from "@/lib/events/selection/candidates.read";
-import { selectEvents } from "@/lib/events/selection/select-events";
-import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { auditRedrive } from "@/lib/guard/audit/audit.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
-import { readScopedSelection } from "@/lib/guard/viewer/scope.read";
-import { askedSelection, sourcesOf } from "@/lib/guard/viewer/scope.shapes";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { setOperationTells } from "@/lib/observe/channels/operation-tells.write";
+import type { Deps } from "@/lib/lane/deps";
 import type { Tx } from "@/lib/platform/database/db";
 import { answerOnce, type IdempotentRequest } from "@/lib/platform/database/idempotent-request.write";
 import { inTransaction } from "@/lib/platform/database/retrying";
 import { uuidv7 } from "@/lib/platform/ids";
-import type { Deps } from "@/lib/platform/low-rate-deps";
 import { plural } from "@/lib/platform/plain/format.pure";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import type { Refusal } from "@/lib/redrive/gate/refusal.pure";
 import { insertRedrive, type NewRedrive } from "@/lib/redrive/life/redrive.write";
 import { ringStarted, startOrFinish } from "@/lib/redrive/life/start-redrive";
 import { assertPace } from "@/lib/redrive/pace/assert-pace";
@@ -41,10 +26,25 @@ import {
   type RedriveAnswer,
   type RedriveRequest,
 } from "@/lib/redrive/request/redrive-request.shapes";
-import { BREAKER_WAIT_MS, START_AHEAD_MS_MAX } from "@/lib/redrive/request/redrive-wait.pure";
 import { policiesInForce } from "@/lib/redrive/targets/policies";
+import {
+  type Candidate,
+  countChangedSince,
+  countUpTo,
+  cutoffOf,
+  estimateCandidates,
+  ofPassed,
+} from "@/lib/selection/candidates.read";
+import { toSearchParams } from "@/lib/selection/filter/filter-params.shapes";
+import { setOperationTells } from "@/lib/selection/operations/operation-tells.write";
+import { readScopedSelection } from "@/lib/selection/scope.read";
+import { askedSelection, sourcesOf } from "@/lib/selection/scope.shapes";
+import { selectEvents } from "@/lib/selection/select-events";
+import type { Selection } from "@/lib/selection/selection.shapes";
 import { assertSameKind, redriveTarget, unknownTarget } from "@/lib/sources/targets/redrive-target";
 import { holdTarget } from "@/lib/sources/targets/targets.read";
+import { BREAKER_WAIT_MS, START_AHEAD_MS_MAX } from "@/lib/states/redrive-wait.pure";
+import type { Refusal } from "@/lib/states/refusal.pure";
 
 export { FREEZE_INLINE_MAX };
 

@@ -1,10 +1,10 @@
 import type { CheckAnswer, CheckedEvent } from "@/lib/brokers/port";
-import type { EventBody } from "@/lib/events/bodies.read";
 import { type Check, withFix } from "@/lib/redrive/gate/dry-run.pure";
-import type { DryRunRefusal } from "@/lib/redrive/gate/refusal.pure";
 import type { ExaminedItem } from "@/lib/redrive/run/examine";
 import { sendKey } from "@/lib/redrive/run/send-key.pure";
 import type { SliceTarget } from "@/lib/redrive/targets/target";
+import type { EventBody } from "@/lib/selection/bodies.read";
+import type { DryRunRefusal } from "@/lib/states/refusal.pure";
 
 /** An item with the target whose owner is asked about it. */
 export type ItemToAsk = { examined: ExaminedItem; target: SliceTarget; body: EventBody };

@@ -1,5 +1,5 @@
 import { redactText } from "@/lib/guard/masking/mask-text.pure";
-import type { Deps } from "@/lib/platform/deps";
+import type { Deps } from "@/lib/lane/deps";
 import { currentIds } from "@/lib/platform/tracing/spans";
 import { leftOutText } from "@/lib/redrive/gate/dry-run.pure";
 import { sendKey } from "@/lib/redrive/run/send-key.pure";

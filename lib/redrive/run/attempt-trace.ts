@@ -1,10 +1,10 @@
 import type { OutboundMessage, PublishReceipt } from "@/lib/brokers/port";
-import type { EventBody } from "@/lib/events/bodies.read";
-import type { Header } from "@/lib/intake/dead-letter.pure";
+import type { Header } from "@/lib/platform/plain/dead-letter.pure";
 import { inSpan, isTracing, type Span, type SpanLink, startSpan, withSpan } from "@/lib/platform/tracing/spans";
 import { formatTraceparent, parseTraceparent } from "@/lib/platform/tracing/traceparent.pure";
 import type { SliceItem } from "@/lib/redrive/run/store/slice-items.read";
 import type { SliceTarget } from "@/lib/redrive/targets/target";
+import type { EventBody } from "@/lib/selection/bodies.read";
 
 /**
  * The span of one attempt, from before its intent is written until its end is decided. The trace in which the message was

@@ -1,5 +1,5 @@
+import type { Deps } from "@/lib/lane/deps";
 import { inTransaction } from "@/lib/platform/database/retrying";
-import type { Deps } from "@/lib/platform/deps";
 import { uuidv7 } from "@/lib/platform/ids";
 import { createBatcher } from "@/lib/redrive/run/batcher";
 import { type AttemptClose, insertAttempts } from "@/lib/redrive/run/store/finish-items.write";

@@ -1,4 +1,3 @@
-import { type EventBody, readBodies } from "@/lib/events/bodies.read";
 import type { Settings } from "@/lib/guard/settings/settings.pure";
 import { type Check, type DryRunFacts, dryRun, type OrderFacts } from "@/lib/redrive/gate/dry-run.pure";
 import { readOrderFacts } from "@/lib/redrive/gate/dry-run-facts.read";
@@ -6,7 +5,6 @@ import { type GateRules, gate, gateChecks } from "@/lib/redrive/gate/gate.pure";
 import { type Rules, readRulesOver } from "@/lib/redrive/gate/read-rules";
 import { askOwners, type ItemToAsk } from "@/lib/redrive/run/ask-owner";
 import { type Route, type RouteFacts, routeOf } from "@/lib/redrive/run/fallback.pure";
-import type { ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
 import type { Redriver } from "@/lib/redrive/run/redriver";
 import type { Session } from "@/lib/redrive/run/session";
 import { readEarlierAttempts } from "@/lib/redrive/run/store/intents.write";
@@ -14,8 +12,10 @@ import type { SliceItem } from "@/lib/redrive/run/store/slice-items.read";
 import { readSentTo, type SentTo } from "@/lib/redrive/targets/routes.read";
 import type { NoTarget, SliceTarget } from "@/lib/redrive/targets/target";
 import type { TargetHealth } from "@/lib/redrive/targets/target-health";
-import type { PayloadCheck } from "@/lib/repair/schemas/check-payload";
+import { type EventBody, readBodies } from "@/lib/selection/bodies.read";
+import type { PayloadCheck } from "@/lib/sources/schemas/check-payload";
 import type { TargetRow } from "@/lib/sources/targets/targets.read";
+import type { ItemOutcome } from "@/lib/states/item-outcome.pure";
 
 /** A person who holds a breaker open may let it go again: its items wait this long before they are refused. */
 const FORCED_OPEN_HOLD_MS = 60_000;

@@ -2,14 +2,15 @@ import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
+import { confirmEvents } from "@/lib/intake/confirm-events";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { reconcile } from "@/lib/redrive/life/reconcile";
 import { startWaiting } from "@/lib/redrive/life/start-redrive";
+import type { EventAfter } from "@/lib/redrive/run/event-after.pure";
 import type { Finish } from "@/lib/redrive/run/finish";
 import { createFinisher, finishItems } from "@/lib/redrive/run/finish";
-import type { EventAfter, ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
 import type { SliceItem } from "@/lib/redrive/run/store/slice-items.read";
+import type { ItemOutcome } from "@/lib/states/item-outcome.pure";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 import { loseSlices, takeItems } from "@/lib/testing/slice-items";
 

@@ -1,12 +1,12 @@
 import { auditEvents } from "@/lib/guard/audit/audit.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
+import type { Deps } from "@/lib/lane/deps";
 import { countAggregateFailures } from "@/lib/order/aggregate-failures.write";
 import { aggregateResults } from "@/lib/order/aggregate-result.pure";
 import { blacklistAggregates } from "@/lib/order/blacklist-aggregate.write";
 import { raiseConfirmed } from "@/lib/order/confirmed-versions.write";
 import { isRowFault, type Tx } from "@/lib/platform/database/db";
 import { retrying } from "@/lib/platform/database/retrying";
-import type { Deps } from "@/lib/platform/deps";
 import { uuidv7 } from "@/lib/platform/ids";
 import { sqlState } from "@/lib/platform/postgres-pool";
 import { confirmOvertaking } from "@/lib/redrive/confirm/confirm";
@@ -16,7 +16,7 @@ import { settleRedrive } from "@/lib/redrive/life/settle-redrive";
 import type { OutcomeMark } from "@/lib/redrive/pace/brake.pure";
 import { advanceRedrive, sampleWith } from "@/lib/redrive/pace/canary-and-brake";
 import { type Batcher, createBatcher } from "@/lib/redrive/run/batcher";
-import { actionOf, type EventAfter, eventAfter, type ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
+import { type EventAfter, eventAfter } from "@/lib/redrive/run/event-after.pure";
 import {
   attemptsToKeep,
   closeItems,
@@ -27,6 +27,7 @@ import {
   moveFinishedEvents,
   renameEntries,
 } from "@/lib/redrive/run/store/finish-items.write";
+import { actionOf, type ItemOutcome } from "@/lib/states/item-outcome.pure";
 
 const ACTOR = "worker";
 

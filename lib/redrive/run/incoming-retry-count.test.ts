@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { REDRIVE_ATTEMPT, RETRY_COUNT } from "@/lib/brokers/conventions/redrive-mark";
-import type { Header } from "@/lib/intake/dead-letter.pure";
+import type { Header } from "@/lib/platform/plain/dead-letter.pure";
 import { incomingRetryCount } from "@/lib/redrive/run/incoming-retry-count";
 import { RETRY_COUNT_HEADER } from "@/lib/retry/amplification";
 

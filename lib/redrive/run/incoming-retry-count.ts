@@ -1,4 +1,4 @@
-import { type Header, headerText } from "@/lib/intake/dead-letter.pure";
+import { type Header, headerText } from "@/lib/platform/plain/dead-letter.pure";
 import { RETRY_COUNT_HEADER, readRetryCount } from "@/lib/retry/amplification";
 
 /** Which send of its redrive a message was. Written by Parkade on every send. */

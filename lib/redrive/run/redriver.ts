@@ -1,15 +1,15 @@
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import type { GuardedBucket } from "@/lib/lane/bucket-fallback";
+import type { Deps } from "@/lib/lane/deps";
 import type { Db } from "@/lib/platform/database/db";
-import type { Deps } from "@/lib/platform/deps";
 import { PACES, type Paces } from "@/lib/platform/plain/paces.pure";
 import { type Attempts, createAttempts } from "@/lib/redrive/run/attempts";
 import { createSessions, type Sessions } from "@/lib/redrive/run/session";
 import { createSlices, type Slices } from "@/lib/redrive/run/slices";
 import { TargetDirectory, type TargetDirectoryOptions } from "@/lib/redrive/targets/target-directory";
-import { createPayloadChecker, type PayloadChecker } from "@/lib/repair/schemas/check-payload";
-import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
 import type { HealingStep } from "@/lib/retry/healing/healing";
+import { createPayloadChecker, type PayloadChecker } from "@/lib/sources/schemas/check-payload";
+import { createSchemaCheck } from "@/lib/sources/schemas/schema-check";
 
 type RedriverOptions = {
   deps: Deps;

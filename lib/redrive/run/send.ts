@@ -1,5 +1,4 @@
 import type { OutboundMessage, PublishReceipt } from "@/lib/brokers/port";
-import type { EventBody } from "@/lib/events/bodies.read";
 import { type EndedItem, heldBehind } from "@/lib/order/order-gate.pure";
 import { isPassing } from "@/lib/platform/database/retrying";
 import { type Span, withSpan } from "@/lib/platform/tracing/spans";
@@ -7,11 +6,11 @@ import { gate } from "@/lib/redrive/gate/gate.pure";
 import { readRulesOver } from "@/lib/redrive/gate/read-rules";
 import { closeOf, logAttempt, lostClose, sentWithout, textOf } from "@/lib/redrive/run/attempt-record";
 import { publishInSpan, startAttemptSpan } from "@/lib/redrive/run/attempt-trace";
+import { eventAfter } from "@/lib/redrive/run/event-after.pure";
 import type { ExaminedItem } from "@/lib/redrive/run/examine";
 import { budgetRouteOf } from "@/lib/redrive/run/fallback.pure";
 import type { Finish } from "@/lib/redrive/run/finish";
 import { incomingRetryCount } from "@/lib/redrive/run/incoming-retry-count";
-import { eventAfter, type ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
 import type { Redriver } from "@/lib/redrive/run/redriver";
 import { sendKey } from "@/lib/redrive/run/send-key.pure";
 import type { Session } from "@/lib/redrive/run/session";
@@ -22,6 +21,8 @@ import type { SliceItem } from "@/lib/redrive/run/store/slice-items.read";
 import type { SliceTarget } from "@/lib/redrive/targets/target";
 import { outgoingRetryCount } from "@/lib/retry/amplification";
 import { type AttemptContext, type AttemptRecord, type Call, execute, type Outcome } from "@/lib/retry/execute";
+import type { EventBody } from "@/lib/selection/bodies.read";
+import type { ItemOutcome } from "@/lib/states/item-outcome.pure";
 
 /** A Retry-After up to this keeps the item open in its redrive; beyond, the event is parked again until then. */
 const LATER_MS_MAX = 15 * 60_000;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { Deps } from "@/lib/lane/deps";
 import type { BucketSpec, TokenBucket } from "@/lib/lane/port";
-import type { Deps } from "@/lib/platform/deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { createSessions } from "@/lib/redrive/run/session";
 import { manualClock } from "@/lib/testing/manual-clock";

@@ -1,5 +1,5 @@
+import type { Deps } from "@/lib/lane/deps";
 import type { TokenBucket } from "@/lib/lane/port";
-import type { Deps } from "@/lib/platform/deps";
 import { type RedriveRow, readRedriveRow } from "@/lib/redrive/life/redrive.write";
 import { bucketSpec } from "@/lib/redrive/pace/rate-bucket";
 import { warmUpShare } from "@/lib/redrive/pace/redrive-rate.pure";

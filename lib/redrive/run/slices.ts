@@ -1,5 +1,5 @@
+import type { Deps } from "@/lib/lane/deps";
 import { inTransaction, retrying } from "@/lib/platform/database/retrying";
-import type { Deps } from "@/lib/platform/deps";
 import {
   abandonSlices,
   freeForgottenSlices,

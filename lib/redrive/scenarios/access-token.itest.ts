@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { harm, NO_HARM } from "@/lib/redrive/scenarios/testing/outage";
 import { startTokenServer, type TokenServer } from "@/lib/testing/receivers";
 import { PATIENT, worldOfEachTest } from "@/lib/testing/redrive-world";
-import { harm, NO_HARM } from "./testing/outage";
 
 const world = worldOfEachTest({ ratePerSecond: 200 });
 let server: TokenServer;

@@ -2,7 +2,7 @@ import { deflateSync, gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { readEventDetail } from "@/lib/events/detail/event-detail.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 import { listRedriveItems } from "@/lib/redrive/list/redrive-items.read";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { confirmEvents } from "@/lib/intake/confirm-events";
 import { parkEvents } from "@/lib/intake/park-events";
-import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { deadLetter } from "@/lib/testing/letters";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";

@@ -1,16 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { cancelBulkOperation } from "@/lib/events/bulk/cancel-bulk-operation";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
-import { imposeStop, resumeSends } from "@/lib/guard/stops/change-stop";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { confirmEvents } from "@/lib/intake/confirm-events";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import { liftControl } from "@/lib/order/controls/lift-controls";
 import { skipHead, undoSkip } from "@/lib/order/skip-head";
 import type { Db } from "@/lib/platform/database/db";
-import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
 import { confirmQuietEvents } from "@/lib/redrive/confirm/confirm-quiet-events";
 import { cancelItems } from "@/lib/redrive/life/cancel-items";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
+import { imposeStop, resumeSends } from "@/lib/redrive/life/change-stop";
 import { editEvent } from "@/lib/repair/revisions/revise-event";
 import { deliveredEarlier } from "@/lib/testing/letters";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";

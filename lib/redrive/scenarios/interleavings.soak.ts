@@ -1,4 +1,4 @@
-import { testInterleavings } from "./testing/interleavings";
-import { runsOf } from "./testing/model-runs";
+import { testInterleavings } from "@/lib/redrive/scenarios/testing/interleavings";
+import { runsOf } from "@/lib/redrive/scenarios/testing/model-runs";
 
 testInterleavings(runsOf(120));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { goingOn } from "@/lib/redrive/scenarios/testing/lost-work";
 import { TEST_PACES, worldOfEachTest } from "@/lib/testing/redrive-world";
-import { goingOn } from "./testing/lost-work";
 
 /** Work goes on without a restart, on a busy machine too. */
 const GOES_ON_MS = 12 * TEST_PACES.lostMs;

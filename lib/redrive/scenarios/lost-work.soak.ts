@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { PACES } from "@/lib/platform/plain/paces.pure";
+import { goingOn } from "@/lib/redrive/scenarios/testing/lost-work";
 import { describeOnBothQueues, UNGUARDED, worldOfEachTest } from "@/lib/testing/redrive-world";
-import { goingOn } from "./testing/lost-work";
 
 /** With the intervals of production: at the latest once a lost worker is given up. */
 const GOES_ON_MS = 10 * PACES.lostMs;

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { shownApproval } from "@/lib/guard/approvals/approvals.read";
-import { decideApproval } from "@/lib/guard/approvals/decide-approval";
-import { imposeStop, resumeSends } from "@/lib/guard/stops/change-stop";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { readStatus } from "@/lib/observe/health/status.read";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
+import { imposeStop, resumeSends } from "@/lib/redrive/life/change-stop";
+import { decideApproval } from "@/lib/redrive/life/decide-approval";
 import { changeRedriveRule, createRedriveRule, REDRIVE_RULES } from "@/lib/rules/redrive-rules";
 import { redriveRuleRequestSchema, redriveRuleTrySchema } from "@/lib/rules/redrive-rules.shapes";
 import { runRedriveRules } from "@/lib/rules/run-redrive-rules";

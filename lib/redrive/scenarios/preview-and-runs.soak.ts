@@ -1,4 +1,4 @@
-import { runsOf } from "./testing/model-runs";
-import { testPreviewsAndRuns } from "./testing/previews-and-runs";
+import { runsOf } from "@/lib/redrive/scenarios/testing/model-runs";
+import { testPreviewsAndRuns } from "@/lib/redrive/scenarios/testing/previews-and-runs";
 
 testPreviewsAndRuns(runsOf(40));

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { readEventDetail } from "@/lib/events/detail/event-detail.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { confirmEvents } from "@/lib/intake/confirm-events";
 import { parkEvents } from "@/lib/intake/park-events";
-import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
 import { readRedriveCauses } from "@/lib/redrive/list/redrive-items.read";
 import { deadLetter } from "@/lib/testing/letters";
 import { describeOnBothQueues, worldOfEachTest } from "@/lib/testing/redrive-world";

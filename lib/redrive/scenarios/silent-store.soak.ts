@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { readEnv } from "@/lib/platform/env";
+import { readEnv } from "@/lib/env";
 import { createLog } from "@/lib/platform/log";
 import { PACES } from "@/lib/platform/plain/paces.pure";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { orders, outage } from "@/lib/redrive/scenarios/testing/outage";
 import { PATIENT, worldOfEachTest } from "@/lib/testing/redrive-world";
-import { orders, outage } from "./testing/outage";
 
 const world = worldOfEachTest({ ratePerSecond: 200 });
 

@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { PACES } from "@/lib/platform/plain/paces.pure";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
+import { harm, NO_HARM, orders, outage } from "@/lib/redrive/scenarios/testing/outage";
 import { describeWith } from "@/lib/testing/describe-with";
 import { kafkaMissing, makeTopic, testKafka } from "@/lib/testing/kafka";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
-import { harm, NO_HARM, orders, outage } from "./testing/outage";
 
 /** Longer than any hold, and about as long as the restart of a broker. */
 const AWAY_MS = 17_000;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
+import { waitingWorld } from "@/lib/redrive/scenarios/testing/waits";
 import type { Answer } from "@/lib/testing/sink";
-import { waitingWorld } from "./testing/waits";
 
 /** A wait ends when a person says so; what a target has asked for outlives whoever waits. */
 describe("a wait of the engine", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { waitingWorld } from "./testing/waits";
+import { waitingWorld } from "@/lib/redrive/scenarios/testing/waits";
 
 /** What a target has asked for outlives whoever waits. */
 describe("a wait of the engine that a target asked for", () => {

@@ -1,7 +1,7 @@
 import { aggregateColumns } from "@/lib/order/aggregate.pure";
 import { sameAggregate } from "@/lib/order/aggregate-order.read";
 import type { Queryable } from "@/lib/platform/database/db";
-import { ATTEMPT, EVENT, ITEM, UNSENT } from "@/lib/redrive/states/state.sql";
+import { ATTEMPT, EVENT, ITEM, UNSENT } from "@/lib/states/state.sql";
 
 /** Ids of targets: where the item was sent to in this redrive, and where its aggregate's last unconfirmed event was. */
 export type SentTo = { sentTo: string | null; aggregateSentTo: string | null };

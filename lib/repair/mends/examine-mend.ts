@@ -1,15 +1,15 @@
-import { type EventBody, readBodies } from "@/lib/events/bodies.read";
 import { holdsMasked } from "@/lib/events/detail/event-detail.read";
-import { EVENT_MOVES, type EventStatus } from "@/lib/events/event-state.pure";
 import { type Masks, setFor } from "@/lib/guard/masking/mask-rule.pure";
+import type { Deps } from "@/lib/lane/deps";
 import type { Queryable } from "@/lib/platform/database/db";
-import type { Deps } from "@/lib/platform/low-rate-deps";
 import { MASKED, type MendOutcome, SCHEMA_TIMEOUT } from "@/lib/repair/mends/mending.pure";
 import type { Mended, Mender } from "@/lib/repair/recipes/apply-recipe";
 import type { Message } from "@/lib/repair/recipes/document";
 import { REVISABLE_STATUSES } from "@/lib/repair/revisions/revision.pure";
-import type { PayloadCheck, PayloadChecker } from "@/lib/repair/schemas/check-payload";
-import { readTypedSizes } from "@/lib/repair/schemas/payload-schemas.read";
+import { type EventBody, readBodies } from "@/lib/selection/bodies.read";
+import type { PayloadCheck, PayloadChecker } from "@/lib/sources/schemas/check-payload";
+import { readTypedSizes } from "@/lib/sources/schemas/payload-schemas.read";
+import { EVENT_MOVES, type EventStatus } from "@/lib/states/event-state.pure";
 
 /** What a process needs to apply recipes to events. */
 export type MendingDeps = Pick<Deps, "db" | "clock"> & { checkPayloads: PayloadChecker };

@@ -6,12 +6,6 @@
 export const MEND_OUTCOMES = ["changed", "unchanged", "breaks-schema", "failed", "refused"] as const;
 export type MendOutcome = (typeof MEND_OUTCOMES)[number];
 
-/** Steps of a form, or operations of a patch: each may take as long as the payload is large. */
-export const RECIPE_STEPS_MAX = 100;
-
-export const JSON_TYPES = ["string", "number", "boolean", "null", "object", "array"] as const;
-export type JsonType = (typeof JSON_TYPES)[number];
-
 /** Why a recipe fails for an event, as a person reads it. */
 export const MEND_FAILURES = {
   "not-json": "its payload is not JSON in UTF-8",

@@ -1,7 +1,6 @@
 import { type QueryClient, skipToken, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import type { BulkAnswer, EventDetail } from "@/lib/events/events.shapes";
-import type { Selection } from "@/lib/events/selection/selection.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
@@ -12,11 +11,12 @@ import type {
   MendItem,
   MendPage,
   MendRequest,
-  Recipe,
   RecipeList,
   SavedRecipe,
   SaveRecipeRequest,
 } from "@/lib/repair/recipes/recipes.shapes";
+import type { Recipe } from "@/lib/selection/operations/recipe.shapes";
+import type { Selection } from "@/lib/selection/selection.shapes";
 
 const PAGE = 20;
 

@@ -1,5 +1,5 @@
-import { selectedWhere } from "@/lib/events/selection/candidates.read";
 import type { Tx } from "@/lib/platform/database/db";
+import { selectedWhere } from "@/lib/selection/candidates.read";
 
 /** Names the sources of the frozen events in the operation's selection: whoever sees all of them sees the operation. */
 export async function nameSources(tx: Tx, operationId: string): Promise<void> {

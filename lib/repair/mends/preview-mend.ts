@@ -1,13 +1,10 @@
 import { createHash } from "node:crypto";
 import { holdsMasked } from "@/lib/events/detail/event-detail.read";
-import { type Candidate, cutoffOf, readCandidates, type Selected } from "@/lib/events/selection/candidates.read";
-import { assertEnded } from "@/lib/events/selection/select-events";
 import { auditTrial } from "@/lib/guard/masking/audit-trial";
 import { maskNullable } from "@/lib/guard/masking/mask.pure";
 import { setFor } from "@/lib/guard/masking/mask-rule.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { readSettings } from "@/lib/guard/settings/settings.read";
-import { readScopedSelection } from "@/lib/guard/viewer/scope.read";
 import { may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
@@ -32,6 +29,9 @@ import {
   mendCountCursor,
   mendPageCursor,
 } from "@/lib/repair/recipes/recipes.shapes";
+import { type Candidate, cutoffOf, readCandidates, type Selected } from "@/lib/selection/candidates.read";
+import { readScopedSelection } from "@/lib/selection/scope.read";
+import { assertEnded } from "@/lib/selection/select-events";
 
 /** One call of the page, and of the count: the next goes on where it stopped. */
 const PAGE_MS_MAX = 150;

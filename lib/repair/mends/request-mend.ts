@@ -1,36 +1,36 @@
-import { BULK_BEGINS, BULK_EFFECT } from "@/lib/events/bulk/bulk-operation.pure";
 import { readBulkOperation } from "@/lib/events/bulk/bulk-operations.read";
-import { type BulkOptions, insertBulkOperation } from "@/lib/events/bulk/bulk-operations.write";
-import { ringOrLog } from "@/lib/events/bulk/change-events";
 import type { BulkAnswer } from "@/lib/events/events.shapes";
-import { cutoffOf, readCandidates, type Selected } from "@/lib/events/selection/candidates.read";
-import { assertEnded, selectEvents } from "@/lib/events/selection/select-events";
-import { askForMend } from "@/lib/guard/approvals/approval";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { readSettings } from "@/lib/guard/settings/settings.read";
-import { readScopedSelection } from "@/lib/guard/viewer/scope.read";
-import {
-  askedSelection,
-  type FrozenSelection,
-  type ScopedSelection,
-  scopeSelection,
-  sourcesOf,
-} from "@/lib/guard/viewer/scope.shapes";
 import { may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { setOperationTells } from "@/lib/observe/channels/operation-tells.write";
+import type { Deps } from "@/lib/lane/deps";
 import type { Tx } from "@/lib/platform/database/db";
 import { answerOnce, firstAnswer, type IdempotentRequest } from "@/lib/platform/database/idempotent-request.write";
 import { inTransaction } from "@/lib/platform/database/retrying";
 import { uuidv7 } from "@/lib/platform/ids";
-import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { askForMend } from "@/lib/redrive/life/approval";
+import { ringOrLog } from "@/lib/redrive/life/rings";
 import { examineMend, type Mending, type MendingDeps } from "@/lib/repair/mends/examine-mend";
 import { MASKED } from "@/lib/repair/mends/mending.pure";
 import { freezeMend, nameSources } from "@/lib/repair/mends/mends.write";
 import { compileRecipe } from "@/lib/repair/recipes/apply-recipe";
 import type { MendRequest, UndoMendRequest } from "@/lib/repair/recipes/recipes.shapes";
 import { maskedRefusal } from "@/lib/repair/revisions/revision.pure";
+import { cutoffOf, readCandidates, type Selected } from "@/lib/selection/candidates.read";
+import { type BulkOptions, insertBulkOperation } from "@/lib/selection/operations/bulk-operations.write";
+import { setOperationTells } from "@/lib/selection/operations/operation-tells.write";
+import { readScopedSelection } from "@/lib/selection/scope.read";
+import {
+  askedSelection,
+  type FrozenSelection,
+  type ScopedSelection,
+  scopeSelection,
+  sourcesOf,
+} from "@/lib/selection/scope.shapes";
+import { assertEnded, selectEvents } from "@/lib/selection/select-events";
+import { BULK_BEGINS, BULK_EFFECT } from "@/lib/states/bulk-operation.pure";
 
 /** Events of one mend: they are frozen in the transaction of the request. */
 const MEND_EVENTS_MAX = 500_000;

@@ -1,19 +1,10 @@
-import {
-  advanceBulkOperation,
-  type BulkOperationRow,
-  countBulkOperation,
-  endBulkOperation,
-  isBulkRunning,
-} from "@/lib/events/bulk/bulk-operations.write";
-import { cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
 import { appendSubjects } from "@/lib/guard/audit/audit.write";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { readSettings } from "@/lib/guard/settings/settings.read";
-import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Deps } from "@/lib/lane/deps";
 import { isRowFault, type Queryable, type Tx } from "@/lib/platform/database/db";
 import { inTransaction } from "@/lib/platform/database/retrying";
-import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { examineMend, type MendCandidate, type Mending, type MendingDeps } from "@/lib/repair/mends/examine-mend";
 import { SCHEMA_TIMEOUT, SENT_SINCE } from "@/lib/repair/mends/mending.pure";
@@ -21,6 +12,15 @@ import { readMadeRevisions, readMendItems, sentOf } from "@/lib/repair/mends/men
 import { compileRecipe, type Mender } from "@/lib/repair/recipes/apply-recipe";
 import type { Message } from "@/lib/repair/recipes/document";
 import { reviseEvents, setRevisions } from "@/lib/repair/revisions/revise-events.write";
+import { cutoffOf, readCandidates } from "@/lib/selection/candidates.read";
+import {
+  advanceBulkOperation,
+  type BulkOperationRow,
+  countBulkOperation,
+  endBulkOperation,
+  isBulkRunning,
+} from "@/lib/selection/operations/bulk-operations.write";
+import { scopeSelection } from "@/lib/selection/scope.shapes";
 
 /** Events of one transaction: a cancel waits for it, and a crash repeats its work. */
 const MEND_CHUNK = 1_000;

@@ -4,9 +4,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DEFAULT_MASKS, masksOf, NOTHING_MASKED } from "@/lib/guard/masking/mask-rule.pure";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
-import type { Header } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
-import { type Recipe, type RecipeStep, recipeSchema } from "@/lib/repair/recipes/recipes.shapes";
+import type { Header } from "@/lib/platform/plain/dead-letter.pure";
+import { type Recipe, type RecipeStep, recipeSchema } from "@/lib/selection/operations/recipe.shapes";
 import { compileRecipe, type Mended } from "./apply-recipe";
 import { differencesOf } from "./differences";
 

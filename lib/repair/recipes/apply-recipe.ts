@@ -4,7 +4,7 @@ import type { Clock } from "@/lib/platform/clock";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { createTurns } from "@/lib/platform/turns";
 import type { MendFailure } from "@/lib/repair/mends/mending.pure";
-import type { Recipe } from "@/lib/repair/recipes/recipes.shapes";
+import type { Recipe } from "@/lib/selection/operations/recipe.shapes";
 import { MendedMessage, type Message } from "./document";
 import { MendFault } from "./fault";
 import { compileForm, type Edit, RecipeFault } from "./form";

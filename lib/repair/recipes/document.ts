@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Header, headerText } from "@/lib/intake/dead-letter.pure";
+import { type Header, headerText } from "@/lib/platform/plain/dead-letter.pure";
 import { MendFault } from "./fault";
 import { type Entry, JsonValue } from "./json-value";
 

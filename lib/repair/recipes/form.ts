@@ -1,6 +1,6 @@
 import { isSecretHeader } from "@/lib/guard/redaction/redact.pure";
-import { isHeaderText } from "@/lib/intake/header-fault.pure";
-import type { Recipe, RecipeCondition, RecipeStep } from "@/lib/repair/recipes/recipes.shapes";
+import { isHeaderText } from "@/lib/platform/plain/header-fault.pure";
+import type { Recipe, RecipeCondition, RecipeStep } from "@/lib/selection/operations/recipe.shapes";
 import { entryOf, indexOf, type MendedMessage, type Place, placeOf, pointerOf } from "./document";
 import { MendFault } from "./fault";
 import { JsonValue, sameValue } from "./json-value";

@@ -1,5 +1,5 @@
-import { RECIPE_STEPS_MAX } from "@/lib/repair/mends/mending.pure";
-import type { Recipe } from "@/lib/repair/recipes/recipes.shapes";
+import { RECIPE_STEPS_MAX } from "@/lib/selection/operations/recipe.pure";
+import type { Recipe } from "@/lib/selection/operations/recipe.shapes";
 import { type MendedMessage, pathOf, pointerOf } from "./document";
 import { MendFault } from "./fault";
 import { assertOneMeaning, type Edit, insertAt, parsedJson, RecipeFault, removeAt, replaceAt } from "./form";

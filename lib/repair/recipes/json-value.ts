@@ -1,4 +1,4 @@
-import type { JsonType } from "@/lib/repair/mends/mending.pure";
+import type { JsonType } from "@/lib/selection/operations/recipe.pure";
 import { MendFault } from "./fault";
 import { sameNumber } from "./number-text";
 

@@ -1,11 +1,12 @@
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
+import { redactRecipe } from "@/lib/guard/redaction/redact-recipe.pure";
 import { may, sees, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import type { Recipe as Row } from "@/lib/platform/database/generated/client";
 import type { LowRateStore } from "@/lib/platform/database/prisma";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import type { Recipe, RecipeList, SavedRecipe } from "@/lib/repair/recipes/recipes.shapes";
-import { redactRecipe } from "@/lib/repair/recipes/redact-recipe.pure";
+import type { RecipeList, SavedRecipe } from "@/lib/repair/recipes/recipes.shapes";
+import type { Recipe } from "@/lib/selection/operations/recipe.shapes";
 
 /** Maximum number of recipes: more than a menu can show. */
 const RECIPES_MAX = 500;

@@ -1,3 +1,4 @@
+import { unknownSource } from "@/lib/guard/viewer/source-names.read";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { nameTaken, takingName } from "@/lib/platform/database/name-taken";
 import { uuidv7 } from "@/lib/platform/ids";
@@ -5,7 +6,6 @@ import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
 import { compileRecipe } from "@/lib/repair/recipes/apply-recipe";
 import { savedRecipeOut, seesRecipe, unknownRecipe } from "@/lib/repair/recipes/recipes.read";
 import type { SavedRecipe, SaveRecipeRequest } from "@/lib/repair/recipes/recipes.shapes";
-import { unknownSource } from "@/lib/sources/sources.read";
 
 /**
  * Saves a recipe; under a known name as its next version. Throws DomainError `invalid-recipe`, `forbidden`,

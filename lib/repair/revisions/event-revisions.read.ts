@@ -1,14 +1,15 @@
-import { BULK_EFFECT } from "@/lib/events/bulk/bulk-operation.pure";
-import { bodyOf, unknownEvent, unknownRevision } from "@/lib/events/detail/event-detail.read";
-import type { EventStatus } from "@/lib/events/event-state.pure";
+import { bodyOf, unknownRevision } from "@/lib/events/detail/event-detail.read";
 import { maskData, maskHeaders, maskNullable } from "@/lib/guard/masking/mask.pure";
 import { type MaskSet, NOTHING_MASKED, setFor } from "@/lib/guard/masking/mask-rule.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
+import { redactRecipe } from "@/lib/guard/redaction/redact-recipe.pure";
 import { assertMay, may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import type { Header, Origin } from "@/lib/intake/dead-letter.pure";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
-import { redactRecipe } from "@/lib/repair/recipes/redact-recipe.pure";
+import type { Header, Origin } from "@/lib/platform/plain/dead-letter.pure";
 import type { Comparison, RevisionDetail, RevisionList, RevisionOut } from "@/lib/repair/revisions/revisions.shapes";
+import { BULK_EFFECT } from "@/lib/states/bulk-operation.pure";
+import type { EventStatus } from "@/lib/states/event-state.pure";
+import { unknownEvent } from "@/lib/states/unknown.pure";
 
 /** Revisions of one event that a list holds; few events have more than ten. */
 const REVISIONS_MAX = 200;

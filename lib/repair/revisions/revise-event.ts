@@ -1,6 +1,5 @@
-import { type FormedBody, formOf, formWords } from "@/lib/events/detail/body-form.pure";
 import { decodeBody } from "@/lib/events/detail/decode-body.read";
-import { holdsMasked, unknownEvent, unknownRevision } from "@/lib/events/detail/event-detail.read";
+import { holdsMasked, unknownRevision } from "@/lib/events/detail/event-detail.read";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { countMasks } from "@/lib/guard/masking/mask-json.pure";
 import { setFor } from "@/lib/guard/masking/mask-rule.pure";
@@ -8,13 +7,12 @@ import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { assertMay, may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { decodeBase64 } from "@/lib/intake/arrival.shapes";
-import type { Header } from "@/lib/intake/dead-letter.pure";
-import { headerFault } from "@/lib/intake/header-fault.pure";
+import type { Deps } from "@/lib/lane/deps";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { answerOnce, type IdempotentRequest } from "@/lib/platform/database/idempotent-request.write";
 import { inTransaction } from "@/lib/platform/database/retrying";
-import type { Deps } from "@/lib/platform/low-rate-deps";
+import type { Header } from "@/lib/platform/plain/dead-letter.pure";
+import { decodeBase64, headerFault } from "@/lib/platform/plain/header-fault.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import {
   lastRevising,
@@ -32,7 +30,9 @@ import type {
   RestoreRequest,
   RevisedAnswer,
 } from "@/lib/repair/revisions/revisions.shapes";
-import type { PayloadCheck, PayloadChecker } from "@/lib/repair/schemas/check-payload";
+import { type FormedBody, formOf, formWords } from "@/lib/sources/schemas/body-form.pure";
+import type { PayloadCheck, PayloadChecker } from "@/lib/sources/schemas/check-payload";
+import { unknownEvent } from "@/lib/states/unknown.pure";
 
 /** `idempotency`: absent or null = the request came without a key. */
 type Revise = { id: string; idempotency?: IdempotentRequest | null };

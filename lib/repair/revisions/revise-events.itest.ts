@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { type EventBody, readBodies } from "@/lib/events/bodies.read";
 import { type NewRevision, reviseEvents, setRevisions } from "@/lib/repair/revisions/revise-events.write";
+import { type EventBody, readBodies } from "@/lib/selection/bodies.read";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 let world: World;

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
-import { EVENT_MOVES, type EventStatus } from "@/lib/events/event-state.pure";
-import type { Header } from "@/lib/intake/dead-letter.pure";
 import { followLines } from "@/lib/order/lines.write";
 import { CopyRows } from "@/lib/platform/database/copy-binary";
 import type { Tx } from "@/lib/platform/database/db";
+import type { Header } from "@/lib/platform/plain/dead-letter.pure";
 import { INT4_MAX, storableJsonText } from "@/lib/platform/plain/storable.pure";
-import { type LockedEvent, lockEvents } from "@/lib/redrive/run/store/fence.write";
 import { REVISABLE_STATUSES, type RevisionRefusal } from "@/lib/repair/revisions/revision.pure";
+import { EVENT_MOVES, type EventStatus } from "@/lib/states/event-state.pure";
+import { type LockedEvent, lockEvents } from "@/lib/states/fence.write";
 
 /** A further state of an event's bytes, made from the revision `base`. */
 export type NewRevision = {

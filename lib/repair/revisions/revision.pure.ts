@@ -1,6 +1,6 @@
-import type { EventStatus } from "@/lib/events/event-state.pure";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import type { EventStatus } from "@/lib/states/event-state.pure";
 
 /**
  * The states of an event's bytes, by number. Revision 1 is what arrived first. A bounce that brings other bytes, a letter that

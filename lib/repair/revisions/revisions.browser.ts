@@ -10,7 +10,7 @@ import type {
   RevisionDetail,
   RevisionList,
 } from "@/lib/repair/revisions/revisions.shapes";
-import type { SchemaCheckOut, SchemaCheckRequest } from "@/lib/repair/schemas/payload-schemas.shapes";
+import type { SchemaCheckOut, SchemaCheckRequest } from "@/lib/sources/schemas/payload-schemas.shapes";
 
 const pathOf = (id: string) => `/api/v1/events/${encodeURIComponent(id)}/revisions`;
 

@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
 import { bodySchema } from "@/lib/events/events.shapes";
-import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import { REVEAL_REASON } from "@/lib/guard/masking/mask-rules.shapes";
 import { type PathOf, queryOf } from "@/lib/platform/api/query.shapes";
 import {
@@ -10,14 +9,15 @@ import {
   named,
   nullableText,
   positiveInt4,
+  reasonSchema,
   timeOut,
   uuidText,
 } from "@/lib/platform/api/schemas.shapes";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { INT4_MAX, isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
 import { UUID } from "@/lib/platform/plain/uuid.pure";
-import { ATTEMPT_STATES } from "@/lib/redrive/states/item-state.pure";
 import { REVISION_CAUSES } from "@/lib/repair/revisions/revision.pure";
+import { ATTEMPT_STATES } from "@/lib/states/item-state.pure";
 
 /** A send of a revision. */
 const sendSchema = z.object({

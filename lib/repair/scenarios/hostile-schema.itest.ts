@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
 const world = worldOfEachTest();

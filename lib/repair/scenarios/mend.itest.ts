@@ -3,24 +3,20 @@ import { readBulkOperation } from "@/lib/events/bulk/bulk-operations.read";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
 import { cancelBulkOperation } from "@/lib/events/bulk/cancel-bulk-operation";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
-import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
-import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { addMaskRule } from "@/lib/guard/masking/mask-rules";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { countMend, previewMend } from "@/lib/repair/mends/preview-mend";
 import { requestMend, requestUndoMend } from "@/lib/repair/mends/request-mend";
 import { listRecipes } from "@/lib/repair/recipes/recipes.read";
-import {
-  mendCountRequestSchema,
-  mendPreviewSchema,
-  type Recipe,
-  type RecordedRecipe,
-} from "@/lib/repair/recipes/recipes.shapes";
+import { mendCountRequestSchema, mendPreviewSchema } from "@/lib/repair/recipes/recipes.shapes";
 import { deleteRecipe, saveRecipe } from "@/lib/repair/recipes/save-recipe";
 import { reviseEvents } from "@/lib/repair/revisions/revise-events.write";
+import type { Recipe, RecordedRecipe } from "@/lib/selection/operations/recipe.shapes";
+import type { Selection } from "@/lib/selection/selection.shapes";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 import { waitForLocks } from "@/lib/testing/waiting-for-locks";
+import { workBulkOperation } from "@/workers/work-bulk-operation";
 
 const CHUNK = 1_000;
 /** Of a second chunk, where only its beginning matters. */

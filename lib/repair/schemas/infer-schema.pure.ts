@@ -1,4 +1,4 @@
-import { escapeToken } from "./schema-fault.pure";
+import { escapeToken } from "@/lib/sources/schemas/schema-fault.pure";
 
 /** Deeper values take any form. */
 const DEPTH_MAX = 40;

@@ -1,20 +1,20 @@
-import { readBodies } from "@/lib/events/bodies.read";
-import type { FormedBody } from "@/lib/events/detail/body-form.pure";
 import { holdsMasked } from "@/lib/events/detail/event-detail.read";
-import type { EventStatus } from "@/lib/events/event-state.pure";
-import { type Candidate, cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
 import { auditTrial } from "@/lib/guard/masking/audit-trial";
 import { setFor } from "@/lib/guard/masking/mask-rule.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
-import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
+import { readSourceId } from "@/lib/guard/viewer/source-names.read";
 import { assertMay, may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import { createTurns } from "@/lib/platform/turns";
-import { draftSchema, type SchemaDeps } from "@/lib/repair/schemas/check-schema";
 import { inferSchema as startInference } from "@/lib/repair/schemas/infer-schema.pure";
-import { assertPayloadSchema } from "@/lib/repair/schemas/payload-schema";
-import { readTypedSizes, readTypesWithSchema } from "@/lib/repair/schemas/payload-schemas.read";
+import { readBodies } from "@/lib/selection/bodies.read";
+import { type Candidate, cutoffOf, readCandidates } from "@/lib/selection/candidates.read";
+import { scopeSelection } from "@/lib/selection/scope.shapes";
+import type { FormedBody } from "@/lib/sources/schemas/body-form.pure";
+import { draftSchema, type SchemaDeps } from "@/lib/sources/schemas/check-schema";
+import { assertPayloadSchema } from "@/lib/sources/schemas/payload-schema";
+import { readTypedSizes, readTypesWithSchema } from "@/lib/sources/schemas/payload-schemas.read";
 import {
   FAULTS_MAX,
   type InferRequest,
@@ -22,8 +22,8 @@ import {
   type SchemaTrial,
   type SchemaTryRequest,
   TRY_EVENTS_MAX,
-} from "@/lib/repair/schemas/payload-schemas.shapes";
-import { readSourceId } from "@/lib/sources/sources.read";
+} from "@/lib/sources/schemas/payload-schemas.shapes";
+import type { EventStatus } from "@/lib/states/event-state.pure";
 
 type Deps = Omit<SchemaDeps, "db"> & { db: Db; clock: Clock };
 

@@ -1,7 +1,7 @@
 import type { Queryable } from "@/lib/platform/database/db";
-import { ATTEMPT } from "@/lib/redrive/states/state.sql";
 import { type ContractFacts, contractFacts, NO_REPEATS, type RepeatFacts } from "@/lib/sources/contracts/contract.pure";
 import { type HeartbeatInfo, IS_ALIVE } from "@/lib/sources/targets/target-list.read";
+import { ATTEMPT } from "@/lib/states/state.sql";
 
 /** Repeats are looked at over this long, and at most this many of them, the newest: a report must not wait for more. */
 const REPEATS_MINUTES = 10;

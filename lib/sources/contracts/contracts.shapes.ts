@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
+import { KNOWN_DAYS } from "@/lib/brokers/source-limits.pure";
 import { named, nullableNumber, nullableText } from "@/lib/platform/api/schemas.shapes";
 import { CONTRACT_DEFAULTS } from "@/lib/sources/contracts/contract.pure";
 import { CALLERS_MAX, SOURCE_CONTRACT_DEFAULTS } from "@/lib/sources/contracts/source-contract.pure";
-import { KNOWN_DAYS } from "@/lib/sources/source-limits.pure";
 
 /** A week: no wait of a caller and no window of a key is promised for longer. */
 const MS_MAX = 604_800_000;

@@ -1,4 +1,4 @@
-import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
+import { unknownSource } from "@/lib/guard/viewer/source-names.read";
 import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
@@ -9,8 +9,8 @@ import { policyOf } from "@/lib/sources/contracts/contract-reports";
 import type { SourceContractReportOut } from "@/lib/sources/contracts/contracts.shapes";
 import { type SourceContract, sourceContractReport } from "@/lib/sources/contracts/source-contract.pure";
 import { readPolicies } from "@/lib/sources/policies/policies.read";
-import { unknownSource } from "@/lib/sources/sources.read";
 import { readTargets, type TargetRow } from "@/lib/sources/targets/targets.read";
+import { PARKED_STATUSES } from "@/lib/states/event-state.pure";
 
 /** A source with its contract and the age and number of what it has parked. */
 type SourceContractRow = {

@@ -1,9 +1,9 @@
 import { beforeEach, expect, test } from "vitest";
-import { imposeStop, resumeSends } from "@/lib/guard/stops/change-stop";
 import { listStops } from "@/lib/guard/stops/stops.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { readStatus } from "@/lib/observe/health/status.read";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
+import { imposeStop, resumeSends } from "@/lib/redrive/life/change-stop";
 import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
 import { deleteSource } from "@/lib/sources/delete-source";
 import { addTarget } from "@/lib/sources/targets/add-target";

@@ -1,11 +1,11 @@
-import type { ConfigLimits } from "@/lib/brokers/kinds/config-limits.shapes";
 import { redactConfig } from "@/lib/brokers/kinds/config-secrets.shapes";
 import { parseDestination } from "@/lib/brokers/kinds/destination.shapes";
+import type { ConfigLimits } from "@/lib/guard/redaction/secret-references.pure";
+import { unknownSource } from "@/lib/guard/viewer/source-names.read";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { takingName } from "@/lib/platform/database/name-taken";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
-import { unknownSource } from "@/lib/sources/sources.read";
 import type { TargetRequest } from "@/lib/sources/targets/targets.shapes";
 import { insertTarget } from "@/lib/sources/targets/targets.write";
 

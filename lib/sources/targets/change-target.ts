@@ -1,6 +1,6 @@
-import type { ConfigLimits } from "@/lib/brokers/kinds/config-limits.shapes";
 import { redactConfig } from "@/lib/brokers/kinds/config-secrets.shapes";
 import { parseDestination } from "@/lib/brokers/kinds/destination.shapes";
+import type { ConfigLimits } from "@/lib/guard/redaction/secret-references.pure";
 import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Prisma, Source, Target } from "@/lib/platform/database/generated/client";
 import { takingName } from "@/lib/platform/database/name-taken";

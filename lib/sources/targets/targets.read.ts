@@ -1,9 +1,9 @@
 import { configAt } from "@/lib/brokers/kinds/destination.shapes";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
-import type { LanePaces, TargetPace } from "@/lib/redrive/pace/redrive-rate.pure";
 import type { Contract } from "@/lib/sources/contracts/contract.pure";
 import type { TargetOut, TargetSettings } from "@/lib/sources/sources.shapes";
+import type { LanePaces, TargetPace } from "@/lib/sources/targets/target-pace.pure";
 
 /** One target with its source, as the worker sends to it. */
 export type TargetRow = Omit<TargetSettings, "contract"> &

@@ -1,7 +1,7 @@
 import type { Prisma } from "@/lib/platform/database/generated/client";
-import { LIVE_REDRIVE_STATES } from "@/lib/redrive/states/redrive-state.pure";
 import type { TargetSettings } from "@/lib/sources/sources.shapes";
 import { SLOW_RATE } from "@/lib/sources/sources.write";
+import { LIVE_REDRIVE_STATES } from "@/lib/states/redrive-state.pure";
 
 /** A target that a source names beside its lanes, at the pace of a slow lane. */
 export async function insertTarget(

@@ -14,10 +14,10 @@ import { SkeletonRows } from "@/components/ui/skeleton";
 import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { useEventDetail } from "@/lib/events/events.browser";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { eventsHref, withPart } from "@/lib/events/filter/filter-read.browser";
 import type { GroupDetail } from "@/lib/events/groups/groups.shapes";
 import { formatNumber, shortenId, visible } from "@/lib/platform/plain/format.pure";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
+import { eventsHref, withPart } from "@/lib/selection/filter/filter-read.browser";
 import { pastWords } from "./past-words";
 
 const AcknowledgeDialog = lazily(() => import("@/components/observe/alerts/acknowledge-dialog"), "AcknowledgeDialog");

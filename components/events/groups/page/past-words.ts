@@ -1,6 +1,6 @@
 import type { GroupDetail } from "@/lib/events/groups/groups.shapes";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
-import { isFinal, type RedriveState } from "@/lib/redrive/states/redrive-state.pure";
+import { isFinal, type RedriveState } from "@/lib/states/redrive-state.pure";
 
 type Past = NonNullable<GroupDetail["past"]>[number];
 

@@ -3,9 +3,9 @@
 import { useEffect, useRef, useState } from "react";
 import { refusalSummary } from "@/components/redrive/refusal-words";
 import { ActionButton } from "@/components/ui/action-button";
-import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 import { useRedrivePreview } from "@/lib/redrive/redrives.browser";
+import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
 
 /** A larger group is counted when its button is approached: a count of many events costs the store a second. */
 const COUNTED_MAX = 2_000;

@@ -3,10 +3,10 @@
 import { DraftDialog, type Form } from "@/components/ui/draft-dialog";
 import { TextField, Tick } from "@/components/ui/input";
 import { SelectField } from "@/components/ui/select";
-import { SEVERITIES } from "@/lib/observe/alerts/severity.pure";
 import { useAddChannel, useChangeChannel } from "@/lib/observe/channels/channels.browser";
 import type { ChannelOut } from "@/lib/observe/channels/channels.shapes";
 import { CHANNEL_KINDS, type ChannelKind, channelKindOf } from "@/lib/observe/channels/kinds/channel-kinds.pure";
+import { SEVERITIES } from "@/lib/states/severity.pure";
 import { type ChannelDraft, channelDraftOf, channelRequest, NEW_CHANNEL, settingsOf } from "./channel-draft";
 
 const KIND_OPTIONS = CHANNEL_KINDS.map((kind) => ({ value: kind, label: channelKindOf(kind).name }));

@@ -2,10 +2,10 @@ import { withValue } from "@/components/sources/form/source-draft";
 import type { Asked } from "@/components/ui/draft-dialog";
 import { valueAt } from "@/lib/brokers/kinds/config-strings.pure";
 import type { OAuthSettings } from "@/lib/brokers/kinds/fields.shapes";
-import type { Severity } from "@/lib/observe/alerts/severity.pure";
 import type { ChannelOut, ChannelRequest } from "@/lib/observe/channels/channels.shapes";
 import { BY_NAME, type ChannelSetting, envName } from "@/lib/observe/channels/kinds/channel-kind.pure";
 import { type ChannelKind, channelKindOf } from "@/lib/observe/channels/kinds/channel-kinds.pure";
+import type { Severity } from "@/lib/states/severity.pure";
 
 export type ChannelDraft = {
   name: string;

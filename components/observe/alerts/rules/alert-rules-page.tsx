@@ -9,8 +9,8 @@ import { alertRules, useAlertRules } from "@/lib/observe/alerts/alerts.browser";
 import { sourcesOf } from "@/lib/observe/alerts/kinds/alert-kind.pure";
 import { type AlertWatch, alertKindOf } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
 import type { AlertRuleOut } from "@/lib/observe/alerts/rules/alert-rules.shapes";
-import { SEVERITIES } from "@/lib/observe/alerts/severity.pure";
 import { formatDuration, formatNumber } from "@/lib/platform/plain/format.pure";
+import { SEVERITIES } from "@/lib/states/severity.pure";
 import { SeverityBadge } from "../alert-looks";
 
 const RuleDialog = lazily(() => import("./rule-dialog"), "RuleDialog");

@@ -9,8 +9,8 @@ import { sourcesOf } from "@/lib/observe/alerts/kinds/alert-kind.pure";
 import { ALERT_KINDS, type AlertWatch, alertKindOf } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
 import { type Setting, type Settings, TIMES, WINDOWS_MS } from "@/lib/observe/alerts/kinds/settings.pure";
 import type { AlertRuleOut } from "@/lib/observe/alerts/rules/alert-rules.shapes";
-import { SEVERITIES } from "@/lib/observe/alerts/severity.pure";
 import { formatDuration } from "@/lib/platform/plain/format.pure";
+import { SEVERITIES } from "@/lib/states/severity.pure";
 import { draftOf, NEW_RULE, type RuleDraft, ruleRequest, type Typed, typedIn } from "./rule-draft";
 import { TrialPanel } from "./trial-panel";
 

@@ -2,7 +2,7 @@ import type { Asked } from "@/components/ui/draft-dialog";
 import { type AlertKind, type AlertWatch, alertKindOf } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
 import { type Setting, type Settings, TIMES } from "@/lib/observe/alerts/kinds/settings.pure";
 import type { AlertRuleOut, AlertRuleRequest } from "@/lib/observe/alerts/rules/alert-rules.shapes";
-import type { Severity } from "@/lib/observe/alerts/severity.pure";
+import type { Severity } from "@/lib/states/severity.pure";
 
 /** A setting as its control shows it: times in the unit of their label, lists with commas. */
 export type Typed = string | boolean | readonly string[];

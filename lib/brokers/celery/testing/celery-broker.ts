@@ -6,8 +6,8 @@ import { celeryAdapter } from "@/lib/brokers/celery/adapter";
 import type { CeleryConfig } from "@/lib/brokers/celery/kind.shapes";
 import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import { type RedisBroker, redisBroker } from "@/lib/brokers/testing/redis-broker";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 import type { TestRedis } from "@/lib/testing/redis";
 import { startTcpProxy } from "@/lib/testing/tcp-proxy";
 

@@ -2,7 +2,7 @@ import { withoutOwned } from "@/lib/brokers/conventions/aws/sqs";
 import type { Convention, Reading } from "@/lib/brokers/conventions/convention";
 import { PayloadJson } from "@/lib/brokers/conventions/payload-json";
 import type { Message } from "@/lib/brokers/message";
-import type { Origin } from "@/lib/intake/dead-letter.pure";
+import type { Origin } from "@/lib/platform/plain/dead-letter.pure";
 import { instantMs } from "@/lib/platform/plain/iso-time.pure";
 
 const OWNED = new Set([

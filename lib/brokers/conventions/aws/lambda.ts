@@ -2,7 +2,7 @@ import { movedBySqs, withoutOwned } from "@/lib/brokers/conventions/aws/sqs";
 import type { Convention, PayloadState, Reading } from "@/lib/brokers/conventions/convention";
 import { PayloadJson } from "@/lib/brokers/conventions/payload-json";
 import type { Message } from "@/lib/brokers/message";
-import { readFailedAt } from "@/lib/intake/dead-letter.pure";
+import { readFailedAt } from "@/lib/platform/plain/dead-letter.pure";
 import { membersOf, skipSpace } from "@/lib/platform/plain/raw-json.pure";
 
 const OWNED = new Set(["requestid", "errorcode", "errormessage"]);

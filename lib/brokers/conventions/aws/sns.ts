@@ -2,7 +2,7 @@ import { movedBySqs } from "@/lib/brokers/conventions/aws/sqs";
 import type { Convention, Reading } from "@/lib/brokers/conventions/convention";
 import { PayloadJson } from "@/lib/brokers/conventions/payload-json";
 import { type HeaderValue, HeaderView, type Message } from "@/lib/brokers/message";
-import type { Header } from "@/lib/intake/dead-letter.pure";
+import type { Header } from "@/lib/platform/plain/dead-letter.pure";
 import { instantMs } from "@/lib/platform/plain/iso-time.pure";
 import { membersOf, skipSpace } from "@/lib/platform/plain/raw-json.pure";
 

@@ -2,7 +2,7 @@ import type { Convention } from "@/lib/brokers/conventions/convention";
 import { kafkaMessage, type Place } from "@/lib/brokers/kafka/message";
 import type { KafkaRecord } from "@/lib/brokers/kafka/record-batch";
 import type { Message } from "@/lib/brokers/message";
-import { readFailedAt } from "@/lib/intake/dead-letter.pure";
+import { readFailedAt } from "@/lib/platform/plain/dead-letter.pure";
 import { ExactNumber, isExactObject, parseExact } from "@/lib/platform/plain/exact-json.pure";
 
 type Json = Record<string, unknown>;

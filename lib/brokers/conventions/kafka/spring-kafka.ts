@@ -2,7 +2,7 @@ import type { Convention, Reading } from "@/lib/brokers/conventions/convention";
 import { javaChain, significant } from "@/lib/brokers/conventions/exception-text";
 import { bigIntegerOf, epochMsOf, int32Of, int64Of } from "@/lib/brokers/conventions/kafka/java-bytes";
 import type { HeaderView, Message } from "@/lib/brokers/message";
-import type { Origin } from "@/lib/intake/dead-letter.pure";
+import type { Origin } from "@/lib/platform/plain/dead-letter.pure";
 
 /** The group has one name in both sets of headers. */
 const GROUP = "kafka_dlt-original-consumer-group";

@@ -1,7 +1,7 @@
 import type { Convention, Reading } from "@/lib/brokers/conventions/convention";
 import { javaChain, significant } from "@/lib/brokers/conventions/exception-text";
 import type { HeaderView, Message } from "@/lib/brokers/message";
-import { type Origin, readFailedAt } from "@/lib/intake/dead-letter.pure";
+import { type Origin, readFailedAt } from "@/lib/platform/plain/dead-letter.pure";
 
 /** How a framework that writes its dead-letter headers as UTF-8 text names them. */
 type Names = {

@@ -24,7 +24,7 @@ import {
   unique,
 } from "@/lib/brokers/rabbitmq/testing/rabbitmq-broker";
 import { backOut, parkOne, sendOne } from "@/lib/brokers/testing/round-trip";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 import { startTcpProxy, type TcpProxy } from "@/lib/testing/tcp-proxy";
 
 /** What the gate proves on one version, and the soak on the other. */

@@ -9,8 +9,8 @@ import { sidekiqAdapter } from "@/lib/brokers/sidekiq/adapter";
 import type { SidekiqConfig } from "@/lib/brokers/sidekiq/kind.shapes";
 import { type RedisBroker, redisBroker } from "@/lib/brokers/testing/redis-broker";
 import { backOut, sendOne } from "@/lib/brokers/testing/round-trip";
-import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
+import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
 import type { TestRedis } from "@/lib/testing/redis";
 import { startTcpProxy } from "@/lib/testing/tcp-proxy";
 

@@ -1,4 +1,6 @@
+import { type AliasRow, aliasesOf, type GroupAliases } from "@/lib/events/groups/aliases/group-aliases.pure";
 import type { Queryable } from "@/lib/platform/database/db";
+import { DECIDING_ALIASES } from "@/lib/selection/aliases.sql";
 
 /** The groups that these names mean, in their order: one that is no alias means itself. */
 export async function readGroupsMeant(db: Queryable, names: readonly string[]): Promise<string[]> {
@@ -9,4 +11,12 @@ export async function readGroupsMeant(db: Queryable, names: readonly string[]): 
     { name: "groups-meant" },
   );
   return rows.map(({ meant }) => meant);
+}
+
+/** The aliases by which new events are grouped now. */
+export async function readDecidingAliases(db: Queryable): Promise<GroupAliases> {
+  const [row] = await db.query<{ aliases: AliasRow[] }>(`select ${DECIDING_ALIASES} as aliases`, [], {
+    name: "deciding-aliases",
+  });
+  return aliasesOf(row!.aliases);
 }

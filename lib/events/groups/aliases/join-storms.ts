@@ -6,12 +6,12 @@ import {
   type Template,
   tokensOf,
 } from "@/lib/events/groups/aliases/storm-template.pure";
-import { GROUPING_VERSION } from "@/lib/events/groups/fingerprint.pure";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
+import type { Deps } from "@/lib/lane/deps";
 import type { Tx } from "@/lib/platform/database/db";
 import { inTransaction } from "@/lib/platform/database/retrying";
-import type { Deps } from "@/lib/platform/low-rate-deps";
 import { hash64 } from "@/lib/platform/plain/hash.pure";
+import { GROUPING_VERSION } from "@/lib/selection/aliases.sql";
 
 /** More new groups than this of one source and family, with one template, are a storm. A person reads some tens of groups. */
 const STORM_GROUPS = 50;

@@ -1,15 +1,15 @@
 import { readGroupsMeant } from "@/lib/events/groups/aliases/aliases.read";
-import { EXAMINED_AGAIN, groupsMeant } from "@/lib/events/groups/aliases/aliases.sql";
 import { advanceAliases, storeAliases } from "@/lib/events/groups/aliases/aliases.write";
 import { moveGroups } from "@/lib/events/groups/aliases/move-groups";
 import { regroupEvents } from "@/lib/events/groups/aliases/regroup-events";
 import { type GroupMerged, type GroupMergeRequest, unknownGroup } from "@/lib/events/groups/groups.shapes";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Deps } from "@/lib/lane/deps";
 import type { Queryable } from "@/lib/platform/database/db";
 import { inTransaction } from "@/lib/platform/database/retrying";
-import type { Deps } from "@/lib/platform/low-rate-deps";
 import { invalidFields } from "@/lib/platform/plain/problem.pure";
+import { EXAMINED_AGAIN, groupsMeant } from "@/lib/selection/aliases.sql";
 
 type MergeDeps = Pick<Deps, "db" | "clock">;
 type Known = { errorCode: string; pattern: string; sources: string[] };

@@ -1,8 +1,8 @@
-import { rollupOf } from "@/lib/observe/rollups/rollup.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
-import { lockEvents } from "@/lib/redrive/run/store/fence.write";
-import { PARKED } from "@/lib/redrive/states/state.sql";
+import { lockEvents } from "@/lib/states/fence.write";
+import { rollupOf } from "@/lib/states/rollup.write";
+import { PARKED } from "@/lib/states/state.sql";
 
 /** `bounces`: the group was found by the error that the event had then; null = whatever its error is. */
 export type EventMove = { id: string; from: string; to: string; bounces: number | null };

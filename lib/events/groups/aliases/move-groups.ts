@@ -1,11 +1,11 @@
-import { EXAMINED_AGAIN } from "@/lib/events/groups/aliases/aliases.sql";
 import { type EventMove, moveEvents } from "@/lib/events/groups/aliases/move-events.write";
 import { type Moving, moveHistory } from "@/lib/events/groups/aliases/move-history.write";
-import { IN_RANGE, rangesOf } from "@/lib/events/list/event-kinds.read";
-import { holdsRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { OPEN_TRANSACTIONS } from "@/lib/platform/database/open-transactions.sql";
 import { inTransaction } from "@/lib/platform/database/retrying";
+import { EXAMINED_AGAIN } from "@/lib/selection/aliases.sql";
+import { IN_RANGE, rangesOf } from "@/lib/selection/event-kinds.read";
+import { holdsRollups } from "@/lib/states/rollup.write";
 
 /** Events of one transaction: it holds their rows for some tens of milliseconds. */
 const EVENTS_MAX = 500;

@@ -1,7 +1,7 @@
-import { hasEvents } from "@/lib/events/groups/aliases/aliases.sql";
-import { FLOW_KINDS, type FlowTable, GROUP_FLOW } from "@/lib/observe/flow-tables.sql";
-import { arrivedEver } from "@/lib/observe/mutes/group-mutes.read";
+import { arrivedEver } from "@/lib/events/groups/mutes/group-mutes.read";
 import type { Tx } from "@/lib/platform/database/db";
+import { hasEvents } from "@/lib/selection/aliases.sql";
+import { FLOW_KINDS, type FlowTable, GROUP_FLOW } from "@/lib/states/flow-tables.sql";
 
 /** A group and its alias target. `settled`: no open transaction can still park into the group by the old aliases. */
 export type Moving = { fingerprint: string; target: string; reason: string; settled: boolean };

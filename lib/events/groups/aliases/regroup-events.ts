@@ -1,22 +1,21 @@
-import { CURRENT_BODY, NEWEST_ERROR } from "@/lib/events/bodies.read";
-import { readGroupsMeant } from "@/lib/events/groups/aliases/aliases.read";
-import { EXAMINED_AGAIN, hasEvents } from "@/lib/events/groups/aliases/aliases.sql";
+import { readDecidingAliases, readGroupsMeant } from "@/lib/events/groups/aliases/aliases.read";
 import { advanceAliases, lockAliases, moveAgain, storeAliases } from "@/lib/events/groups/aliases/aliases.write";
 import { type GroupAliases, groupOf } from "@/lib/events/groups/aliases/group-aliases.pure";
 import { type EventMove, moveEvents } from "@/lib/events/groups/aliases/move-events.write";
 import { TURNS_AT_ONCE } from "@/lib/events/groups/aliases/move-groups";
-import { type Fingerprint, fingerprintOf, GROUPING_VERSION, labelledGroup } from "@/lib/events/groups/fingerprint.pure";
-import { IN_RANGE, rangesOf } from "@/lib/events/list/event-kinds.read";
-import type { AdmissionRecord } from "@/lib/intake/admission/admission.pure";
-import { readRulesInForce } from "@/lib/intake/admission/admission-rules.read";
-import { holdsRollups } from "@/lib/observe/rollups/fold-rollups.write";
+import { type Fingerprint, fingerprintOf, labelledGroup } from "@/lib/events/groups/fingerprint.pure";
+import type { Deps } from "@/lib/lane/deps";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { OPEN_TRANSACTIONS } from "@/lib/platform/database/open-transactions.sql";
 import { inTransaction } from "@/lib/platform/database/retrying";
 import { UUID_MIN } from "@/lib/platform/ids";
-import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { sqlState } from "@/lib/platform/postgres-pool";
+import { EXAMINED_AGAIN, GROUPING_VERSION, hasEvents } from "@/lib/selection/aliases.sql";
+import { CURRENT_BODY, NEWEST_ERROR } from "@/lib/selection/bodies.read";
+import { IN_RANGE, rangesOf } from "@/lib/selection/event-kinds.read";
+import type { AdmissionRecord } from "@/lib/states/admission-mark.pure";
+import { holdsRollups } from "@/lib/states/rollup.write";
 
 /** Events of one transaction, with their stacks. */
 const EVENTS_MAX = 250;
@@ -145,7 +144,7 @@ async function examineSome(tx: Tx, names: readonly string[]): Promise<Turn | nul
     passed.map(({ fingerprint }) => fingerprint),
   );
   const own = groups.filter((group) => !passed.includes(group));
-  const { aliases } = await readRulesInForce(tx);
+  const aliases = await readDecidingAliases(tx);
   const found = new Map<string, FoundGroup>();
   const pages = (await readPages(tx, own)).map((page) => examine(page, aliases, found));
   await insertGroups(tx, [...found.values()]);

@@ -1,4 +1,4 @@
-import { type ArchiveLocation, parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
+import { type ArchiveLocation, parseArchiveLocation } from "@/lib/platform/archive/archive-location.pure";
 
 /**
  * Where the end of the chain is written, out of reach of whoever may change the store: PARKADE_AUDIT_ANCHORS, separated by spaces.

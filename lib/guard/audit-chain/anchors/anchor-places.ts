@@ -1,6 +1,6 @@
 import type { Anchor, ChainHead } from "@/lib/guard/audit-chain/chain.pure";
-import type { ArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
-import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
+import type { ArchiveLocation } from "@/lib/platform/archive/archive-location.pure";
+import { type ArchiveStore, openArchiveStore } from "@/lib/platform/archive/archive-store";
 import type { Clock } from "@/lib/platform/clock";
 
 const PREFIX = "audit-anchors/";

@@ -1,5 +1,5 @@
 import { sha256Of, unpackLines } from "@/lib/keep/archive/sets/archive-lines";
-import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
+import type { ArchiveStore } from "@/lib/platform/archive/archive-store";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /** An object as the store names it. */

@@ -2,10 +2,10 @@ import { packLines, sha256Of } from "@/lib/keep/archive/sets/archive-lines";
 import { type SetName, setKeysOf, type WrittenSet } from "@/lib/keep/archive/sets/set-key.pure";
 import { manifestText } from "@/lib/keep/archive/sets/set-manifest.shapes";
 import { packParquet } from "@/lib/keep/archive/sets/set-parquet";
-import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import { type EventColumns, microsOf, microsOrNull } from "@/lib/keep/records/event-columns.pure";
 import type { StoredArrival } from "@/lib/keep/restore/restore-events";
 import { payloadBytesOf } from "@/lib/keep/restore/restored-events.write";
+import type { ArchiveStore } from "@/lib/platform/archive/archive-store";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 

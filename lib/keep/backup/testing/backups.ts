@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import { type RestoreReport, restoreBackup } from "@/lib/keep/backup/restore-backup";
 import { RESTORE_NAME } from "@/lib/keep/backup/restore-target.write";
 import { type BackupReport, writeBackup } from "@/lib/keep/backup/write-backup";
+import type { ArchiveStore } from "@/lib/platform/archive/archive-store";
 import { createDb } from "@/lib/platform/database/db";
 import { migrate, migrationsIn, migrationsOfBackup } from "@/scripts/migrate";
 

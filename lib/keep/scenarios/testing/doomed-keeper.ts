@@ -1,13 +1,13 @@
-import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
-import { openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
-import type { S3Keys } from "@/lib/keep/archive/stores/s3-bucket";
 import { stepped, WORKS, type Work } from "@/lib/keep/scenarios/testing/keep-works";
 import { createLaneQueue } from "@/lib/lane/queue";
+import { parseArchiveLocation } from "@/lib/platform/archive/archive-location.pure";
+import { openArchiveStore } from "@/lib/platform/archive/archive-store";
+import type { S3Keys } from "@/lib/platform/archive/s3-bucket";
 import { systemClock } from "@/lib/platform/clock";
 import { createDb } from "@/lib/platform/database/db";
 import { createLog } from "@/lib/platform/log";
-import { createPayloadChecker } from "@/lib/repair/schemas/check-payload";
-import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
+import { createPayloadChecker } from "@/lib/sources/schemas/check-payload";
+import { createSchemaCheck } from "@/lib/sources/schemas/schema-check";
 
 /**
  * A process that does a work of `WORKS` and is killed with -9 before a step of it that leaves something behind: by itself. It

@@ -1,11 +1,11 @@
-import { runningBulkOperations } from "@/lib/events/bulk/bulk-operations.write";
-import { type WorkingDeps, workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { restoreArchived } from "@/lib/keep/archive/restore-archived";
-import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import { workForgets } from "@/lib/keep/forget/work-forget";
 import { runRetention } from "@/lib/keep/retention/expire-events";
+import type { ArchiveStore } from "@/lib/platform/archive/archive-store";
 import type { Db, Tx } from "@/lib/platform/database/db";
+import { runningBulkOperations } from "@/lib/selection/operations/bulk-operations.write";
+import { type WorkingDeps, workBulkOperation } from "@/workers/work-bulk-operation";
 
 export type KeepDeps = Omit<WorkingDeps, "archive"> & { archive: ArchiveStore };
 

@@ -1,4 +1,6 @@
 import { KINDS, kindOf } from "@/lib/brokers/kinds/kinds.shapes";
+import type { ConsumerWord } from "@/lib/brokers/source-mode.pure";
+import type { GroupMute } from "@/lib/events/groups/mutes/group-mute.pure";
 import { STANDING_FINDING } from "@/lib/guard/audit-chain/standing-finding.sql";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { maskText } from "@/lib/guard/masking/mask-text.pure";
@@ -22,17 +24,15 @@ import type {
 import { readArrivalsOf, readOutcomesOf } from "@/lib/observe/alerts/facts/arrivals.read";
 import { readLateGroups } from "@/lib/observe/alerts/facts/late-groups.read";
 import { type AlertWatch, alertKindOf } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
-import type { GroupMute } from "@/lib/observe/mutes/group-mute.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { isStandstill } from "@/lib/redrive/life/stalled.pure";
 import { listRedrives } from "@/lib/redrive/list/redrives.read";
-import { LIVE_REDRIVE_STATES } from "@/lib/redrive/states/redrive-state.pure";
-import { PARKED } from "@/lib/redrive/states/state.sql";
 import { contractReports } from "@/lib/sources/contracts/contract-reports";
 import { sourceContractReports } from "@/lib/sources/contracts/source-contract-reports";
 import { CONSUMER_IS_LIVE } from "@/lib/sources/source-consumers.read";
-import type { ConsumerWord } from "@/lib/sources/source-mode.pure";
 import { type HeartbeatInfo, IS_ALIVE } from "@/lib/sources/targets/target-list.read";
+import { LIVE_REDRIVE_STATES } from "@/lib/states/redrive-state.pure";
+import { PARKED } from "@/lib/states/state.sql";
 
 /** What the rules ask for. */
 type Needs = {

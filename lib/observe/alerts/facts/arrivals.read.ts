@@ -1,8 +1,8 @@
+import { windowsBefore } from "@/lib/events/groups/windows-before.pure";
 import type { ArrivalRow, OutcomeRow } from "@/lib/observe/alerts/facts/alert-facts.pure";
-import { asSum, flowPieces, knownSince } from "@/lib/observe/flow.read";
-import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS, GROUP_FLOW } from "@/lib/observe/flow-tables.sql";
-import { windowsBefore } from "@/lib/observe/windows-before.pure";
 import type { Queryable } from "@/lib/platform/database/db";
+import { asSum, flowPieces, knownSince } from "@/lib/selection/flow.read";
+import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS, GROUP_FLOW } from "@/lib/states/flow-tables.sql";
 
 const MINUTE_MS = 60_000;
 

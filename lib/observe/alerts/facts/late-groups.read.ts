@@ -1,9 +1,9 @@
-import { groupsMeant, waitsForRules } from "@/lib/events/groups/aliases/aliases.sql";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { maskText } from "@/lib/guard/masking/mask-text.pure";
 import type { GroupFact, WatchedGroup } from "@/lib/observe/alerts/facts/alert-facts.pure";
 import type { Queryable } from "@/lib/platform/database/db";
-import { PARKED } from "@/lib/redrive/states/state.sql";
+import { groupsMeant, waitsForRules } from "@/lib/selection/aliases.sql";
+import { PARKED } from "@/lib/states/state.sql";
 
 const HOUR_MS = 3_600_000;
 const ARRIVED = "parked + bounced + unstored";

@@ -1,7 +1,7 @@
+import { beginningOf } from "@/lib/events/groups/group-verdict.pure";
 import type { GroupFact } from "@/lib/observe/alerts/facts/alert-facts.pure";
 import { alertKind, type BegunGroup, found, inScope, type WatchOf } from "@/lib/observe/alerts/kinds/alert-kind.pure";
 import { AT_LEAST, CODED, QUIET } from "@/lib/observe/alerts/kinds/settings.pure";
-import { beginningOf } from "@/lib/observe/group-verdict.pure";
 import { formatDuration } from "@/lib/platform/plain/format.pure";
 
 /** In this time after it began, a run of arrivals makes an alert; an evaluation that was late by less misses none. */

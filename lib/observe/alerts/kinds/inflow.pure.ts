@@ -1,8 +1,8 @@
+import { factorOf, type Usual, usualOf } from "@/lib/events/groups/baseline.pure";
 import { formatFactor } from "@/lib/observe/alerts/alert-words.pure";
 import type { ArrivalRow } from "@/lib/observe/alerts/facts/alert-facts.pure";
 import { alertKind, each, found, grouped, HYSTERESIS, ofSource, sum } from "@/lib/observe/alerts/kinds/alert-kind.pure";
 import { AT_LEAST, COUNTED, WINDOW } from "@/lib/observe/alerts/kinds/settings.pure";
-import { factorOf, type Usual, usualOf } from "@/lib/observe/baseline.pure";
 import { formatDuration, formatNumber, plural } from "@/lib/platform/plain/format.pure";
 
 /** Fires at more than `factor` times the usual number, and at least `atLeast`. */

@@ -1,11 +1,10 @@
 import * as z from "zod/mini";
-import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import { ALERT_KINDS, type AlertKind, type AlertWatch, alertKindOf } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
 import { type Setting, TIMES, WINDOWS_MS } from "@/lib/observe/alerts/kinds/settings.pure";
-import { SEVERITIES } from "@/lib/observe/alerts/severity.pure";
 import {
   boundedText,
   countOut,
+  deletion,
   EDITED_EXAMPLE,
   editedOut,
   idOut,
@@ -13,10 +12,12 @@ import {
   nullableNumber,
   nullableText,
   pageOut,
+  reasonSchema,
   timeOut,
 } from "@/lib/platform/api/schemas.shapes";
 import { formatDuration, formatNumber } from "@/lib/platform/plain/format.pure";
-import { deletion, ruleName, yesOrNo } from "@/lib/rules/rule.shapes";
+import { ruleName, yesOrNo } from "@/lib/rules/rule.shapes";
+import { SEVERITIES } from "@/lib/states/severity.pure";
 
 const NAMES_MAX = 100;
 const COUNT_MAX = 1_000_000_000;

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { Noun, type NounDeps } from "@/lib/guard/noun";
+import { unknownSourceFaults } from "@/lib/guard/viewer/source-names.read";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { readRetention } from "@/lib/keep/retention/retention.read";
 import { sourcesOf } from "@/lib/observe/alerts/kinds/alert-kind.pure";
@@ -13,7 +14,6 @@ import {
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { nameTaken } from "@/lib/platform/database/name-taken";
 import { type FieldError, invalidFields } from "@/lib/platform/plain/problem.pure";
-import { unknownSourceFaults } from "@/lib/sources/sources.read";
 
 const DAY_MS = 86_400_000;
 const RULES_MAX = 1_000;

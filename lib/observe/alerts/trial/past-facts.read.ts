@@ -1,3 +1,5 @@
+import { USUAL_DAYS } from "@/lib/events/groups/baseline.pure";
+import { type Window, windowsBefore } from "@/lib/events/groups/windows-before.pure";
 import type {
   AgeRow,
   AlertFacts,
@@ -8,13 +10,11 @@ import type {
 } from "@/lib/observe/alerts/facts/alert-facts.pure";
 import { sourcesOf } from "@/lib/observe/alerts/kinds/alert-kind.pure";
 import { type AlertWatch, alertKindOf } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
-import { USUAL_DAYS } from "@/lib/observe/baseline.pure";
-import { flowPieces } from "@/lib/observe/flow.read";
-import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS, SIZE_EFFECT_SQL } from "@/lib/observe/flow-tables.sql";
 import { readParkedHours } from "@/lib/observe/stats/stats.read";
-import { type Window, windowsBefore } from "@/lib/observe/windows-before.pure";
 import type { Queryable } from "@/lib/platform/database/db";
-import { PARKED } from "@/lib/redrive/states/state.sql";
+import { flowPieces } from "@/lib/selection/flow.read";
+import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS, SIZE_EFFECT_SQL } from "@/lib/states/flow-tables.sql";
+import { PARKED } from "@/lib/states/state.sql";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -1,3 +1,5 @@
+import { splitMutes } from "@/lib/events/groups/mutes/end-mutes.write";
+import { readOpenMutes } from "@/lib/events/groups/mutes/group-mutes.read";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { maskText } from "@/lib/guard/masking/mask-text.pure";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
@@ -8,8 +10,6 @@ import { type AlertRuleDeps, assertCanFire } from "@/lib/observe/alerts/rules/al
 import type { AlertTrialOut } from "@/lib/observe/alerts/rules/alert-rules.shapes";
 import { readPastFacts, trialSpan } from "@/lib/observe/alerts/trial/past-facts.read";
 import { type Trial, type TrialPeriod, tryRule } from "@/lib/observe/alerts/trial/trial.pure";
-import { splitMutes } from "@/lib/observe/mutes/end-mutes.write";
-import { readOpenMutes } from "@/lib/observe/mutes/group-mutes.read";
 import type { Queryable } from "@/lib/platform/database/db";
 import type { Log } from "@/lib/platform/log";
 import { iso, isoOrNull } from "@/lib/platform/plain/iso-time.pure";

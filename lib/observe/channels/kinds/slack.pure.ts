@@ -1,4 +1,3 @@
-import type { Severity } from "@/lib/observe/alerts/severity.pure";
 import {
   type AlertMessage,
   closesRecord,
@@ -11,6 +10,7 @@ import {
 } from "@/lib/observe/channels/alert-message.pure";
 import { channelKind, secretAddress } from "@/lib/observe/channels/kinds/channel-kind.pure";
 import { plural } from "@/lib/platform/plain/format.pure";
+import type { Severity } from "@/lib/states/severity.pure";
 
 export const SLACK = channelKind({
   kind: "slack",

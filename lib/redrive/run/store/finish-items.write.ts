@@ -1,6 +1,3 @@
-import { EVENT_MOVES, type EventStatus } from "@/lib/events/event-state.pure";
-import { flowOf } from "@/lib/observe/flow.pure";
-import { rollupOf } from "@/lib/observe/rollups/rollup.write";
 import { LINES_FOLLOW, linesOf } from "@/lib/order/line.sql";
 import { columnsOf } from "@/lib/platform/database/columns";
 import type { Tx } from "@/lib/platform/database/db";
@@ -9,18 +6,16 @@ import { INT4_MAX, storableJsonText, storableText } from "@/lib/platform/plain/s
 import { quietWindowOf } from "@/lib/redrive/confirm/confirm-quiet.write";
 import { storedChecks } from "@/lib/redrive/gate/stored-checks.pure";
 import type { Finding } from "@/lib/redrive/list/redrive-items.shapes";
-import {
-  type EventAfter,
-  type ItemOutcome,
-  isDeduplicated,
-  itemStateAfter,
-  moveOf,
-} from "@/lib/redrive/run/item-outcome.pure";
-import { checked, heldItem, heldItems, lockEvents } from "@/lib/redrive/run/store/fence.write";
+import type { EventAfter } from "@/lib/redrive/run/event-after.pure";
 import type { AttemptIntent, Intent } from "@/lib/redrive/run/store/intents.write";
 import type { SliceItem } from "@/lib/redrive/run/store/slice-items.read";
-import type { AttemptState, ItemEnd } from "@/lib/redrive/states/item-state.pure";
-import { EVENT, ITEM } from "@/lib/redrive/states/state.sql";
+import { EVENT_MOVES, type EventStatus } from "@/lib/states/event-state.pure";
+import { checked, heldItem, heldItems, lockEvents } from "@/lib/states/fence.write";
+import { flowOf } from "@/lib/states/flow.pure";
+import { type ItemOutcome, isDeduplicated, itemStateAfter, moveOf } from "@/lib/states/item-outcome.pure";
+import type { AttemptState, ItemEnd } from "@/lib/states/item-state.pure";
+import { rollupOf } from "@/lib/states/rollup.write";
+import { EVENT, ITEM } from "@/lib/states/state.sql";
 
 /** The end of one item, to be stored. */
 export type FinishedItem = {

@@ -6,8 +6,8 @@ import type { Clock } from "@/lib/platform/clock";
 import { columnsOf } from "@/lib/platform/database/columns";
 import type { Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { heldItem, heldItems } from "@/lib/redrive/run/store/fence.write";
-import { ATTEMPT, ITEM, SENDS, UNSENT } from "@/lib/redrive/states/state.sql";
+import { heldItem, heldItems } from "@/lib/states/fence.write";
+import { ATTEMPT, ITEM, SENDS, UNSENT } from "@/lib/states/state.sql";
 
 /** One send about to be made. */
 export type AttemptIntent = {

@@ -2,7 +2,7 @@ import { inLine } from "@/lib/order/line.sql";
 import { columnsOf } from "@/lib/platform/database/columns";
 import type { Queryable } from "@/lib/platform/database/db";
 import type { RedriveRow } from "@/lib/redrive/life/redrive.write";
-import { checked, heldItem, heldItems } from "@/lib/redrive/run/store/fence.write";
+import { checked, heldItem, heldItems } from "@/lib/states/fence.write";
 
 /**
  * What an item waits for. `not_before` is null when it waits for nothing, a time, or infinity while an earlier event of its aggregate is

@@ -5,7 +5,6 @@ import { readAggregateOrder } from "@/lib/order/aggregate-order.read";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { cancelOpenItems, refuseQueuedItems } from "@/lib/redrive/life/withdraw-items.write";
 import { createAttempts } from "@/lib/redrive/run/attempts";
-import type { ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
 import { closeItems, insertAttempts } from "@/lib/redrive/run/store/finish-items.write";
 import { type AttemptIntent, attemptKey, readEarlierAttempts } from "@/lib/redrive/run/store/intents.write";
 import { itemsBehind, wakeBehind } from "@/lib/redrive/run/store/item-waits.write";
@@ -19,6 +18,7 @@ import {
   takeSlices,
 } from "@/lib/redrive/run/store/slice-owners.write";
 import { readSentTo } from "@/lib/redrive/targets/routes.read";
+import type { ItemOutcome } from "@/lib/states/item-outcome.pure";
 import { mendAllLines } from "@/lib/testing/lines";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 import { countingRows } from "@/lib/testing/rows-looked-at";

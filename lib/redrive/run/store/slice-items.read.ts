@@ -1,9 +1,9 @@
-import type { EventStatus } from "@/lib/events/event-state.pure";
-import type { AdmissionMark } from "@/lib/intake/admission/admission.pure";
 import { SKIPPED } from "@/lib/order/order.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
-import { SENDS } from "@/lib/redrive/states/state.sql";
+import type { AdmissionMark } from "@/lib/states/admission-mark.pure";
+import type { EventStatus } from "@/lib/states/event-state.pure";
+import { SENDS } from "@/lib/states/state.sql";
 
 /** SQL: the open items `i` of slices. */
 const OF_SLICES = "i.slice between $2 and $3";

@@ -1,8 +1,8 @@
 import { columnsOf } from "@/lib/platform/database/columns";
 import type { Db, Queryable, Tx } from "@/lib/platform/database/db";
 import { isOver, isWithin } from "@/lib/platform/database/moments.sql";
-import { checked } from "@/lib/redrive/run/store/fence.write";
 import { endAsLost } from "@/lib/redrive/run/store/intents.write";
+import { checked } from "@/lib/states/fence.write";
 
 type Slices = { redriveId: string; slices: [first: number, last: number] };
 

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { readEnv } from "@/lib/platform/env";
+import { readEnv } from "@/lib/env";
 import { createLog } from "@/lib/platform/log";
 import type { Paces } from "@/lib/platform/plain/paces.pure";
 import type { World } from "@/lib/testing/redrive-world";

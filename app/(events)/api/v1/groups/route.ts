@@ -2,8 +2,8 @@ import { handle } from "@/app/_server/handle";
 import { withSourceHints } from "@/app/_server/named-sources";
 import { groupListSchema } from "@/lib/events/events.shapes";
 import { listGroups } from "@/lib/events/groups/group-list.read";
+import type { Verdict } from "@/lib/events/groups/group-verdict.pure";
 import { groupPageQuery } from "@/lib/events/groups/groups.shapes";
-import type { Verdict } from "@/lib/observe/group-verdict.pure";
 
 export const GET = handle({
   id: "listGroups",

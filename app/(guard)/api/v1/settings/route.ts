@@ -2,7 +2,7 @@ import { handle } from "@/app/_server/handle";
 import { changeSettings } from "@/lib/guard/settings/change-settings";
 import { SETTING_BOUNDS, SETTING_NAMES } from "@/lib/guard/settings/settings.pure";
 import { type ShownSettings, showSettings } from "@/lib/guard/settings/settings.read";
-import { type SettingOut, settingListSchema, settingsChangeSchema } from "@/lib/sources/targets/targets.shapes";
+import { type SettingOut, settingListSchema, settingsChangeSchema } from "@/lib/guard/settings/settings.shapes";
 
 function shown({ settings, confirmedUrl }: ShownSettings): { items: SettingOut[]; confirmedUrl: string | null } {
   const items = SETTING_NAMES.map((name) => ({ name, value: settings[name], ...SETTING_BOUNDS[name] }));

@@ -1,12 +1,12 @@
 import { handle } from "@/app/_server/handle";
-import { muteGroups } from "@/lib/observe/mutes/change-group-mute";
-import { listGroupMutes, readGroupMutes } from "@/lib/observe/mutes/group-mutes.read";
+import { muteGroups } from "@/lib/events/groups/mutes/change-group-mute";
+import { listGroupMutes, readGroupMutes } from "@/lib/events/groups/mutes/group-mutes.read";
 import {
   groupMuteListSchema,
   groupMuteRequestSchema,
   groupMutesBegunSchema,
   groupMutesQuery,
-} from "@/lib/observe/mutes/group-mutes.shapes";
+} from "@/lib/events/groups/mutes/group-mutes.shapes";
 
 export const GET = handle({
   id: "listGroupMutes",

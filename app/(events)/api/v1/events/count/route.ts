@@ -2,7 +2,7 @@ import { handle } from "@/app/_server/handle";
 import { readHinted } from "@/app/_server/named-sources";
 import { eventCountsSchema } from "@/lib/events/events.shapes";
 import { countEvents } from "@/lib/events/list/event-count.read";
-import { filterQuery } from "@/lib/events/list/event-page.shapes";
+import { filterQuery } from "@/lib/selection/filter/event-filter.shapes";
 
 export const GET = handle({
   id: "countEvents",

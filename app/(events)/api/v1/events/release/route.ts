@@ -3,7 +3,7 @@ import { idempotencyOf } from "@/app/_server/idempotency";
 import { BODY_ID, SELECT_PROBLEMS } from "@/app/_server/operation";
 import { releaseEvents } from "@/lib/events/bulk/ignore-events";
 import { bulkAnswerSchema } from "@/lib/events/events.shapes";
-import { releaseSchema } from "@/lib/events/selection/selection.shapes";
+import { releaseSchema } from "@/lib/selection/selection.shapes";
 
 export const POST = handle({
   id: "releaseEvents",

@@ -1,8 +1,8 @@
 import { handle } from "@/app/_server/handle";
 import { shownApproval } from "@/lib/guard/approvals/approvals.read";
 import { approvalDecisionSchema, approvalSchema } from "@/lib/guard/approvals/approvals.shapes";
-import { decideApproval } from "@/lib/guard/approvals/decide-approval";
 import { byId } from "@/lib/platform/api/query.shapes";
+import { decideApproval } from "@/lib/redrive/life/decide-approval";
 
 const params = byId("unknown-approval");
 

@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
+import { tryMasking } from "@/lib/events/detail/try-masking";
 import { maskTrialRequestSchema, maskTrialSchema } from "@/lib/guard/masking/mask-rules.shapes";
-import { tryMasking } from "@/lib/guard/masking/try-masking";
 
 export const POST = handle({
   id: "tryMasking",

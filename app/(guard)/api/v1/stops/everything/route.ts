@@ -1,11 +1,11 @@
 import { handle } from "@/app/_server/handle";
-import { imposeStop, resumeSends } from "@/lib/guard/stops/change-stop";
 import {
   imposedStopSchema,
   liftedStopSchema,
   resumeRequestSchema,
   stopRequestSchema,
 } from "@/lib/guard/stops/stops.shapes";
+import { imposeStop, resumeSends } from "@/lib/redrive/life/change-stop";
 
 export const PUT = handle({
   id: "stopEverything",

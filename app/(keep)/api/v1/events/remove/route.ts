@@ -2,8 +2,8 @@ import { handle } from "@/app/_server/handle";
 import { idempotencyOf } from "@/app/_server/idempotency";
 import { BODY_ID, SELECT_PROBLEMS } from "@/app/_server/operation";
 import { bulkAnswerSchema } from "@/lib/events/events.shapes";
-import { bulkChangeSchema } from "@/lib/events/selection/selection.shapes";
 import { removeEvents } from "@/lib/keep/removal/remove-events";
+import { bulkChangeSchema } from "@/lib/selection/selection.shapes";
 
 export const POST = handle({
   id: "removeEvents",

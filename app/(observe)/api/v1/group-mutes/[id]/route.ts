@@ -1,5 +1,5 @@
 import { handle } from "@/app/_server/handle";
-import { liftGroupMute } from "@/lib/observe/mutes/change-group-mute";
+import { liftGroupMute } from "@/lib/events/groups/mutes/change-group-mute";
 import { byId } from "@/lib/platform/api/query.shapes";
 
 export const DELETE = handle({

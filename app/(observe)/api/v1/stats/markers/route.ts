@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
 import { readMarkers } from "@/lib/observe/stats/stats.read";
 import { markersSchema } from "@/lib/observe/stats/stats.shapes";
-import { statsQuery } from "@/lib/observe/stats/stats-query.shapes";
+import { statsQuery } from "@/lib/selection/stats-query.shapes";
 
 export const GET = handle({
   id: "readMarkers",

@@ -2,7 +2,7 @@ import { handle } from "@/app/_server/handle";
 import { readHinted } from "@/app/_server/named-sources";
 import { readRedriveSuccess } from "@/lib/observe/stats/stats.read";
 import { redriveSuccessSchema } from "@/lib/observe/stats/stats.shapes";
-import { statsQuery } from "@/lib/observe/stats/stats-query.shapes";
+import { statsQuery } from "@/lib/selection/stats-query.shapes";
 
 export const GET = handle({
   id: "readRedriveSuccess",

@@ -1,8 +1,8 @@
 import { handle } from "@/app/_server/handle";
 import { readHinted } from "@/app/_server/named-sources";
 import { topErrorsSchema } from "@/lib/observe/stats/stats.shapes";
-import { topErrorsQuery } from "@/lib/observe/stats/stats-query.shapes";
 import { readTopErrors } from "@/lib/observe/stats/top-errors.read";
+import { topErrorsQuery } from "@/lib/selection/stats-query.shapes";
 
 export const GET = handle({
   id: "readTopErrors",

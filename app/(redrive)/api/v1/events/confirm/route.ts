@@ -2,8 +2,8 @@ import { handle } from "@/app/_server/handle";
 import { idempotencyOf } from "@/app/_server/idempotency";
 import { BODY_ID, SELECT_PROBLEMS } from "@/app/_server/operation";
 import { bulkAnswerSchema } from "@/lib/events/events.shapes";
+import { confirmEvents } from "@/lib/intake/confirm-events";
 import { confirmRequestSchema } from "@/lib/redrive/confirm/confirm.shapes";
-import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
 
 export const POST = handle({
   id: "confirmEvents",

@@ -1,8 +1,8 @@
 import { handle } from "@/app/_server/handle";
 import { byId } from "@/lib/platform/api/query.shapes";
-import { readSchema } from "@/lib/repair/schemas/payload-schemas.read";
-import { schemaChangeSchema, schemaDetailSchema } from "@/lib/repair/schemas/payload-schemas.shapes";
-import { changeSchema } from "@/lib/repair/schemas/store-schema";
+import { readSchema } from "@/lib/sources/schemas/payload-schemas.read";
+import { schemaChangeSchema, schemaDetailSchema } from "@/lib/sources/schemas/payload-schemas.shapes";
+import { changeSchema } from "@/lib/sources/schemas/store-schema";
 
 const params = byId("unknown-schema");
 

@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
-import { checkSchema } from "@/lib/repair/schemas/check-schema";
-import { schemaCheckRequestSchema, schemaCheckSchema } from "@/lib/repair/schemas/payload-schemas.shapes";
+import { checkSchema } from "@/lib/sources/schemas/check-schema";
+import { schemaCheckRequestSchema, schemaCheckSchema } from "@/lib/sources/schemas/payload-schemas.shapes";
 
 export const POST = handle({
   id: "checkSchema",

@@ -1,8 +1,9 @@
 import { handle } from "@/app/_server/handle";
 import { neighboursSchema } from "@/lib/events/events.shapes";
 import { readNeighbours } from "@/lib/events/list/event-list.read";
-import { filterQuery, sortShape } from "@/lib/events/list/event-page.shapes";
+import { sortShape } from "@/lib/events/list/event-page.shapes";
 import { byId } from "@/lib/platform/api/query.shapes";
+import { filterQuery } from "@/lib/selection/filter/event-filter.shapes";
 
 export const GET = handle({
   id: "readNeighbours",

@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
 import { payloadResponse, revealReason } from "@/app/_server/payload";
-import { revealPayload } from "@/lib/guard/masking/reveal-event";
 import { byId } from "@/lib/platform/api/query.shapes";
+import { revealPayload } from "@/lib/repair/revisions/reveal-event";
 import { payloadQuery } from "@/lib/repair/revisions/revisions.shapes";
 
 export const GET = handle({

@@ -1,8 +1,8 @@
 import { handle } from "@/app/_server/handle";
 import { revealRequestSchema } from "@/lib/guard/masking/mask-rules.shapes";
-import { revealedEventSchema } from "@/lib/guard/masking/reveal.shapes";
-import { revealEvent } from "@/lib/guard/masking/reveal-event";
 import { byId } from "@/lib/platform/api/query.shapes";
+import { revealedEventSchema } from "@/lib/repair/revisions/reveal.shapes";
+import { revealEvent } from "@/lib/repair/revisions/reveal-event";
 
 export const POST = handle({
   id: "revealEvent",

@@ -1,5 +1,4 @@
 import { handle } from "@/app/_server/handle";
-import { imposeStop, resumeSends } from "@/lib/guard/stops/change-stop";
 import {
   imposedStopSchema,
   liftedStopSchema,
@@ -7,6 +6,7 @@ import {
   stopRequestSchema,
 } from "@/lib/guard/stops/stops.shapes";
 import { byName } from "@/lib/platform/api/query.shapes";
+import { imposeStop, resumeSends } from "@/lib/redrive/life/change-stop";
 
 const params = byName("unknown-target");
 

@@ -1,9 +1,13 @@
 import { handle } from "@/app/_server/handle";
 import { BODY_ID } from "@/app/_server/operation";
 import { byName } from "@/lib/platform/api/query.shapes";
-import { listSchemas, readSchema } from "@/lib/repair/schemas/payload-schemas.read";
-import { schemaDetailSchema, schemaListSchema, schemaRequestSchema } from "@/lib/repair/schemas/payload-schemas.shapes";
-import { storeSchema } from "@/lib/repair/schemas/store-schema";
+import { listSchemas, readSchema } from "@/lib/sources/schemas/payload-schemas.read";
+import {
+  schemaDetailSchema,
+  schemaListSchema,
+  schemaRequestSchema,
+} from "@/lib/sources/schemas/payload-schemas.shapes";
+import { storeSchema } from "@/lib/sources/schemas/store-schema";
 
 const params = byName("unknown-source");
 

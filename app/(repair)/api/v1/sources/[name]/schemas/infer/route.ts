@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
 import { byName } from "@/lib/platform/api/query.shapes";
 import { inferSchema } from "@/lib/repair/schemas/infer-schema";
-import { inferRequestSchema, inferredSchemaSchema } from "@/lib/repair/schemas/payload-schemas.shapes";
+import { inferRequestSchema, inferredSchemaSchema } from "@/lib/sources/schemas/payload-schemas.shapes";
 
 export const POST = handle({
   id: "inferSchema",

@@ -1,0 +1,15 @@
+import { RESTORE } from "@/lib/guard/viewer/actor.pure";
+import type { Tx } from "@/lib/platform/database/db";
+import { dropOperationTells } from "@/lib/selection/operations/operation-tells.write";
+
+/** Disables every channel and forgets its messages: a restored copy must not wake anybody. Returns the names of those that were on. */
+export async function silenceChannels(tx: Tx): Promise<string[]> {
+  const off = await tx.query<{ name: string }>(
+    "update alert_channels set enabled = false, updated_by = $1, updated_at = now() where enabled returning name",
+    [RESTORE],
+  );
+  await tx.run("delete from alert_outbox where status = 'NEW'");
+  await tx.run("delete from alert_notices");
+  await dropOperationTells(tx);
+  return off.map(({ name }) => name).sort();
+}
