@@ -85,9 +85,9 @@ function Overview({ filter, setFilter, patch, children }: Props) {
           <div className="min-w-0 lg:col-span-2">
             <Tiles filter={filter} age={age} />
           </div>
-          <div className="grid min-w-0 content-start gap-3 xl:grid-cols-2">
+          <div className="grid min-w-0 content-start gap-3 lg:grid-cols-2">
             <SizePanel
-              className="xl:col-span-2"
+              className="lg:col-span-2"
               filter={shown}
               size={size}
               onRetry={() => size.refetch()}
