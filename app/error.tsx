@@ -25,7 +25,7 @@ export default function PageError({ error, retry }: { error: unknown; retry: () 
         </>
       }
     >
-      {waiting ? <p>A part of this page could not be fetched. It comes back by itself.</p> : null}
+      {waiting ? <p>A part of this page could not be fetched. It is retried automatically.</p> : null}
       <p>Running redrives are not affected.</p>
       {digest ? (
         <p>

@@ -17,7 +17,7 @@ export default function GlobalError({ error, retry }: { error: unknown; retry: (
           <h1 className="text-lg font-semibold">{waiting ? "Parkade does not answer" : "The console broke"}</h1>
           <p>
             {waiting
-              ? "A part of the console could not be fetched. It comes back by itself."
+              ? "A part of the console could not be fetched. It is retried automatically."
               : "An unexpected error happened in this page."}{" "}
             Running redrives are not affected.
           </p>

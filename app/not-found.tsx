@@ -16,7 +16,7 @@ export default function NotFound() {
         </>
       }
     >
-      The page does not exist. The address may have been cut off.
+      The page does not exist. The address may be incomplete.
     </EmptyState>
   );
 }

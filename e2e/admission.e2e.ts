@@ -92,7 +92,7 @@ test("a rule is written, tried, switched on, and the redrive asks for its confir
   await page.goto("/admission");
   await rule.getByRole("button", { name: "Edit…" }).click();
   const editing = page.getByRole("dialog", { name: `Edit ${name}` });
-  await editing.getByRole("radio", { name: "drop it, and count it" }).check();
+  await editing.getByRole("radio", { name: "drop it and count it" }).check();
   await expect(editing.getByRole("region", { name: "What it would do" })).toContainText("3 would be dropped");
   await because(editing, "it is noise by now", "Save");
   await expect(rule).toContainText("dropped and counted");
@@ -116,7 +116,7 @@ test("a rule is written, tried, switched on, and the redrive asks for its confir
   // The event still names it.
   await page.goto(`/events/${id}`);
   await page.getByRole("complementary", { name: "Facts" }).getByRole("link", { name }).click();
-  await expect(page.getByRole("main")).toContainText("This rule is not there any more");
+  await expect(page.getByRole("main")).toContainText("This rule no longer exists");
   await page.getByRole("main").getByRole("link", { name: "Its audit" }).click();
   await expect(page.getByRole("main")).toContainText("done");
 });

@@ -150,7 +150,7 @@ test("a rule is tried against the past while it is typed, added, switched off an
   await adding.getByRole("textbox", { name: "sources" }).fill(`${source.name}x`);
   await expect(adding).toContainText(`is ${source.name} meant?`);
   await adding.getByRole("textbox", { name: "sources" }).fill(source.name);
-  await expect(adding).toContainText("1 alert of it would fire now");
+  await expect(adding).toContainText("1 alert would fire now");
   await expect(adding).toContainText(`${source.name}: 4 events are parked, the limit is 3`);
   await adding.getByRole("button", { name: "Add the rule" }).click();
   await expect(adding).toContainText("must not be empty");

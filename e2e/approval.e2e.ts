@@ -9,7 +9,7 @@ async function withLatePage(page: Page): Promise<{ held: number; faults: string[
   const status = page.waitForResponse((response) => response.url().endsWith("/api/v1/status") && response.ok());
   await page.route("**/_next/static/chunks/**", async (route) => {
     const response = await route.fetch();
-    if ((await response.text()).includes("Nothing waits for an approval")) {
+    if ((await response.text()).includes("Nothing is waiting for approval")) {
       late.held += 1;
       await status;
     }
@@ -38,7 +38,7 @@ test("a redrive of a marked source waits for a second viewer, who sees what is s
     `A second person must approve it before anything is sent: source ${source.name} is marked.`,
   );
   await dialog.getByRole("button", { name: "Ask for approval of 2 events" }).click();
-  await expect(page.getByText("Redrive waits for the approval of a second person: 2 events")).toBeVisible();
+  await expect(page.getByText("Redrive waits for a second person to approve it: 2 events")).toBeVisible();
   expect(await source.statuses()).toEqual({ QUEUED: 2, PENDING: 1 });
 
   // Who asked sees it in the queue, and that another person answers. The page hydrates after the frame has the status.

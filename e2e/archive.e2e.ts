@@ -33,7 +33,7 @@ test("an ignored event is removed into the archive, found there by its aggregate
 
   // A page that a person has bookmarked says where the event is.
   await page.goto(`/events/${id}`);
-  await expect(page.getByRole("heading", { name: "This event lies in the archive" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "This event is in the archive" })).toBeVisible();
   await expect(page.getByRole("main")).toContainText("removed it from the store");
 
   // A word that is searched for may be the name of what was removed.

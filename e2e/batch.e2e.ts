@@ -59,9 +59,9 @@ test("one click on a group sends its number, and asks when some wait behind earl
   const earlier = dialog.getByRole("region", { name: "Earlier versions" });
   await expect(earlier.getByRole("button", { name: "Mend the head first…" })).toBeEnabled();
   // The number that was clicked stays until another choice is made.
-  await expect(earlier.getByRole("radio", { name: /^Send only the 1 that can go now/ })).toBeChecked();
+  await expect(earlier.getByRole("radio", { name: /^Send only the 1 that can be sent now/ })).toBeChecked();
   await expect(dialog.getByRole("button", { name: "Redrive 1 event", exact: true })).toBeVisible();
-  await earlier.getByRole("radio", { name: /^Take the 1 earlier version along/ }).check();
+  await earlier.getByRole("radio", { name: /^Include the 1 earlier version/ }).check();
   await expect(dialog).toContainText("Checked all 4: nothing found against them.");
   expect(await downstream.deliveries(source.path)).toEqual([]);
   await dialog.getByRole("button", { name: "Redrive 4 events" }).click();
@@ -85,10 +85,8 @@ test("a canary that the brake has paused goes on slower, to its confirmed end", 
   const id = await startedBy(page, () => redrive.click());
   await page.goto(`/redrives/${id}`);
   const main = page.getByRole("main");
-  const braked = main.getByRole("region", { name: "The brake has paused it" });
-  await expect(braked).toContainText(
-    /Of the last \d+ events \d+ failed and 0 came back: 100 %, above the limit of 20 %/,
-  );
+  const braked = main.getByRole("region", { name: "Paused by the brake" });
+  await expect(braked).toContainText(/Of the last \d+ events \d+ failed and 0 bounced: 100 %, above the limit of 20 %/);
   await expect(braked).toContainText("unknown article");
   expect(await braked.evaluate((panel) => panel.scrollWidth - panel.clientWidth)).toBe(0);
   const { failed } = await parkade.redrive(id);
@@ -100,12 +98,12 @@ test("a canary that the brake has paused goes on slower, to its confirmed end", 
   await expect(braked.getByRole("alert")).toContainText("above 0, and at most 100,000; to stop a redrive, pause it");
   await rate.fill("30");
   await rate.press("Enter");
-  await braked.getByRole("button", { name: "Go on at 30/s" }).click();
+  await braked.getByRole("button", { name: "Resume at 30/s" }).click();
   await expect(braked).toBeHidden();
   await expect(main).toContainText("40 of 40 decided");
   const done = await parkade.redrive(id);
   expect(done).toMatchObject({ state: "DONE", ratePerSecond: 30, failed, sent: 40 - failed });
-  await main.getByRole("button", { name: /^not known yet/ }).click();
+  await main.getByRole("button", { name: /^not confirmed yet/ }).click();
   const sent = (await downstream.deliveries(source.path)).filter(({ status }) => status === 200);
   await parkade.confirm(
     source.name,

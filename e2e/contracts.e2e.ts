@@ -48,8 +48,8 @@ test("a source promises, and its page shows what is broken", async ({ page, requ
   await source.park([{ eventId: "late-1" }, { eventId: "late-2" }]);
   await page.goto(`/sources/${source.name}`);
   const panel = page.getByRole("region", { name: "Contract" });
-  await expect(panel).toContainText("Nothing is promised yet");
-  await panel.getByRole("button", { name: /^Promise…/ }).click();
+  await expect(panel).toContainText("No contract yet");
+  await panel.getByRole("button", { name: /^Set contract…/ }).click();
   const dialog = page.getByRole("dialog", { name: `Contract of ${source.name}` });
   const hours = dialog.getByRole("textbox", { name: "Resolved within, hours" });
   const callers = dialog.getByRole("textbox", { name: "Callers, one a line" });

@@ -18,7 +18,7 @@ test("a person is forgotten by a tag, after the number was typed, and the report
   const dialog = page.getByRole("dialog", { name: "Forget a person" });
   await dialog.getByRole("textbox", { name: "Reason" }).fill("request 2026/311");
   await dialog.getByRole("button", { name: "Forget", exact: true }).click();
-  await expect(dialog).toContainText("Say which value names the person.");
+  await expect(dialog).toContainText("Enter the value that identifies the person.");
   await dialog.getByRole("textbox", { name: "tag name" }).fill("customer");
   await dialog.getByRole("textbox", { name: "value" }).fill(who);
   await dialog.getByRole("textbox", { name: "Only in source" }).fill(source.name);
@@ -28,7 +28,7 @@ test("a person is forgotten by a tag, after the number was typed, and the report
   await dialog.getByRole("textbox", { name: "Type 2 to confirm" }).fill("2");
   await button.click();
   // The receipt is not stored: it stays until it is dismissed, whatever else is clicked.
-  const receipt = page.getByRole("dialog", { name: "A worker forgets it" });
+  const receipt = page.getByRole("dialog", { name: "Deletion started" });
   await page.keyboard.press("Escape");
   await expect(receipt).toContainText(/[0-9a-f]{64}/);
   await receipt.getByRole("button", { name: "Done" }).click();

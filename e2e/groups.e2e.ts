@@ -86,7 +86,7 @@ test("a group is ignored until a time or a number, says so, and is lifted; its p
   await expect(page.getByRole("region", { name: "Sample event" })).toContainText(error.message);
 
   await page.getByRole("button", { name: "Ignore…" }).click();
-  await dialog(page).getByRole("combobox", { name: "tell nobody" }).selectOption("for 8 h");
+  await dialog(page).getByRole("combobox", { name: "mute its alerts" }).selectOption("for 8 h");
   const more = dialog(page).getByRole("textbox", { name: /^or until more arrive/ });
   await more.fill("none");
   await dialog(page).getByRole("textbox", { name: "Reason" }).fill("the pricing team mends it");
@@ -102,7 +102,7 @@ test("a group is ignored until a time or a number, says so, and is lifted; its p
   const facts = page.getByRole("region", { name: "Facts" });
   await expect(facts).toContainText(/ignored until \d\d:\d\d or 1,000 more arrive by \S+: the pricing team mends it/);
   await expect(facts).toContainText("4 IGNORED");
-  const done = page.getByRole("region", { name: "What was done before" });
+  const done = page.getByRole("region", { name: "Previous actions" });
   await expect(done).toContainText("4 events ignored by");
   await page.goto(`/groups?source=${source.name}`);
   await expect(rows(page).first()).toContainText(/ignored until/);

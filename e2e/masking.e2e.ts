@@ -47,5 +47,5 @@ test("personal data is masked on the page, revealed with a reason, and the audit
   await page.getByRole("textbox", { name: "A payload, or the id of an event" }).fill('{"to":"eve@example.com","n":1}');
   await page.getByRole("button", { name: "Show what is masked" }).click();
   await expect(page.getByRole("status").filter({ hasText: "1 value masked" })).toBeVisible();
-  await expect(page.getByRole("table", { name: "Masked places" }).getByRole("row").last()).toContainText("/toemail");
+  await expect(page.getByRole("table", { name: "Masked positions" }).getByRole("row").last()).toContainText("/toemail");
 });

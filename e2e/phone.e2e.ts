@@ -89,7 +89,7 @@ test.describe("on a phone @phone", () => {
     await dialog.getByLabel("Name").fill(name);
     // Whether a send may be repeated is asked, and no answer is chosen beforehand.
     await dialog.getByRole("button", { name: "Connect", exact: true }).click();
-    await expect(dialog.getByText("Choose one: nobody but its owner knows.")).toBeVisible();
+    await expect(dialog.getByText("Choose one: only the owner of the target knows.")).toBeVisible();
     await dialog.getByRole("radio", { name: /^Yes: it honours/ }).check();
     await dialog.getByRole("button", { name: "Connect", exact: true }).click();
     // The server's error brings the person back to the field that it is about.
@@ -111,6 +111,6 @@ test.describe("on a phone @phone", () => {
     await dialog.getByRole("button", { name: "Delete the source" }).click();
     await expect(page).toHaveURL(/\/sources$/);
     await page.goto(`/sources/${name}`);
-    await expect(page.getByRole("heading", { name: "There is no such source" })).toBeVisible();
+    await expect(page.getByRole("heading", { name: "Source not found" })).toBeVisible();
   });
 });

@@ -160,7 +160,7 @@ test.describe("the editor", () => {
     const replaced = Buffer.concat([bytes, Buffer.from("\r\n")]);
     replaced[1] = 0x42;
     const file = { name: "order.bin", mimeType: "application/octet-stream", buffer: replaced };
-    await page.getByLabel("Replace by a file").setInputFiles(file);
+    await page.getByLabel("Replace with a file").setInputFiles(file);
     await expect(shown).toContainText("00000000  f042 f2f3");
 
     await page.getByRole("tab", { name: "Headers" }).click();
@@ -284,7 +284,7 @@ test.describe("a renamed field", () => {
     await expect(page).not.toHaveURL(/send=/);
     await release();
     await page.getByRole("button", { name: "Redrive 12 events" }).click();
-    await expect(page.getByRole("region", { name: "Redrive of what passed" })).toContainText("Canary:");
+    await expect(page.getByRole("region", { name: "Redrive of the events that passed" })).toContainText("Canary:");
     await expect.poll(() => downstream.deliveries(source.path)).toHaveLength(12);
     const deliveries = await downstream.deliveries(source.path);
     expect(deliveries.map(({ body }) => body).sort()).toEqual(
@@ -366,7 +366,7 @@ test("what the dry run of a mend refuses is exported and mended further; an undo
   await page.getByRole("checkbox", { name: "Also the 1 that would break their schema" }).check();
   await page.getByRole("button", { name: "Mend 2 events" }).click();
   await page.getByRole("button", { name: "Verify 2 mended events" }).click();
-  const dryRun = page.getByRole("region", { name: "Dry run of what was mended" });
+  const dryRun = page.getByRole("region", { name: "Dry run of the mended events" });
   const download = page.waitForEvent("download");
   await dryRun.getByRole("link", { name: "Export the 1 refused" }).click();
   const file = (await (await (await download).createReadStream()).toArray()).join("");

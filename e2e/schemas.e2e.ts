@@ -25,7 +25,7 @@ test("a schema is inferred from what went through; a broken event is refused wit
   await dialog.getByRole("button", { name: "Infer from redriven events" }).click();
   await expect(dialog).toContainText("Read from 2 redriven events, 0 of them confirmed. Optional: /note.");
   await expect(dialog.getByLabel("JSON Schema", { exact: true })).toHaveValue(/"amount": \{\s+"type": "integer"/);
-  await dialog.getByRole("button", { name: "Try on events" }).click();
+  await dialog.getByRole("button", { name: "Test on events" }).click();
   await expect(dialog).toContainText("1 of the newest 2 parked events would pass.");
   await expect(dialog).toContainText("2 of the newest 2 redriven events would pass.");
   await expect(dialog).toContainText("text: /amount must be integer. To do: make /amount integer");

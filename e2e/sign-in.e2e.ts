@@ -35,7 +35,7 @@ test("from the first link to a person who may do little, and back after its sess
   await test.step("whoever comes must sign in, and is told where the first link stands", async () => {
     await ada.goto("/events?status=PENDING");
     await expect(ada).toHaveURL(/\/sign-in\?to=/);
-    await expect(ada.getByText("The link to make the first one stands where Parkade was started")).toBeVisible();
+    await expect(ada.getByText("The link to create the first one was printed when Parkade started")).toBeVisible();
     await expect(ada.getByRole("navigation", { name: "Pages" })).toHaveCount(0);
     expect(await violations(ada)).toEqual([]);
     await ada.getByRole("textbox", { name: "Name" }).fill("nobody");
@@ -98,14 +98,14 @@ test("from the first link to a person who may do little, and back after its sess
 
       await olga.getByRole("button", { name: "Add a second factor…" }).click();
       await olga.getByLabel("Your password again").fill(PASSWORD);
-      await olga.getByRole("button", { name: "Go on" }).click();
-      const shown = await olga.getByText("Or type this secret:").locator("span").textContent();
+      await olga.getByRole("button", { name: "Continue" }).click();
+      const shown = await olga.getByText("Or enter this secret:").locator("span").textContent();
       await olga.getByLabel("Code").fill(totpCode(fromBase32(shown!), stepNow()));
       await olga.getByRole("button", { name: "Confirm" }).click();
-      const codes = olga.getByRole("dialog", { name: "Keep the recovery codes" }).locator("pre");
+      const codes = olga.getByRole("dialog", { name: "Save your recovery codes" }).locator("pre");
       await expect(codes).toBeVisible();
       const text = (await codes.textContent())!;
-      await olga.getByRole("button", { name: "I have kept them" }).click();
+      await olga.getByRole("button", { name: "Done" }).click();
       await expect(olga).toHaveURL(/\/events\?source=alpha$/);
       return { secret: fromBase32(shown!), recovery: text.split("\n") };
     });
@@ -165,8 +165,8 @@ test("from the first link to a person who may do little, and back after its sess
     await ada.getByRole("button", { name: "More about Olga" }).click();
     await ada.getByRole("menuitem", { name: /^End its \d+ sessions?…$/ }).click();
     await expect(olga.getByRole("button", { name: "Signed in as Olga" })).toBeVisible();
-    await ada.getByRole("button", { name: "End its sessions" }).click();
-    await expect(ada.getByText("The sessions of Olga have ended")).toBeVisible();
+    await ada.getByRole("button", { name: "Sign out everywhere" }).click();
+    await expect(ada.getByText("Signed Olga out everywhere")).toBeVisible();
     // The next read of the page is refused, without a click.
     await expect(olga).toHaveURL(/\/sign-in\?to=/);
     await signIn(olga, "Olga");
@@ -187,7 +187,7 @@ test("from the first link to a person who may do little, and back after its sess
     await expect(page.getByText("parkade on laptop, as it says")).toBeVisible();
     await expect(page.getByText("Confirm only if you started this")).toBeVisible();
     expect(await violations(page)).toEqual([]);
-    await page.getByLabel("It may do").selectOption({ label: "Some of it" });
+    await page.getByLabel("It may do").selectOption({ label: "Selected permissions" });
     await page.getByRole("checkbox", { name: "view", exact: true }).check();
     await page.getByRole("button", { name: "Confirm" }).click();
     await expect(page.getByRole("heading", { name: "The program is signed in" })).toBeVisible();

@@ -50,7 +50,7 @@ test.describe("a source of a real broker", () => {
       .getByRole("button", { name: /^RabbitMQ/ })
       .click();
     await dialog(page).getByRole("button", { name: "Next" }).click();
-    await expect(dialog(page).getByText("This is needed.").first()).toBeVisible();
+    await expect(dialog(page).getByText("Required.").first()).toBeVisible();
     const address = new URL(rabbit.url);
     address.username = "guest";
     address.password = "wrong-password";
@@ -62,7 +62,7 @@ test.describe("a source of a real broker", () => {
     // The answer belongs to the address, and stands beside it.
     await expect(dialog(page).getByLabel("Broker URL")).toBeInViewport();
     await expect(dialog(page).getByRole("status")).toBeInViewport();
-    await dialog(page).getByRole("button", { name: "Go on anyway" }).click();
+    await dialog(page).getByRole("button", { name: "Continue anyway" }).click();
     await dialog(page).getByRole("button", { name: "Next" }).click();
     await dialog(page).getByLabel("Name").fill(name);
     await dialog(page)

@@ -33,7 +33,7 @@ test("the red button stops all sends, the band outlives a reload, nothing begins
   await page.goto("/targets");
   await page.getByRole("button", { name: "Stop all sends" }).click();
   const dialog = page.getByRole("dialog", { name: "Stop all sends?" });
-  await expect(dialog).toContainText("parking, consumers, dry runs and confirmations go on");
+  await expect(dialog).toContainText("parking, consumers, dry runs and confirmations continue");
   await dialog.getByRole("button", { name: "Stop all sends" }).click();
   await expect(dialog.getByRole("textbox", { name: "Reason" })).toBeFocused();
   await dialog.getByRole("textbox", { name: "Reason" }).fill("wrong prices arrive");
@@ -120,13 +120,13 @@ test("a running redrive is steered by its sends at once and its lane, says what 
   const redrive = (await parkade.redrives()).find(({ selection }) => JSON.stringify(selection).includes(source.name))!;
   await page.goto(`/redrives/${redrive.id}`);
   const pace = page.getByRole("region", { name: "Pace" });
-  const sends = pace.getByRole("slider", { name: /^sends at once, each worker/ });
+  const sends = pace.getByRole("slider", { name: /^parallel sends per worker/ });
   await expect(pace).toContainText("10/s, takes about");
   await expect(pace).toContainText("5/s, takes about");
   await sends.focus();
   // The time of the rest is shown while the slider is held, and asked of nobody.
   await page.keyboard.down("Home");
-  await expect(pace).toContainText(/the rest takes about .*, limited by the sends at once/);
+  await expect(pace).toContainText(/the rest takes about .*, limited by parallel sends/);
   expect((await parkade.redrive(redrive.id)).concurrency).toBeNull();
   await page.keyboard.up("Home");
   await expect.poll(async () => (await parkade.redrive(redrive.id)).concurrency).toBe(1);
@@ -162,9 +162,9 @@ test("while no events are taken in, each page says why and what goes on", async 
   const band = page.getByRole("status", { name: "Stopped intake" });
   for (const path of ["/", "/events", "/sources"]) {
     await page.goto(path);
-    await expect(band).toContainText(/No events are taken in, since 20\d\d-/);
+    await expect(band).toContainText(/No events are accepted, since 20\d\d-/);
     await expect(band).toContainText(detail);
-    await expect(band).toContainText("redrives, search, removal and the archive go on");
+    await expect(band).toContainText("redrives, search, removal and the archive continue");
   }
   // The page asks for its status until it is closed.
   await page.unrouteAll({ behavior: "ignoreErrors" });

@@ -24,8 +24,8 @@ test("a target's pace and fallback are changed with a reason", async ({ page, re
   await unlimited.uncheck();
   await warmUp.fill("30");
   await dialog.getByRole("checkbox", { name: /^No bursts/ }).check();
-  await dialog.getByRole("combobox", { name: "When it cannot take events" }).selectOption("wait and look again");
-  await dialog.getByRole("textbox", { name: "Look again after, minutes" }).fill("2");
+  await dialog.getByRole("combobox", { name: "When it cannot take events" }).selectOption("wait and check again");
+  await dialog.getByRole("textbox", { name: "Check again after (minutes)" }).fill("2");
   await expectWithinWindow(dialog);
   expect(await violations(page)).toEqual([]);
 
@@ -87,7 +87,7 @@ test("the address of confirmations is set, shown without its token, and taken aw
   await expect(dialog).toContainText("messages that wait for the address are deleted");
   await reason.fill("it polls now");
   await save.click();
-  await expect(panel).toContainText("Confirmed events are announced nowhere.");
+  await expect(panel).toContainText("Confirmations are not sent anywhere.");
   expect(await confirmedUrl()).toBeNull();
 });
 

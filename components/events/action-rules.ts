@@ -43,7 +43,7 @@ export function whyNotRevise({ status }: Pick<EventDetail, "status">): string | 
     case "QUEUED":
       return "It is queued in a redrive, which sends the revision that it has frozen: cancel that redrive, or wait for its end.";
     case "REDRIVEN":
-      return "It was redriven and has not come back: what was sent cannot be changed any more.";
+      return "It was redriven and has not bounced: what was sent can no longer be changed.";
     case "PENDING":
     case "IGNORED":
       return null;

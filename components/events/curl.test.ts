@@ -61,7 +61,7 @@ it("gives no reason for the audit by itself: the shell asks who runs it", () => 
       env: env as NodeJS.ProcessEnv,
       encoding: "utf8",
     }).stderr;
-  expect(shown({})).toContain("say why you look at the payload");
+  expect(shown({})).toContain("state why you need the payload");
   expect(shown({})).not.toContain("/api/v1/events/0199");
   expect(shown({ REASON: "ticket 7 & more" }).split("\n")).toEqual(
     expect.arrayContaining(["http://localhost:3000/api/v1/events/0199/payload", "reason=ticket 7 & more"]),

@@ -42,7 +42,7 @@ export function curlReplay(to: CurlTo, event: EventDetail): string {
   const read = authorised(to, [
     "curl -sS --fail --get",
     shellQuote(`${to.origin}/api/v1/events/${event.id}/payload`),
-    `--data-urlencode "reason=\${REASON:?say why you look at the payload}"`,
+    `--data-urlencode "reason=\${REASON:?state why you need the payload}"`,
   ]);
   return `${read} | \\\n${join([
     "curl -sS -X POST http://localhost:8080/",

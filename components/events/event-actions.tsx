@@ -192,7 +192,7 @@ function copyEntry(props: { id: string; label: string; purpose: string; command:
   const onSelect = () =>
     navigator.clipboard?.writeText(command(window.location.origin)).then(
       () => void showToast({ title: `Copied: ${purpose}` }),
-      () => void showToast({ title: "The browser refused to copy", tone: "error" }),
+      () => void showToast({ title: "Could not copy", tone: "error" }),
     );
   return { id, label, needs: null, onSelect };
 }

@@ -34,7 +34,7 @@ function carry(whole: number, index: number): string {
 
 /** Before the redrive: `takes about 41 min`. */
 export function etaBefore(ms: number | null): string {
-  if (ms === null) return "as fast as the targets take them";
+  if (ms === null) return "as fast as the targets accept them";
   return ms < 1_500 ? "takes about a second" : `takes about ${spanWords(ms)}`;
 }
 
@@ -72,11 +72,11 @@ const STALLED: Record<Stalled["code"], string> = {
   "waits-for-breaker": "waits for the breaker",
   "no-worker": "no worker is alive",
   hold: "can still be undone",
-  "target-away": "its target is away",
+  "target-away": "its target cannot be reached",
   "breaker-open": "the breaker is open",
   "canary-waits": "canary waits",
-  deferred: "waits for the next try",
-  blocked: "another redrive goes first",
+  deferred: "waits for the next attempt",
+  blocked: "another redrive is sent first",
   rate: "its rate is low",
   "in-hand": "waits for its target",
   unknown: "nothing is sent",

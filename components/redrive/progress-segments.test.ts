@@ -120,7 +120,7 @@ describe("the bar of a redrive", () => {
     });
     expect(leftOutWords(partial)).toBe("1,192 left out: 1,186 held, 6 refused");
     expect(progressSentence({ ...partial, delivered: 1 })).toBe(
-      "1 of 227 decided: 1 not known yet, 226 open; 1,192 left out: 1,186 held, 6 refused.",
+      "1 of 227 finished: 1 not confirmed yet, 226 open; 1,192 left out: 1,186 held, 6 refused.",
     );
     expect(leftOutWords(counts({ refused: 2 }))).toBe("2 left out: refused");
     expect(leftOutWords(counts({}))).toBeNull();

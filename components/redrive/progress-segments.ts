@@ -42,7 +42,7 @@ export type ProgressCounts = Pick<
 
 const LABELS: Record<SegmentKind, string> = {
   confirmed: "confirmed",
-  unknown: "not known yet",
+  unknown: "not confirmed yet",
   bounced: "bounced",
   passed: "passed",
   failed: "failed",
@@ -163,14 +163,14 @@ export function listedOutcome(counts: Outcome): string {
   return outcomeWords(counts) + leftOut;
 }
 
-/** What became of the events that their target has: `390 confirmed, 12 bounced, 30 not known yet`; null = it has none. */
+/** What became of the events that their target has: `390 confirmed, 12 bounced, 30 not confirmed yet`; null = it has none. */
 export function stayedWords(
   counts: Pick<RedriveOut, "delivered" | "confirmed" | "bounced" | "unknown">,
 ): string | null {
   if (counts.delivered === 0) return null;
   const rest = [
     ...(counts.bounced > 0 ? [`${number(counts.bounced)} bounced`] : []),
-    ...(counts.unknown > 0 ? [`${number(counts.unknown)} not known yet`] : []),
+    ...(counts.unknown > 0 ? [`${number(counts.unknown)} not confirmed yet`] : []),
   ];
   return [`${number(counts.confirmed)} confirmed`, ...rest].join(", ");
 }
@@ -188,7 +188,7 @@ export function percentWords(part: number, total: number): string {
 export function progressSentence(counts: ProgressCounts): string {
   if (counts.total === 0) return "No items.";
   const parts = progressSegments(counts).map((segment) => `${number(segment.count)} ${segment.label}`);
-  const done = `${number(decided(counts))} of ${number(sizeOf(counts))} decided`;
+  const done = `${number(decided(counts))} of ${number(sizeOf(counts))} finished`;
   const said = parts.length === 0 ? done : `${done}: ${parts.join(", ")}`;
   const leftOut = leftOutWords(counts);
   return leftOut === null ? `${said}.` : `${said}; ${leftOut}.`;

@@ -21,7 +21,7 @@ const SHORT: Record<Refusal, string> = {
   "breaker-open": "breaker open",
   "version-superseded": "superseded version",
   "held-by-head": "held by an earlier event",
-  "check-refused": "not wanted by its owner",
+  "check-refused": "rejected by its target's owner",
   "check-unanswered": "check call unanswered",
 };
 

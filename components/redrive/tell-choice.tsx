@@ -16,14 +16,14 @@ export function TellChoice(props: { tell: readonly string[]; onTell: (tell: stri
       <p className="text-muted">
         {channels.data ? (
           <>
-            There is no channel:{" "}
+            No channels yet:{" "}
             <TextLink href="/alerts/channels" className="underline">
               add one
             </TextLink>
             .
           </>
         ) : (
-          "The channels are not known now."
+          "The channels could not be read."
         )}
       </p>
     );
@@ -51,7 +51,7 @@ export function TellChoice(props: { tell: readonly string[]; onTell: (tell: stri
 export function TellField(props: { tell: readonly string[]; onTell: (tell: string[]) => void }) {
   return (
     <div className="grid gap-1">
-      <p className="text-sm font-medium text-muted">Tell, when it ends or stands still</p>
+      <p className="text-sm font-medium text-muted">Notify when it ends or stalls</p>
       <TellChoice {...props} />
     </div>
   );

@@ -17,7 +17,8 @@ export function TrialFrame<Trial>(props: {
   children: (trial: Trial) => ReactNode;
 }) {
   const { label, trial, old = false, children } = props;
-  if (trial.isError) return <ErrorPanel error={trial.error} inline onRetry={() => trial.refetch()} title="Not tried" />;
+  if (trial.isError)
+    return <ErrorPanel error={trial.error} inline onRetry={() => trial.refetch()} title="Not tested" />;
   return (
     <section aria-label={label} aria-busy={old} className="rounded-md bg-canvas px-3 py-2">
       <div className={`grid gap-2 ${old ? "opacity-60" : ""}`}>

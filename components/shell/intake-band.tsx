@@ -16,9 +16,9 @@ export function IntakeBand() {
     >
       <OctagonX size={14} aria-hidden className="mt-1 shrink-0 text-danger" />
       <p className="mt-0.5 min-w-0 flex-1 wrap-anywhere">
-        <strong className="font-medium text-danger">No events are taken in</strong>, since{" "}
+        <strong className="font-medium text-danger">No events are accepted</strong>, since{" "}
         <TimeAbsolute at={stop.since} />: {stop.detail}. Senders get 503 and brokers keep their messages; redrives,
-        search, removal and the archive go on. Intake goes on by itself when there is room: docs/runbooks/disk-full.md.
+        search, removal and the archive continue. Intake resumes when there is room: docs/runbooks/disk-full.md.
       </p>
     </section>
   );

@@ -28,7 +28,7 @@ export function OfflineStrip() {
       <Shape name="triangle" className={`shrink-0 ${level === "stale" ? "text-danger" : "text-warning"}`} />
       <span>
         {reasonOf(data, error)} What you see is from {formatClock(at, zone)}
-        {now === 0 ? "" : `, ${formatAgo(at, now)}`}; it comes back by itself.
+        {now === 0 ? "" : `, ${formatAgo(at, now)}`}; it reconnects automatically.
       </span>
     </div>
   );

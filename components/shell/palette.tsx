@@ -50,7 +50,7 @@ function useCommands(onHelp: () => void, onStop: (order: StopOrder) => void) {
   const settings: PaletteCommand[] = [
     { id: "light", name: "Light theme", run: () => setTheme("light") },
     { id: "dark", name: "Dark theme", run: () => setTheme("dark") },
-    { id: "system", name: "Theme as the system", run: () => setTheme("system") },
+    { id: "system", name: "System theme", run: () => setTheme("system") },
     {
       id: "zone",
       name: `Show times in ${zone === "utc" ? "local time" : "UTC"}`,

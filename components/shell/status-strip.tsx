@@ -112,8 +112,7 @@ export function StatusStrip() {
 function OpenToAll() {
   const { data: me } = useMe();
   if (!me?.signIn.open || me.means !== "local") return null;
-  const words =
-    me.signIn.mode === "off" ? "no sign-in: a proxy decides who comes here" : "open to everyone on this machine";
+  const words = me.signIn.mode === "off" ? "no sign-in: a proxy controls access" : "no sign-in on this machine";
   return (
     <Link href="/people" prefetch={false} data-tip={words} className="min-w-0 truncate hover:text-ink hover:underline">
       <span className="md:hidden">no sign-in</span>

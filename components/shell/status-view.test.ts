@@ -54,7 +54,7 @@ describe("problems in the status strip", () => {
       },
     };
     expect(problemsOf(status)).toEqual([
-      { key: "worker", words: "no worker runs: nothing is sent", href: "/targets" },
+      { key: "worker", words: "no worker is running: nothing is sent", href: "/targets" },
       { key: "breakers", words: "breaker open: orders.slow and 1 more", href: "/targets" },
       { key: "sources", words: "source fails: billing", href: "/sources" },
       { key: "archive", words: "the archive fails: nothing is removed", href: "/operations" },

@@ -16,9 +16,9 @@ export function lanesInOrder(lanes: StatusOut["lanes"]): StatusOut["lanes"] {
 }
 
 export function workerHealth(worker: StatusOut["worker"]): { ok: boolean; unknown: boolean; detail: string } {
-  if (worker === null) return { ok: false, unknown: true, detail: "it is not known whether a worker runs" };
+  if (worker === null) return { ok: false, unknown: true, detail: "it is unknown whether a worker is running" };
   if (worker.alive === 0)
-    return { ok: false, unknown: false, detail: "no worker runs: nothing is sent, redrives wait" };
+    return { ok: false, unknown: false, detail: "no worker is running: nothing is sent, redrives wait" };
   return {
     ok: true,
     unknown: false,
@@ -55,7 +55,7 @@ export function problemsOf(status: Pick<StatusOut, "trouble" | "worker">): Statu
     channelsOff = 0,
   } = status.trouble ?? {};
   if (status.worker?.alive === 0)
-    problems.push({ key: "worker", words: "no worker runs: nothing is sent", href: "/targets" });
+    problems.push({ key: "worker", words: "no worker is running: nothing is sent", href: "/targets" });
   if (openBreakers.length > 0) {
     problems.push({ key: "breakers", words: `breaker open: ${named(openBreakers)}`, href: "/targets" });
   }

@@ -23,7 +23,7 @@ export function ConsumersPanel({ source }: { source: SourceOut }) {
         <p className="p-3 text-muted">
           {source.mode === "stopped"
             ? "The source is stopped: no worker reads it."
-            : "No worker reports this source. Check that a worker runs."}
+            : "No worker reports this source. Check that a worker is running."}
         </p>
       ) : null}
       <ul className="grid grid-cols-[minmax(0,1fr)] divide-y divide-line">

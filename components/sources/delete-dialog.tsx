@@ -15,7 +15,7 @@ export function DeleteDialog(props: { source: SourceOut; onClose: () => void; on
     <ReasonDialog
       needs="change-source"
       title={<span className="wrap-anywhere">Delete {source.name}?</span>}
-      description="Its targets with their rates and breakers go with it; the audit stays. What its broker holds stays there. A source that has events cannot be deleted: stop it instead."
+      description="Its targets are deleted with it; the audit log is kept. Messages at its broker stay there. A source that has events cannot be deleted: stop it instead."
       size="sm"
       verb="Delete the source"
       variant="danger"

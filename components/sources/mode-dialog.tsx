@@ -12,18 +12,18 @@ const WORDS: Record<EndingMode, { verb: string; done: string; effect: string }> 
     verb: "Pause",
     done: "Paused",
     effect:
-      "The workers close their connections within two seconds. What is not parked stays with the broker, and nothing is acknowledged.",
+      "The workers close their connections within two seconds. Messages that are not parked stay at the broker, unacknowledged.",
   },
   draining: {
     verb: "Drain",
     done: "Draining",
-    effect: "It is read until it is empty, and then pauses by itself. What arrives later stays with the broker.",
+    effect: "It is read until it is empty, then paused. Later messages stay at the broker.",
   },
   stopped: {
     verb: "Stop",
     done: "Stopped",
     effect:
-      "It is not read, and no worker reports it, until it is started again. What is not parked stays with the broker. Its parked events stay, and can be redriven.",
+      "Workers do not read or report it until it is started again. Messages that are not parked stay at the broker. Its parked events stay and can be redriven.",
   },
 };
 

@@ -42,8 +42,8 @@ export function NamedTargetDialog(props: {
       }
       description={
         target === undefined
-          ? "Another destination at the same broker. A redrive may name it; nothing goes there by itself. It has a rate, a breaker and a policy of its own, and none of the source's headers or signatures."
-          : "Redrives that name it follow at once, also those that run."
+          ? "Another destination at the same broker, used only by redrives that name it. It has its own rate, breaker and policy, and none of the source's headers or signatures."
+          : "Applies at once to redrives that name it, also to running ones."
       }
       size="lg"
       verb={target === undefined ? "Add the target" : "Save"}

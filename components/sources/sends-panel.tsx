@@ -64,7 +64,7 @@ export function SendsPanel({ source, kind }: { source: SourceOut; kind: KindOut 
                   confirm={{
                     title: <span className="wrap-anywhere">Remove {target.name}?</span>,
                     description:
-                      "Its rate and breaker go with it; the history of events keeps its name. What it was sent stays there.",
+                      "Its rate and breaker are deleted; the history of events keeps its name. Messages that were sent there are not affected.",
                     size: "sm",
                     verb: "Remove the target",
                     variant: "danger",

@@ -76,7 +76,7 @@ export function useSourceActions(
   );
   const results = (
     <>
-      {save.isError ? <ErrorPanel error={save.error} inline title="This was not done" /> : null}
+      {save.isError ? <ErrorPanel error={save.error} inline title="Request failed" /> : null}
       {probe.isError ? <ErrorPanel error={probe.error} inline title="The probe failed" /> : null}
       {probe.data ? <ProbeResult probe={probe.data} onClose={() => probe.reset()} /> : null}
       {open === "edit" && kind ? <EditSourceDialog source={source} kind={kind} onClose={close} /> : null}

@@ -51,8 +51,8 @@ export function SourcePage({ name }: { name: string }) {
       <PageHeader title={<span className="wrap-anywhere">{name}</span>} />
       {source.isPending ? <CardSkeletons body="h-12!" /> : null}
       {source.error instanceof ApiError && source.error.code === "unknown-source" ? (
-        <EmptyState title="There is no such source" action={<LinkButton href="/sources">All sources</LinkButton>}>
-          It was deleted, or its name is another one.
+        <EmptyState title="Source not found" action={<LinkButton href="/sources">All sources</LinkButton>}>
+          It was deleted, or the name is misspelled.
         </EmptyState>
       ) : source.isError ? (
         <ErrorPanel error={source.error} onRetry={() => source.refetch()} />
@@ -193,7 +193,7 @@ function MappingPanel({ source, kind }: { source: SourceOut; kind: KindOut | nul
     <Panel title="Mapping" bodyClassName="p-3">
       <Facts
         facts={mappingFacts(source, kind?.fields ?? [])}
-        empty="Facts are found in the customary headers and fields. Edit the source to name other places."
+        empty="Values are read from the standard headers and fields. Edit the source to name others."
       />
     </Panel>
   );

@@ -52,7 +52,7 @@ export function SourceTrouble({ source }: { source: SourceOut }) {
             </Button>
             {retry.isSuccess ? <span role="status">the workers try within 2 s</span> : null}
           </p>
-          {retry.isError ? <ErrorPanel error={retry.error} inline title="This was not done" /> : null}
+          {retry.isError ? <ErrorPanel error={retry.error} inline title="Request failed" /> : null}
         </div>
       )}
     </div>

@@ -34,7 +34,7 @@ export function CopyButton(props: {
 }) {
   const { text, label, className, children } = props;
   const { state, copy } = useCopy();
-  const said = state === "copied" ? "Copied" : state === "failed" ? "Copying was refused" : `Copy ${label}`;
+  const said = state === "copied" ? "Copied" : state === "failed" ? "Could not copy" : `Copy ${label}`;
   return (
     <button
       type="button"

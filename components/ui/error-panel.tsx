@@ -16,8 +16,8 @@ const TITLES: Partial<Record<ApiErrorCode, string>> = {
   "invalid-filter": "This filter cannot be used",
   "too-many-requests": "Too many requests",
   "not-local": "Not allowed from here",
-  forbidden: "Not allowed to you",
-  internal: "Something broke on the server",
+  forbidden: "You do not have permission",
+  internal: "Server error",
 };
 
 /** The error of a failed read, above the rows that an earlier read has left (`stale`) or in their place. */

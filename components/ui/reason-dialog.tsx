@@ -79,7 +79,7 @@ export function ReasonDialog({
       }
     >
       <form id={form} ref={ref} className="grid grid-cols-[minmax(0,1fr)] gap-4" onSubmit={submits(press)}>
-        {error ? <ErrorPanel error={error} inline title="This was not done" /> : null}
+        {error ? <ErrorPanel error={error} inline title="Request failed" /> : null}
         {typeof children === "function" ? children(presses > 0) : children}
         {wanted === "none" ? null : (
           <ReasonField

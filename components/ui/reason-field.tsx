@@ -22,7 +22,7 @@ export function ReasonField(props: {
       label="Reason"
       optional={optional}
       hint={hint}
-      error={missing ? "Say why: the reason is kept in the audit." : undefined}
+      error={missing ? "Enter a reason: it is recorded in the audit log." : undefined}
     >
       {(control) => (
         <Textarea

@@ -22,9 +22,7 @@ export function ShortId(props: {
       type="button"
       tabIndex={inRow ? -1 : undefined}
       aria-label={`${shown}: copy the ${label}`}
-      data-tip={
-        state === "copied" ? "Copied" : state === "failed" ? "Copying was refused" : `${visible(id)}\nclick to copy`
-      }
+      data-tip={state === "copied" ? "Copied" : state === "failed" ? "Could not copy" : `${visible(id)}\nclick to copy`}
       onClick={(event) => {
         event.stopPropagation();
         copy(id);

@@ -56,7 +56,7 @@ test("a maintenance window is begun, listed and ended", async () => {
   expect(begun.code).toBe(0);
   const id = begun.out.trim();
   expect((await run("maintenance", "list")).out).toContain(`${id}\torders\t`);
-  expect((await run("maintenance", "end", id)).out).toBe("ended: what fires is told\n");
+  expect((await run("maintenance", "end", id)).out).toBe("ended: alerts that fire are sent\n");
   expect(await run("maintenance", "end", id)).toMatchObject({
     code: 1,
     said: expect.stringContaining("unknown-maintenance"),

@@ -55,7 +55,7 @@ function termsText({ terms, askedBy, digest }: ApprovalOut): string {
     ["events", formatNumber(events)],
     ["to", target ?? "the target of each event's source"],
     ["lane", lane],
-    ["rate", ratePerSecond === null ? "as its targets take" : formatRate(ratePerSecond)],
+    ["rate", ratePerSecond === null ? "as fast as its targets accept" : formatRate(ratePerSecond)],
     ["canary", canary === null ? "none" : canary.steps.join(", ")],
     ["brake", brake === null ? "none" : "on"],
     ["digest", digest],

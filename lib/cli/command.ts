@@ -150,9 +150,9 @@ export const detachOption: Option = { name: "detach", text: "Return when it has 
 export const revealReasonOption: Option = {
   name: "reason",
   value: "text",
-  text: "Why what is masked is shown; kept in the audit for ever",
+  text: "Why masked values are shown; recorded in the audit log",
 };
-export const reasonOption: Option = { name: "reason", value: "text", text: "Why; kept in the audit for ever" };
+export const reasonOption: Option = { name: "reason", value: "text", text: "The reason, recorded in the audit log" };
 export const retryableOption: Option = {
   name: "retryable",
   text: "A send that may have arrived may be repeated: the endpoint honours the Idempotency-Key",
@@ -172,7 +172,7 @@ export const targetOption: Option = {
 };
 export const pagingOptions: readonly Option[] = [
   { name: "limit", value: "n", number: "whole", text: "Number of entries to list at most; default 50" },
-  { name: "cursor", value: "cursor", text: "Go on where an earlier list ended: its nextCursor" },
+  { name: "cursor", value: "cursor", text: "Continue where an earlier list ended: its nextCursor" },
 ];
 export const operationOption: Option = {
   name: "operation",

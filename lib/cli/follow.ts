@@ -174,7 +174,7 @@ function redriveText(redrive: RedriveOut): string {
     ["confirmed", redrive.confirmed === 0 ? null : formatNumber(redrive.confirmed)],
     ["bounced", redrive.bounced === 0 ? null : formatNumber(redrive.bounced)],
     [
-      "not known yet",
+      "not confirmed yet",
       redrive.unknown === 0
         ? null
         : `${formatNumber(redrive.unknown)}${redrive.unknownUntil ? ` until ${redrive.unknownUntil}` : ""}`,

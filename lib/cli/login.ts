@@ -23,7 +23,7 @@ export async function login(call: Call): Promise<number> {
   }
   if (!me.signIn.accounts && me.signIn.oidc === null) {
     terminal.say(
-      `Nobody has an account at ${server.url} yet: open the link that stands where Parkade was started, and make the first one.`,
+      `There are no accounts at ${server.url} yet: open the link that was printed when Parkade started, and create the first one.`,
     );
     return EXIT.refused;
   }

@@ -106,7 +106,7 @@ const itemIn = (states: string) =>
 const ANY_REDRIVE = { name: "order", text: ORDER("true") };
 /** An event that a dry run has passed does not hold what comes behind it in the same run. */
 const HOLDING = { name: "order-hold", text: ORDER(`not ${itemIn(ITEM.passed)}`) };
-/** Only an event holds that failed or came back in this redrive. */
+/** Only an event holds that failed or bounced in this redrive. */
 const PASSING = { name: "order-pass", text: ORDER(itemIn(`${ITEM.failed}, ${ITEM.delivered}`)) };
 
 type OrderOf = { id: string; earlier: Earlier } | null;

@@ -61,7 +61,7 @@ function listed(names: readonly string[]): string {
 export function headReason({ status, failures, bounces, cooling }: HeadFacts): string {
   if (status === "IGNORED") return "it is ignored: a person ignored it, or its redrives were used up";
   if (cooling) return "it cools down after a failure";
-  if (bounces > 0) return `it came back ${bounces === 1 ? "once" : `${bounces} times`} and is parked again`;
+  if (bounces > 0) return `it bounced ${bounces === 1 ? "once" : `${bounces} times`} and is parked again`;
   if (failures > 0) return `it failed ${failures === 1 ? "once" : `${failures} times`} and is still parked`;
   return "it is parked and was not sent yet";
 }

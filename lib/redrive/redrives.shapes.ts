@@ -78,7 +78,7 @@ const redriveShape = {
   open: countOut,
   refusedByReason: countsOut,
   failedByReason: countsOut,
-  /** `released`: the step it is at, null = all; `waitingUntil`: the step is sent and waits for what comes back. */
+  /** `released`: the step it is at, null = all; `waitingUntil`: the step is sent and waits for bounces. */
   canary: z.nullable(
     z.object({
       steps: z.array(countOut),
@@ -131,7 +131,7 @@ const redriveShape = {
   rateNow: nullableNumber,
   /** Until the last open event is sent, what is left of the hold included. */
   etaMs: nullableNumber,
-  /** Names of the channels that are told when it ends or stands still. */
+  /** Names of the channels that are told when it ends or stalls. */
   tell: z.array(z.string()),
   /** null = it moves, is over or has just begun. */
   stalled: z.nullable(stalledSchema),

@@ -6,7 +6,7 @@ import type { Action } from "@/lib/guard/viewer/viewer.pure";
  * An event belongs to the first enabled rule whose filter matches it. It is due when it has been parked (or has been back)
  * for the rule's delay and every condition holds. One run of a rule is one ordinary redrive: gate, order, controls and brake
  * decide over its events as over any other's. A rule has one redrive under way at most, and switches itself off when too
- * many of its events fail or come back.
+ * many of its events fail or bounce.
  */
 
 /** A rule redrives by itself: who writes, moves or switches one may redrive, too. */

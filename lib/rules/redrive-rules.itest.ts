@@ -80,7 +80,7 @@ async function cancelAll(): Promise<void> {
 }
 
 describe("a rule switches itself off", () => {
-  test("when too many of its events fail or come back, and says so", async () => {
+  test("when too many of its events fail or bounce, and says so", async () => {
     await parkOld(40, ["a"]);
     const id = await rule();
     await round();

@@ -58,7 +58,7 @@ const onlyIf = z.strictObject({
 /** Each field of a rule without its default: a change names some of them. */
 const fields = {
   filter: ruleFilter,
-  delayMs: described(whole(0, 30 * DAY_MS), "From the parking, or from the last time the event came back"),
+  delayMs: described(whole(0, 30 * DAY_MS), "From when the event was parked or last bounced"),
   redrivesPerEvent: described(whole(1, 10), "How often one event is redriven by rules"),
   lane: laneSchema,
   ratePerSecond: z.nullable(rateSchema),
@@ -89,8 +89,7 @@ const body = {
 
 const NO_LIMIT = {
   path: ["delayMs"],
-  error:
-    "0 needs limits.eventsPerHour or limits.eventsPerDay: without them an event goes round as fast as it comes back",
+  error: "0 needs limits.eventsPerHour or limits.eventsPerDay: without them an event is redriven as fast as it bounces",
 };
 const isBounded = (rule: { delayMs: number; limits: z.infer<typeof limits> }) =>
   rule.delayMs > 0 || rule.limits.eventsPerHour !== null || rule.limits.eventsPerDay !== null;
@@ -160,7 +159,7 @@ const trialCounts = {
   taken: countOut,
   /** redriven later by anyone, or processed by their consumer, and confirmed; */
   stayed: countOut,
-  /** redriven later, and failed or came back; */
+  /** redriven later, and failed or bounced; */
   cameBack: countOut,
   /** redriven later, and not yet confirmed; */
   sent: countOut,
@@ -197,7 +196,7 @@ export const redriveRuleTrialSchema = named(
         outcome: z.enum(TRIED_OUTCOMES),
       }),
     ),
-    /** What a trial cannot know. */
+    /** What the test cannot know. */
     unknown: z.array(z.string()),
   }),
 );

@@ -44,7 +44,7 @@ export type ConfirmableRefusal = (typeof CONFIRMABLE_REFUSALS)[number];
 /** The text that a person reads, and what the person can do. */
 export const REFUSAL_TEXT: Record<Refusal, string> = {
   "already-queued": "is already in another open redrive",
-  "already-redriven": "was redriven and has not come back",
+  "already-redriven": "was redriven and has not bounced",
   ignored: "is ignored: release it first",
   blacklisted: "is blacklisted: lift the control first",
   cooling: "is cooling down after a failure: wait, or whitelist it",
@@ -70,7 +70,7 @@ export const REFUSAL_TEXT: Record<Refusal, string> = {
 /** What a person can do so that the event is sent after all. */
 export const REFUSAL_FIX: Record<Refusal, string> = {
   "already-queued": "wait for the other redrive, or cancel it",
-  "already-redriven": "wait: it comes back by itself when its consumer fails on it",
+  "already-redriven": "wait: if its consumer fails on it, it is parked again",
   ignored: "release it",
   blacklisted: "lift the blacklist under Controls, once its cause is gone",
   cooling: "wait until the cooldown is over, or whitelist it under Controls",

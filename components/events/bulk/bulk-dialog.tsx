@@ -45,7 +45,7 @@ export function BulkDialog(props: {
       description={CONSEQUENCE[kind][total === 1 ? "one" : "many"]}
       size="sm"
       verb={words}
-      reasonHint="Kept in the audit for ever."
+      reasonHint="Recorded in the audit log."
       ready={(reason) => reason !== "" && (wanted === null || typed.replaceAll(/[\s,.]/g, "") === wanted)}
       onClose={onClose}
       onSubmit={async (reason) => {
@@ -93,7 +93,7 @@ const CONSEQUENCE: Record<Kind, { one: string; many: string }> = {
     one: "Its consumer has processed it: it is confirmed and not sent again. There is no undo.",
     many: "Their consumers have processed them: they are confirmed and not sent again. There is no undo.",
   },
-  mend: { one: "It gets a further revision.", many: "Each gets a further revision." },
+  mend: { one: "It gets a new revision.", many: "Each gets a new revision." },
   "undo-mend": {
     one: "Its revision before the mend is current again.",
     many: "Their revisions before the mend are current again.",

@@ -32,7 +32,7 @@ export const VERBS: Record<BulkKind, Words> = {
     doing: "Undoing the mend of",
     done: "Undid the mend of",
     noun: "undo of a mend",
-    none: "The mend of no event was undone",
+    none: "No mend was undone",
   },
   remove: {
     verb: "Remove",
@@ -65,16 +65,16 @@ const REFUSALS: Record<string, string> = {
   "already-confirmed": "already CONFIRMED",
   "several-producers": "shared by several producers: name the producer",
   "confirmed-when-sent": "confirmed when their send ends",
-  "changed-meanwhile": "changed meanwhile",
-  "store-refused": "refused by the store, see the log of the worker",
+  "changed-meanwhile": "changed in the meantime",
+  "store-refused": "rejected by the database: see the worker's log",
   "not-settled": "still PENDING",
   "in-redrive": "QUEUED in a redrive",
   unconfirmed: "redriven and not confirmed yet",
-  "holds-later": "before parked versions of their aggregate",
+  "holds-later": "earlier than parked versions of their aggregate",
   recent: `sent, changed or restored in the last ${RECENT_DAYS} days`,
-  "not-due": "kept longer by a rule of their own",
+  "not-due": "kept longer by their own rule",
   "no-body": "without a stored payload",
-  "not-found": "gone already",
+  "not-found": "already gone",
   ...MEND_REASONS,
   ...MEND_FAILURES,
 };
@@ -117,7 +117,7 @@ export function changedText(
 /** `3 events arrived after the count: they are left as they are.`; null = none did. */
 export function laterWords(events: number): string | null {
   if (events === 0) return null;
-  return `${plural(events, "event")} arrived after the count: ${events === 1 ? "it is left as it is" : "they are left as they are"}.`;
+  return `${plural(events, "event")} arrived after the count: ${events === 1 ? "it is not changed" : "they are not changed"}.`;
 }
 
 type Progress = Pick<

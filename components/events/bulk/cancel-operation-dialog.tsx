@@ -29,10 +29,10 @@ export function CancelOperationDialog({ operation, onClose }: { operation: BulkO
     >
       <ul className="list-disc pl-4 text-muted">
         <li>
-          Within a second nothing more changes. The {formatNumber(operation.changed)} events that are{" "}
-          {done.toLowerCase()} stay so.
+          It stops within a second. The {formatNumber(operation.changed)} events already {done.toLowerCase()} are kept
+          that way.
         </li>
-        {INVERSE[operation.kind] === null ? null : <li>They can be taken back from its page afterwards.</li>}
+        {INVERSE[operation.kind] === null ? null : <li>They can be undone on its page afterwards.</li>}
       </ul>
     </ReasonDialog>
   );

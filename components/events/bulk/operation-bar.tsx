@@ -12,7 +12,7 @@ export function OperationBar({ operation, className }: { operation: Counts; clas
     <div
       role="img"
       data-bar
-      aria-label={`${shareWords(operation)} decided: ${operation.changed} changed, ${operation.refused} left alone`}
+      aria-label={`${shareWords(operation)} finished: ${operation.changed} changed, ${operation.refused} not changed`}
       className={classNames("flex h-2 gap-px overflow-hidden rounded-sm bg-line", className)}
     >
       <div className="bg-queued" style={{ width: `${(operation.changed / whole) * 100}%` }} />

@@ -59,8 +59,8 @@ export function OperationPage({ id }: { id: string }) {
       {isPending ? (
         <SkeletonRows rows={4} columns={["w-40", "flex-1"]} />
       ) : error?.code === "unknown-operation" ? (
-        <EmptyState title="There is no such change" action={<LinkButton href="/operations">All changes</LinkButton>}>
-          The address may have been cut off.
+        <EmptyState title="Change not found" action={<LinkButton href="/operations">All changes</LinkButton>}>
+          The address may be incomplete.
         </EmptyState>
       ) : (
         <ErrorPanel error={error} onRetry={() => refetch()} />
@@ -158,7 +158,7 @@ function Header({ operation }: { operation: BulkOperationOut }) {
             needs={BULK_ACTION[inverse]}
             disabled={undone || operation.undo?.running}
             onClick={() => void undo()}
-            data-tip={`${VERBS[inverse].verb} what this has changed and is still so`}
+            data-tip={`${VERBS[inverse].verb} the events that this changed and that have not changed since`}
           >
             <Undo2 size={13} aria-hidden /> Undo
           </ActionButton>
@@ -183,8 +183,8 @@ function Progress({ operation }: { operation: BulkOperationOut }) {
           {awaits
             ? "nothing changes until then"
             : running
-              ? `${formatNumber(changed + refused)} decided`
-              : `${VERBS[kind].done.toLowerCase()}, ${formatNumber(refused)} left alone`}
+              ? `${formatNumber(changed + refused)} finished`
+              : `${VERBS[kind].done.toLowerCase()}, ${formatNumber(refused)} not changed`}
         </p>
         <p className="ml-auto text-muted">{running && !awaits ? paceWords(operation) : null}</p>
       </div>
@@ -193,7 +193,7 @@ function Progress({ operation }: { operation: BulkOperationOut }) {
       {undoneText(operation) === null ? null : <p>{undoneText(operation)}.</p>}
       {operation.state === "CANCELLED" ? (
         <p className="text-muted">
-          Cancelled by {operation.cancelledBy}. What was {VERBS[kind].done.toLowerCase()} by then stays so.
+          Cancelled by {operation.cancelledBy}. Events already {VERBS[kind].done.toLowerCase()} are kept that way.
         </p>
       ) : null}
       <span className="sr-only" role="status">

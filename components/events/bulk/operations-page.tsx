@@ -38,7 +38,7 @@ export function OperationsPage() {
           columns={
             <>
               <Th className="w-48">progress</Th>
-              <Th>left alone</Th>
+              <Th>not changed</Th>
             </>
           }
           row={(operation) => (
@@ -109,13 +109,13 @@ function pace(operation: BulkOperationOut): string {
 function None({ filtered, onClear }: { filtered: boolean; onClear: () => void }) {
   if (filtered) {
     return (
-      <EmptyState title="No change is in this state" action={<Button onClick={onClear}>Show all changes</Button>}>
+      <EmptyState title="No changes in this state" action={<Button onClick={onClear}>Show all changes</Button>}>
         There may be changes in other states.
       </EmptyState>
     );
   }
   return (
-    <EmptyState title="No large set was changed yet" action={<LinkButton href="/events">Find events</LinkButton>}>
+    <EmptyState title="No bulk changes yet" action={<LinkButton href="/events">Find events</LinkButton>}>
       A worker does an ignore, release or confirm of more than 2,000 events, and every removal. It stays here, with its
       result. Smaller ones are in the <Link href="/audit?action=event.ignored">audit</Link>.
     </EmptyState>

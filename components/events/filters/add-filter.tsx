@@ -9,7 +9,7 @@ import { type Term, termsOf } from "@/lib/selection/filter/qualified-search.brow
 import { matching, NAME_SUGGESTIONS, useValueSuggestions } from "@/lib/selection/filter/suggestions.browser";
 
 const NAMES = [...NAME_SUGGESTIONS.map(({ value }) => value), "tag", "q"];
-const LABELS: Record<string, string> = { tag: "tag…", q: "words of the error" };
+const LABELS: Record<string, string> = { tag: "tag…", q: "words in the error" };
 /** Their values are chosen from a list. */
 const CLOSED = new Set(["status", "admission"]);
 
@@ -52,7 +52,7 @@ export function AddFilter(props: {
         {name === "tag" ? (
           <Input
             aria-label="Tag"
-            placeholder="tag, as orderId"
+            placeholder="tag, such as orderId"
             value={key}
             onChange={(event) => setKey(event.target.value)}
           />

@@ -32,7 +32,7 @@ export function ExportMenu({ filter }: { filter: EventFilter }) {
           {
             id: "ndjson",
             label: "NDJSON…",
-            hint: "each event whole, as it can be parked again: nothing is masked",
+            hint: "complete events that can be parked again; nothing is masked",
             needs: "reveal",
             onSelect: start,
           },

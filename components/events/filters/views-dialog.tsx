@@ -57,7 +57,7 @@ export function ViewsDialog({ filter, onClose }: { filter: EventFilter; onClose:
             </p>
             <TextField
               label="Name"
-              hint="Everybody who uses this console sees it."
+              hint="Visible to everyone who uses this console."
               value={name}
               maxLength={100}
               onValue={setName}

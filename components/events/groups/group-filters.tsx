@@ -74,7 +74,7 @@ function Words({ filter, onFilter }: { filter: EventFilter; onFilter: (next: Eve
       <Input
         type="search"
         aria-label="Search the groups"
-        placeholder="words of the message"
+        placeholder="words in the message"
         value={text}
         onChange={(event) => setText(event.target.value)}
       />

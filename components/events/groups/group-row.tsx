@@ -126,7 +126,7 @@ function tipOf({ pattern, exceptionType, firstFrame, unstored, arrivals }: Group
     firstFrame === null ? "" : `at ${firstFrame}`,
     unstored === null
       ? ""
-      : `${formatNumber(unstored.count)} of ${formatNumber(arrivals.count)} that came are not stored`,
+      : `${formatNumber(unstored.count)} of ${formatNumber(arrivals.count)} arrivals are not stored`,
   ]
     .filter(Boolean)
     .join("\n");

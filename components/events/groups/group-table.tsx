@@ -10,12 +10,12 @@ import { type GroupAction, GroupRow, groupDomId } from "./group-row";
 import styles from "./group-table.module.css";
 
 const COLUMNS: readonly { name: string; sort?: GroupSort; label: string; end?: boolean; tip?: string }[] = [
-  { name: "rise", label: "against usual", tip: "Arrivals in the window against the same hours of the days before" },
+  { name: "rise", label: "vs usual", tip: "Arrivals in the window, compared with the same hours of the previous days" },
   { name: "group", label: "code and message" },
   { name: "source", label: "source" },
   { name: "count", sort: "count", label: "parked", end: true },
   { name: "trend", label: "24 h", tip: "Arrivals by the hour" },
-  { name: "since", label: "since", tip: "Of what rises: when the rise began; of the others: first seen" },
+  { name: "since", label: "since", tip: "For rising groups: when the rise began; for all others: first seen" },
   { name: "last", sort: "last", label: "last" },
 ];
 

@@ -244,7 +244,7 @@ function NoGroups({ restricted, onAll }: { restricted: boolean; onAll: () => voi
   if (restricted) {
     return (
       <EmptyState title="No group matches" action={<Button onClick={onAll}>Show all groups</Button>}>
-        The filter hides all there are.
+        The filter hides every group.
       </EmptyState>
     );
   }

@@ -21,7 +21,7 @@ import { groupFilter } from "./group-filter";
 import { type MuteDraft, muteTerms } from "./mute-until";
 
 const TIMES = [
-  { value: "", label: "its alerts go on" },
+  { value: "", label: "its alerts continue" },
   { value: "1h", label: "for 1 h" },
   { value: "4h", label: "for 4 h" },
   { value: "8h", label: "for 8 h" },
@@ -71,7 +71,7 @@ export function IgnoreGroupDialog(props: {
       description={`While a group is ignored no messages about it are sent ${where}: its alerts are shown in the console only, and those that still fire at the end are sent then.`}
       size="sm"
       verb={events && read.terms === null && read.faults === null ? `Ignore ${plural(pending, "event")}` : "Ignore"}
-      reasonHint="Kept in the audit for ever."
+      reasonHint="Recorded in the audit log."
       ready={() => now > 0 && typedRight && (events || read.terms !== null || read.faults !== null)}
       onClose={onClose}
       onSubmit={async (reason) => {
@@ -99,7 +99,7 @@ export function IgnoreGroupDialog(props: {
         <div className="grid gap-3">
           <div className="grid grid-cols-2 gap-3">
             <SelectField
-              label="tell nobody"
+              label="mute its alerts"
               options={TIMES}
               value={draft.time}
               onValue={(time) => setDraft({ ...draft, time })}
@@ -118,7 +118,7 @@ export function IgnoreGroupDialog(props: {
             <TextField
               label="until"
               type="datetime-local"
-              hint="In the time of this computer."
+              hint="In this computer's time zone."
               error={pressed ? read.faults?.at : undefined}
               value={draft.at}
               onValue={(at) => setDraft({ ...draft, at })}

@@ -15,8 +15,8 @@ it.each([
 ])("%j mutes by %j", (draft, terms) => expect(muteTerms(draft, NOW)).toEqual({ terms, faults: null }));
 
 it.each([
-  [{ time: "at", at: "", more: "" }, { at: "give a time to come" }],
-  [{ time: "at", at: "2026-11-22T09:59:00Z", more: "" }, { at: "give a time to come" }],
+  [{ time: "at", at: "", more: "" }, { at: "choose a time in the future" }],
+  [{ time: "at", at: "2026-11-22T09:59:00Z", more: "" }, { at: "choose a time in the future" }],
   [{ time: "8h", at: "", more: "many" }, { more: "a whole number above 0" }],
   [{ time: "8h", at: "", more: "0" }, { more: "a whole number above 0" }],
 ])("%j is refused: %j", (draft, faults) => expect(muteTerms(draft, NOW)).toEqual({ terms: null, faults }));

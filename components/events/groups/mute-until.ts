@@ -13,7 +13,7 @@ export function muteTerms({ time, at, more }: MuteDraft, nowMs: number): ReadDra
   const number = Number(more.replaceAll(/[\s,.]/g, ""));
   const untilMs = time === "at" ? Date.parse(at) : time === "" ? null : nowMs + Number.parseInt(time, 10) * 3_600_000;
   const faults = {
-    ...(time === "at" && !((untilMs ?? Number.NaN) > nowMs) ? { at: "give a time to come" } : {}),
+    ...(time === "at" && !((untilMs ?? Number.NaN) > nowMs) ? { at: "choose a time in the future" } : {}),
     ...(more.trim() !== "" && !(Number.isInteger(number) && number >= 1) ? { more: "a whole number above 0" } : {}),
   };
   if (Object.keys(faults).length > 0) return { terms: null, faults };

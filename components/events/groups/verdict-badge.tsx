@@ -29,6 +29,6 @@ export function VerdictBadge({ group }: { group: Pick<GroupOut, "arrivals" | "ve
 }
 
 function usualText({ usual, spread }: GroupOut["arrivals"]): string {
-  if (usual === null) return "too few days are known to tell what is usual";
+  if (usual === null) return "not enough history to tell what is usual";
   return `usual in the same hours: ${formatNumber(Math.round(usual))} ± ${formatNumber(Math.round(spread ?? 0))}`;
 }

@@ -94,7 +94,7 @@ export function BulkBar({
         needs="edit"
         size="sm"
         onClick={mend}
-        data-tip="Change their payloads by a recipe, then verify and redrive  m"
+        data-tip="Change their payloads with a recipe, then verify and redrive  m"
       >
         Mend…
       </ActionButton>

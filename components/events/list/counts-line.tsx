@@ -66,7 +66,7 @@ export function CountsLine(props: {
               ) : null}
             </span>
           ))}
-          {failed ? <span className="text-warning">older: counting failed</span> : null}
+          {failed ? <span className="text-warning">older: the last count failed</span> : null}
         </div>
       ) : failed ? (
         <span className="text-faint" data-tip="Counting took too long; the list and every operation work without it">
@@ -80,7 +80,7 @@ export function CountsLine(props: {
           <button
             type="button"
             onClick={onShowNew}
-            data-tip="Put them on top  n"
+            data-tip="Show them at the top  n"
             className="enter rounded-md border border-line-strong px-2 text-sm leading-5.5 font-medium text-accent hover:bg-hover"
           >
             {news} — show

@@ -47,7 +47,7 @@ export const EventRow = memo(function EventRow(props: Props) {
       id={rowDomId(event.id)}
       aria-rowindex={index + 2}
       aria-selected={selected}
-      data-tip={gone ? "It does not match any more; shown until you ask for the new list (n)" : undefined}
+      data-tip={gone ? "It no longer matches; shown until you refresh the list (n)" : undefined}
       onClick={() => actions.open(event.id)}
       style={{ height, transform: `translateY(${top}px)` }}
       className={classNames(
@@ -128,7 +128,7 @@ export const EventRow = memo(function EventRow(props: Props) {
       </td>
       <td
         className={styles.tries}
-        data-tip={`${event.attempts} tries${event.bounces > 0 ? `, came back ${event.bounces} times` : ""}`}
+        data-tip={`${event.attempts} attempts${event.bounces > 0 ? `, bounced ${event.bounces} times` : ""}`}
       >
         {event.attempts}
         <span className="text-faint sm:hidden"> {event.attempts === 1 ? "try" : "tries"}</span>

@@ -271,7 +271,7 @@ function NothingHere(props: {
           </>
         }
       >
-        No event has been parked yet. New ones appear here by themselves.
+        No event has been parked yet. New events appear here automatically.
       </EmptyState>
     );
   }
@@ -292,7 +292,7 @@ function NothingHere(props: {
           {detail}
         </p>
       ))}
-      Events may exist that this filter hides. New ones that match appear here by themselves.
+      Events may exist that this filter hides. New events that match appear here automatically.
     </EmptyState>
   );
 }

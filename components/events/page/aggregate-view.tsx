@@ -15,7 +15,7 @@ import { HeldTail } from "./held-tail";
 /** The parked events of the aggregate in their order. The others wait while the head fails or cools. */
 export function AggregateView({ event }: { event: EventDetail }) {
   if (event.aggregateId === null) {
-    return <p className="px-3 py-4 text-muted">It belongs to no aggregate: no order holds it.</p>;
+    return <p className="px-3 py-4 text-muted">It belongs to no aggregate, so it does not wait for other events.</p>;
   }
   const head = event.aggregate.find((member) => member.head);
   const behind = isBehind(event, head);
@@ -29,9 +29,9 @@ export function AggregateView({ event }: { event: EventDetail }) {
           : behind
             ? inRedrive
               ? "An earlier version is parked, and this event is in a redrive."
-              : "An earlier version is parked: this event is not sent before it unless a person says so."
+              : "An earlier version is parked. This event waits for it, unless someone chooses to send it out of order."
             : head
-              ? "It goes before the later versions, which it holds while it is parked."
+              ? "It is sent before the later versions, which it holds while it is parked."
               : "Nothing parked holds another event here."}{" "}
         <Link
           href={eventsHref({ aggregateId: [event.aggregateId] })}

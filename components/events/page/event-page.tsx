@@ -160,7 +160,7 @@ function Header({ event, editing }: { event: EventDetail; editing: boolean }) {
             </bdi>
           )}
           {event.revision === 1 ? null : (
-            <span data-tip="The current one of its revisions: see the tab Revisions">revision {event.revision}</span>
+            <span data-tip="Its current revision: see the Revisions tab">revision {event.revision}</span>
           )}
           {event.eventType ? <bdi className="wrap-anywhere">{visible(event.eventType)}</bdi> : null}
           {aggregate ? <bdi className="line-clamp-1 font-mono text-sm break-all">{visible(aggregate)}</bdi> : null}

@@ -46,7 +46,7 @@ function Only({ filter, children }: { filter: EventFilter; children: ReactNode }
 
 function OriginFacts({ origin }: { origin: Origin }) {
   const rows = originRows(origin);
-  if (rows.length === 0) return <p className="text-muted">The source said nothing about where it was.</p>;
+  if (rows.length === 0) return <p className="text-muted">The source gave no origin.</p>;
   return (
     <dl>
       {rows.map((row) => (
@@ -96,7 +96,7 @@ function EventSection({ event }: { event: EventDetail }) {
     ["last attempt", event.lastAttemptAt],
     ["redriven", event.redriveAt],
     ["confirmed", event.confirmedAt],
-    ["cools until", event.cooldownUntil],
+    ["cooldown until", event.cooldownUntil],
   ] as const;
   return (
     <Section title="Event">
@@ -127,9 +127,7 @@ function EventSection({ event }: { event: EventDetail }) {
         )}
         <Fact name="tries">
           {event.attempts === 0 ? "none known" : formatNumber(event.attempts)}
-          {event.bounces > 0 ? (
-            <span className="text-bounced"> · came back {plural(event.bounces, "time")}</span>
-          ) : null}
+          {event.bounces > 0 ? <span className="text-bounced"> · bounced {plural(event.bounces, "time")}</span> : null}
         </Fact>
         <Fact name="payload">{formatBytes(event.payloadBytes)}</Fact>
         {event.lastOperator ? <Fact name="last operator">{event.lastOperator}</Fact> : null}

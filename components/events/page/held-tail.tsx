@@ -72,7 +72,7 @@ function Tail({ id, tail: { head, why, held } }: { id: string; tail: TailOut }) 
       <p className="text-muted">
         In this order: <span className="font-mono">{named.join(", ")}</span>
         {more > 0 ? ` and ${formatNumber(more)} more` : ""}.
-        {head === null ? null : ` Once one of them is confirmed, v${head.version} cannot be sent any more.`}
+        {head === null ? null : ` Once one of them is confirmed, v${head.version} can no longer be sent.`}
       </p>
       <div className="flex flex-wrap gap-2">
         {head === null || head.id === id ? null : (
@@ -109,14 +109,14 @@ function SkipDialog({ head, held, onClose }: { head: Head; held: number; onClose
         await skip.mutateAsync({ id: head.id, skip: true, reason });
         return {
           title: `v${head.version} skipped`,
-          detail: "It stays parked and holds nothing.",
+          detail: "It stays parked and no longer holds later versions.",
           action: { label: "Undo", onSelect: () => void undo(skip.mutateAsync, head) },
         };
       }}
     >
       <ul className="list-disc pl-4 text-muted">
-        <li>It holds them again when it is edited, released or comes back, or when the skip is undone.</li>
-        <li>Once one of them is confirmed, v{head.version} is superseded and cannot be sent any more.</li>
+        <li>It holds them again when it is edited, is released or bounces, or when the skip is undone.</li>
+        <li>Once one of them is confirmed, v{head.version} is superseded and can no longer be sent.</li>
       </ul>
     </ReasonDialog>
   );

@@ -33,7 +33,7 @@ export function RevisionDiff({ eventId, before, after }: { eventId: string; befo
     <>
       {was.body.masked || is.body.masked ? (
         <div className="flex items-center gap-3 text-muted">
-          <p className="mr-auto">Values are masked: two of them may look alike and differ.</p>
+          <p className="mr-auto">Values are masked: two values that look alike may differ.</p>
           <RevealButton reveal={reveal} />
         </div>
       ) : null}

@@ -29,7 +29,7 @@ const ReasonDialog = lazily(() => import("@/components/ui/reason-dialog"), "Reas
 
 const CAUSES: Record<RevisionCause, { shape: ShapeName; colour: string; word: string }> = {
   arrived: { shape: "disc", colour: "text-pending", word: "arrived" },
-  bounce: { shape: "return", colour: "text-bounced", word: "came back" },
+  bounce: { shape: "return", colour: "text-bounced", word: "bounced" },
   edit: { shape: "square", colour: "text-accent", word: "edited" },
   mend: { shape: "half", colour: "text-cooling", word: "mended" },
 };
@@ -52,7 +52,7 @@ export function RevisionsView({ event }: { event: EventDetail }) {
   return (
     <div className="grid gap-3 px-3 py-3">
       <p className="text-muted">
-        The first arrival is kept for ever. Each edit or mend, and each bounce or repeated arrival with a different
+        The first arrival is always kept. Each edit or mend, and each bounce or repeated arrival with a different
         payload, adds a revision; the current one is what the next redrive sends.
         {read.data.total > items.length ? ` The newest ${items.length} of ${read.data.total} are listed.` : null}
       </p>
@@ -130,7 +130,7 @@ function RestoreButton({ event, onRestore }: { event: EventDetail; onRestore: ()
       needs="edit"
       size="sm"
       refusal={whyNotRevise(event)}
-      data-tip="Make it the current one again"
+      data-tip="Make it the current revision again"
       onClick={onRestore}
     >
       Restore…
@@ -249,7 +249,7 @@ function RestoreDialog({ event, item, onClose }: { event: EventDetail; item: Rev
       description={`The next redrive then sends it, in place of revision ${base}. No revision is lost.`}
       size="sm"
       verb={`Restore revision ${item.revision}`}
-      reasonHint="Kept in the audit for ever."
+      reasonHint="Recorded in the audit log."
       onClose={onClose}
       onSubmit={async (reason) => {
         await restoreRevision(client, id, { base, revision: item.revision, reason });

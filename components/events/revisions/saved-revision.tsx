@@ -86,6 +86,6 @@ export function SavedRevision({
 }
 
 function nextWords(problems: readonly PayloadProblem[]): string {
-  if (problems.length === 0) return "It is what the next redrive sends.";
-  return `No redrive sends it: ${problems.map(({ detail }) => detail).join("; ")}.`;
+  if (problems.length === 0) return "The next redrive sends it.";
+  return `It cannot be sent: ${problems.map(({ detail }) => detail).join("; ")}.`;
 }

@@ -23,8 +23,8 @@ export function AccountPage() {
       <>
         <PageHeader title="Account" />
         <EmptyState title="You have not signed in">
-          On this machine everybody may use Parkade without an account. After you sign in, your password, second factor,
-          sessions and tokens stand here.
+          Anyone on this machine can use Parkade without an account. After you sign in, your password, second factor,
+          sessions and tokens are shown here.
         </EmptyState>
       </>
     );

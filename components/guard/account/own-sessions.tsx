@@ -22,7 +22,7 @@ export function OwnSessions() {
       actions={
         items.length > 1 ? (
           <ActionButton needs={null} size="sm" onClick={() => press("others")}>
-            End all others
+            Sign out everywhere else
           </ActionButton>
         ) : undefined
       }
@@ -48,7 +48,7 @@ export function OwnSessions() {
                 </Td>
                 <Td>
                   {session.current ? (
-                    <span className="text-muted">this one</span>
+                    <span className="text-muted">this session</span>
                   ) : (
                     <ActionButton
                       needs={null}

@@ -14,38 +14,38 @@ export function PasswordDialog({ needsCode, onClose }: { needsCode: boolean; onC
   return (
     <DraftDialog
       needs={null}
-      title="Change the password"
-      description="Your other sessions and all your tokens end with it."
-      verb="Change it"
+      title="Change password"
+      description="This signs out your other sessions and revokes all your tokens."
+      verb="Change password"
       reason="none"
       initial={() => ({ password: "", newPassword: "", code: "" })}
       request={({ code, ...typed }) => {
         const fault = passwordFault(typed.newPassword, me?.name ?? "");
         const errors = {
-          ...(typed.password === "" && { password: "Type it" }),
+          ...(typed.password === "" && { password: "Enter your password" }),
           ...(fault !== null && { newPassword: `The password ${fault}` }),
-          ...(needsCode && code.trim() === "" && { code: "Type it" }),
+          ...(needsCode && code.trim() === "" && { code: "Enter the code" }),
         };
         if (Object.keys(errors).length > 0) return { ok: false, errors };
         return { ok: true, request: { ...typed, ...(needsCode && { code }) } };
       }}
       save={async (request) => {
         await change.mutateAsync(request);
-        return "The password is changed";
+        return "Password changed";
       }}
       onClose={onClose}
     >
       {({ text }) => (
         <div className="grid gap-3">
-          <TextField {...text("password")} label="The present one" type="password" autoComplete="current-password" />
+          <TextField {...text("password")} label="Current password" type="password" autoComplete="current-password" />
           <TextField
             {...text("newPassword")}
-            label="The new one"
+            label="New password"
             hint="At least 12 characters; four random words work well."
             type="password"
             autoComplete="new-password"
           />
-          {needsCode ? <CodeField {...text("code")} hint="That your app shows now, or a recovery code." /> : null}
+          {needsCode ? <CodeField {...text("code")} hint="The current code in your app, or a recovery code." /> : null}
         </div>
       )}
     </DraftDialog>

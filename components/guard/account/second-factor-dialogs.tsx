@@ -15,15 +15,15 @@ export function AddSecondFactorDialog({ onClose }: { onClose: () => void }) {
   if (codes !== null) {
     return (
       <ShownOnce
-        title="Keep the recovery codes"
+        title="Save your recovery codes"
         label="recovery codes"
         text={codes.join("\n")}
-        done="I have kept them"
+        done="Done"
         onClose={onClose}
       >
-        From now on a code is asked for. Each code of your app counts once, and the one that you have just typed is
-        used: to sign in, wait for the next one. Each of these stands in for a code, once, when your phone is lost. They
-        are not shown again.
+        From now on, signing in requires a code. Each code works once, and the one that you just entered is used: wait
+        for the next one to sign in. If you lose your phone, use one of these recovery codes instead; each works once.
+        They are not shown again.
       </ShownOnce>
     );
   }
@@ -38,8 +38,8 @@ function ProofStep(props: { onOffer: (offer: { secret: string; uri: string }) =>
     <ReasonDialog
       needs={null}
       title="Add a second factor"
-      description="An app on your phone that shows codes, such as Aegis, 1Password or Google Authenticator."
-      verb="Go on"
+      description="Use an app on your phone that shows codes, such as Aegis, 1Password or Google Authenticator."
+      verb="Continue"
       reason="none"
       onClose={props.onClose}
       ready={() => password !== ""}
@@ -82,11 +82,11 @@ function ConfirmStep(props: {
         {/* biome-ignore lint/performance/noImgElement: drawn here, from no server */}
         <img
           src={image}
-          alt="The secret as a QR code; it stands below as text, too"
+          alt="The secret as a QR code; it is also shown below as text"
           className="size-44 rounded-md bg-white"
         />
         <p className="text-sm text-muted">
-          Or type this secret: <span className="font-mono break-all text-ink select-all">{secret}</span>
+          Or enter this secret: <span className="font-mono break-all text-ink select-all">{secret}</span>
         </p>
         <TextField
           label="Code"
@@ -113,22 +113,22 @@ export function RemoveSecondFactorDialog({ demanded, onClose }: { demanded: bool
       title="Remove the second factor"
       description={
         demanded
-          ? "Your role needs one: you are asked to add another at once, and your tokens stop until you have."
-          : "Then the password alone signs you in."
+          ? "Your role requires one: you must add another at once, and your tokens do not work until you do."
+          : "You then sign in with the password only."
       }
-      verb="Remove it"
+      verb="Remove"
       variant="danger"
       reason="none"
       onClose={onClose}
       ready={() => password !== "" && code.trim() !== ""}
       onSubmit={async () => {
         await remove.mutateAsync({ password, code });
-        return { title: "The second factor is removed", tone: "success" };
+        return { title: "Second factor removed", tone: "success" };
       }}
     >
       <div className="grid gap-3">
         <PasswordAgain value={password} onValue={setPassword} />
-        <CodeField hint="That your app shows now, or a recovery code." value={code} onValue={setCode} />
+        <CodeField hint="The current code in your app, or a recovery code." value={code} onValue={setCode} />
       </div>
     </ReasonDialog>
   );

@@ -66,7 +66,7 @@ export function TokenDialog(props: { account: string | null; givable: Givable; o
           <TextField
             label="Name"
             hint="What it is for: a service, a script, a machine."
-            error={pressed && name.trim() === "" ? "Say what it is for" : null}
+            error={pressed && name.trim() === "" ? "Enter what it is for" : null}
             maxLength={100}
             value={name}
             onValue={setName}
@@ -78,7 +78,7 @@ export function TokenDialog(props: { account: string | null; givable: Givable; o
             givable={givable}
             pressed={pressed}
             actionsHint="If you select none: everything its account may do, except approve."
-            everySource="all that its account sees"
+            everySource="all sources that its account can see"
           />
           {fields}
         </div>

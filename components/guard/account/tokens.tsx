@@ -14,7 +14,7 @@ import { ACTIONS } from "@/lib/guard/viewer/viewer.pure";
 import { useNow } from "@/lib/platform/browser/clock-zone.browser";
 import { TokenDialog } from "./token-dialog";
 
-/** Tokens of the own account, or of a service account. @param account the service account; null = the own one */
+/** Tokens of your own account, or of a service account. @param account the service account; null = the own one */
 export function Tokens({ account }: { account: AccountOut | null }) {
   const id = account?.id ?? null;
   const { data: me } = useMe();
@@ -44,13 +44,13 @@ export function Tokens({ account }: { account: AccountOut | null }) {
       {tokens.isSuccess && items.length === 0 ? (
         <p className="p-3 text-muted">
           {account === null
-            ? "None. With a token the command line and your scripts act as you."
-            : "None. With a token the service acts as this account."}
+            ? "No tokens yet. A token lets the command line and your scripts act as you."
+            : "No tokens yet. A token lets a service act as this account."}
         </p>
       ) : null}
       {items.length > 0 ? (
         <Table aria-label="Tokens">
-          <Head columns={["Name", "Begins with", "May", "Last used", "Good until", { unseen: "Actions" }]} />
+          <Head columns={["Name", "Begins with", "May", "Last used", "Expires", { unseen: "Actions" }]} />
           <tbody>
             {items.map((token) => (
               <Row key={token.id} token={token} />
@@ -110,7 +110,7 @@ function Row({ token }: { token: TokenOut }) {
               stops: true,
               title: `Revoke ${token.name}?`,
               description:
-                "Whatever uses this token is refused at once. A revoked token cannot be restored: make another one.",
+                "Anything that uses this token is rejected at once. A revoked token cannot be restored; create a new one.",
               verb: "Revoke",
               variant: "danger",
               reason: "none",

@@ -18,8 +18,8 @@ export function WrongCodesStrip() {
     <div role="status" className="flex items-center gap-2 border-b border-danger bg-surface px-4 py-1.5">
       <Shape name="triangle" className="shrink-0 text-danger" />
       <span>
-        {me.wrongCodes} wrong codes were typed with your password before you signed in. If that was not you, somebody
-        knows it:{" "}
+        {me.wrongCodes} wrong codes were entered with your password before you signed in. If that was not you, someone
+        knows your password:{" "}
         <TextLink className="underline" href="/account">
           change the password
         </TextLink>

@@ -12,7 +12,8 @@ export function ApprovalNotice({
   if (causes === null)
     return (
       <p className="text-muted">
-        Whether a second person must approve it could not be found in time: it is known when the set is frozen.
+        Whether a second person must approve this could not be determined in time. It will be known when the set is
+        frozen.
       </p>
     );
   if (causes.length === 0) return null;

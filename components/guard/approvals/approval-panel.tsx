@@ -91,7 +91,7 @@ function Ended({ approval: { state, decidedBy, decidedAt, reason, expiresAt } }:
   if (state === "expired")
     return (
       <>
-        Nobody answered until <TimeAgo at={expiresAt} />: it was cancelled.
+        No one answered before <TimeAgo at={expiresAt} />, so it was cancelled.
       </>
     );
   return (
@@ -175,8 +175,8 @@ function DecisionDialog(props: { answer: "approve" | "reject"; approval: Approva
     >
       <p className="text-muted">
         {approves
-          ? "It starts at once, unless it also waits for a time or a breaker. A change beyond what you see here asks again."
-          : "It is cancelled. The person who asked reads your reason."}
+          ? "It starts at once, unless it also waits for a time or a breaker. If the set or its terms change, approval is asked for again."
+          : "It is cancelled. The person who asked sees your reason."}
       </p>
       {approves ? (
         <p className="mt-2 text-muted">

@@ -6,7 +6,7 @@ import type { RecordedRecipe } from "@/lib/selection/operations/recipe.shapes";
 
 /** `waits for approval`; null = it waits for nothing. An approval comes first: a person must answer it. */
 export function waitWords(waitsFor: RedriveOut["waitsFor"]): string | null {
-  if (waitsFor.includes("approval")) return "waits for the approval of a second person";
+  if (waitsFor.includes("approval")) return "waits for a second person to approve it";
   if (waitsFor.includes("time")) return "waits for its time";
   return waitsFor.includes("breaker") ? "waits until the breaker of its target closes" : null;
 }
@@ -42,7 +42,10 @@ function sendRows(terms: ApprovalOut["terms"] & { lane: string }): { name: strin
       : [{ name: "Starts", words: `not before ${startAt.slice(0, 16).replace("T", " ")} UTC` }]),
     { name: "To", words: target ?? "the target of each event's source" },
     { name: "Lane", words: lane },
-    { name: "Rate", words: ratePerSecond === null ? "as its targets take" : `${formatRate(ratePerSecond)} at most` },
+    {
+      name: "Rate",
+      words: ratePerSecond === null ? "as fast as its targets accept" : `${formatRate(ratePerSecond)} at most`,
+    },
     { name: "Canary", words: canary === null ? "none" : `${canary.steps.map(formatNumber).join(", ")}, then all` },
     {
       name: "Brake",
@@ -51,8 +54,8 @@ function sendRows(terms: ApprovalOut["terms"] & { lane: string }): { name: strin
           ? "none"
           : `above ${formatShare(brakeTerms.ratio)} of the last ${brakeTerms.window} failing`,
     },
-    ...(earlier === "include" ? [{ name: "Order", words: "takes earlier versions along" }] : []),
-    ...(earlier === "pass" ? [{ name: "Order", words: "sends ahead of earlier versions, which stay parked" }] : []),
+    ...(earlier === "include" ? [{ name: "Order", words: "includes earlier versions" }] : []),
+    ...(earlier === "pass" ? [{ name: "Order", words: "sends out of order: earlier versions stay parked" }] : []),
     ...(despite.length > 0 ? [{ name: "Despite", words: despite.join(", ") }] : []),
   ];
 }

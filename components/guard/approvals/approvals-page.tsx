@@ -19,7 +19,7 @@ const STATES = [
   ...APPROVAL_STATES.map((state) => ({ value: state, label: APPROVAL_WORDS[state] })),
 ];
 
-/** What waits for the approval of a second person, and what was decided. */
+/** What waits for a second person to approve it, and what was decided. */
 export function ApprovalsPage() {
   const [param, setParam] = usePageParam("state");
   const state = param === "all" ? "all" : (APPROVAL_STATES.find((each) => each === param) ?? "asked");
@@ -35,15 +35,15 @@ export function ApprovalsPage() {
       none={
         state === "asked" ? (
           <EmptyState
-            title="Nothing waits for an approval"
-            action={<Button onClick={() => setParam("all")}>Show what was decided</Button>}
+            title="Nothing is waiting for approval"
+            action={<Button onClick={() => setParam("all")}>Show decided requests</Button>}
           >
-            A redrive above the setting approvalAbove, or of a source or target that is marked, waits here for a second
+            Redrives above your approval limit, or of a source or target that needs approval, wait here for a second
             person.
           </EmptyState>
         ) : (
           <EmptyState
-            title="No request is in this state"
+            title="No requests in this state"
             action={<Button onClick={() => setParam(null)}>What waits</Button>}
           >
             There may be requests in other states.

@@ -96,11 +96,7 @@ function Opened({ entry, changes }: { entry: AuditOut; changes: FieldChange[] })
         <AuditEvents entryId={entry.id} count={entry.count!} />
       ) : null}
       {revised === null ? null : <RevisionDiff {...revised} />}
-      {changes.length === 0 ? (
-        <p className="text-muted">Nothing was recorded beside the action itself.</p>
-      ) : (
-        <FieldDiff changes={changes} />
-      )}
+      {changes.length === 0 ? <p className="text-muted">No details were recorded.</p> : <FieldDiff changes={changes} />}
     </div>
   );
 }
@@ -109,8 +105,8 @@ function ExportBegun({ at }: { at: string }) {
   const ends = `/audit?action=event.export-ended&from=${encodeURIComponent(at)}`;
   return (
     <p className="text-muted">
-      The export began here, and its events were not counted yet. <TextLink href={ends}>event.export-ended</TextLink>{" "}
-      says how many left. Without that entry, take it that every event of the filter left.
+      The export started here, before its events were counted. <TextLink href={ends}>event.export-ended</TextLink> has
+      the count. If that entry is missing, assume that every matching event was exported.
     </p>
   );
 }

@@ -54,11 +54,11 @@ export function AuditPage() {
               title="No entry matches"
               action={<Button onClick={() => setAddress({})}>Show the whole log</Button>}
             >
-              The filter hides all there is.
+              The filter hides every entry.
             </EmptyState>
           ) : (
-            <EmptyState title="Nothing was changed yet">
-              Every event that is parked, redriven or ignored, every control and every setting leaves a line here.
+            <EmptyState title="No changes yet">
+              Every redrive, every change to an event, control or setting, and who made it, is recorded here.
             </EmptyState>
           )
         }

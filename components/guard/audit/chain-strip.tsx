@@ -17,7 +17,7 @@ export function ChainStrip({ chain, refused }: ReturnType<typeof useAuditChain>)
   if (refused)
     return (
       <p className="mx-3 mb-2 text-sm text-muted">
-        Whether entries were tampered with is checked over all sources: who may see every source sees the result here.
+        Integrity is checked over all sources, so only users who can see every source see the result.
       </p>
     );
   if (chain === undefined) return null;
@@ -34,7 +34,7 @@ export function ChainStrip({ chain, refused }: ReturnType<typeof useAuditChain>)
           needs="view"
           everySource
           className="ml-auto"
-          refusal={running ? "A check runs" : null}
+          refusal={running ? "A check is running" : null}
           onClick={() =>
             verify.mutate(undefined, { onError: (error) => failureToast("The check could not start", error) })
           }
@@ -55,8 +55,8 @@ function Result({ chain }: { chain: AuditChainOut }) {
     shown.good === null
       ? { shape: "clock" as const, colour: "text-pending", words: "Could not be checked" }
       : shown.good
-        ? { shape: "check" as const, colour: "text-confirmed", words: "Nothing was tampered with" }
-        : { shape: "triangle" as const, colour: "text-blacklisted", words: "The audit was tampered with" };
+        ? { shape: "check" as const, colour: "text-confirmed", words: "Audit log intact" }
+        : { shape: "triangle" as const, colour: "text-blacklisted", words: "The audit log was tampered with" };
   return (
     <span className="inline-flex flex-wrap items-center gap-x-2">
       <span className={`inline-flex items-center gap-1.5 font-medium ${look.colour}`}>
@@ -88,10 +88,10 @@ function Facts({ chain: { head, waiting, anchors } }: { chain: AuditChainOut }) 
       </span>
       {newest ? (
         <span>
-          anchored outside <TimeAgo at={newest} />
+          anchored externally <TimeAgo at={newest} />
         </span>
       ) : (
-        <span>not anchored outside: set PARKADE_AUDIT_ANCHORS</span>
+        <span>no external anchor: set PARKADE_AUDIT_ANCHORS</span>
       )}
     </span>
   );

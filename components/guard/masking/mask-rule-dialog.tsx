@@ -8,14 +8,14 @@ import type { MaskRuleOut } from "@/lib/guard/masking/mask-rules.shapes";
 import { maskRules } from "@/lib/guard/masking/masking.browser";
 
 const KINDS: { value: MaskKind; label: string }[] = [
-  { value: "key", label: "a name of a field" },
+  { value: "key", label: "a field name" },
   { value: "pointer", label: "a JSON pointer" },
   { value: "detector", label: "a built-in detector" },
 ];
 const HINTS: Record<MaskKind, string> = {
-  key: "Members, headers, tags and names in texts, without case; * is any text: *email",
-  pointer: "One place of the payload; * is any one name or index: /items/*/email",
-  detector: "To switch it off, or on again for one source.",
+  key: "Fields, headers, tags and names in text, ignoring case; * matches any text: *email",
+  pointer: "One position in the payload; * matches any one name or index: /items/*/email",
+  detector: "Switches a detector off, or on again for one source.",
 };
 
 const STATES = [
@@ -32,7 +32,7 @@ export function MaskRuleDialog({ rule, onClose }: { rule: MaskRuleOut | null; on
       needs="change-masks"
       by={({ source }) => ({ everySource: rule === null ? source.trim() === "" : rule.source === null })}
       title={rule === null ? "Add a mask rule" : "Change a mask rule"}
-      description="It counts for everybody, in what is stored already, too."
+      description="Applies to everyone, and to events that are already stored."
       verb={rule === null ? "Add it" : "Change it"}
       reason="none"
       initial={() => ({
@@ -85,7 +85,7 @@ export function MaskRuleDialog({ rule, onClose }: { rule: MaskRuleOut | null; on
               {...text("source")}
               label="Source"
               optional
-              hint="Its name. None: every source."
+              hint="Leave empty for all sources."
               maxLength={200}
             />
           ) : null}

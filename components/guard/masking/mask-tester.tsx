@@ -42,7 +42,7 @@ export function MaskTester() {
           <TextField
             label="Source"
             optional
-            hint="Empty: the rules for every source."
+            hint="Leave empty to use the rules for all sources."
             value={source}
             onValue={setSource}
             className="w-60"
@@ -51,7 +51,7 @@ export function MaskTester() {
             Show what is masked
           </Button>
         </div>
-        {error ? <ErrorPanel error={error} inline title="This was not tried" /> : null}
+        {error ? <ErrorPanel error={error} inline title="The rules could not be tested" /> : null}
       </form>
       {tried === null ? null : <Tried trial={tried} />}
     </Panel>
@@ -74,7 +74,7 @@ function Tried({ trial: { text, count, places, headers } }: { trial: MaskTrial }
         ))}
       </pre>
       {places.length === 0 ? null : (
-        <Table aria-label="Masked places">
+        <Table aria-label="Masked positions">
           <Head columns={["where", "by"]} />
           <tbody>
             {places.map(({ at, by }, index) => (

@@ -36,7 +36,7 @@ export function MaskingPage() {
     <>
       <PageHeader
         title="Masking"
-        meta="for everybody, until somebody reveals with a reason"
+        meta="applied to everyone; revealing requires a reason"
         actions={
           <DialogButton
             variant="primary"
@@ -55,8 +55,8 @@ export function MaskingPage() {
           <Panel title="Rules" meta={items.length > 0 ? String(items.length) : undefined}>
             {items.length === 0 ? (
               <EmptyState title="No rules yet">
-                The detectors above mask what they know. Add a rule for what only you know: a name such as *address, or
-                a pointer such as /customer/name.
+                The detectors above cover common formats. Add a rule for data of your own: a name such as *address, or a
+                pointer such as /customer/name.
               </EmptyState>
             ) : (
               <Rules items={items} />
@@ -129,7 +129,7 @@ function Actions({ rule }: { rule: MaskRuleOut }) {
   const may = { size: "sm", variant: "ghost", needs: "change-masks", everySource: source === null } as const;
   const confirm = (verb: string, run: () => Promise<unknown>) => ({
     title: `${verb} the rule for ${pattern}?`,
-    description: `What it masks in ${source ?? "every source"} becomes visible to everybody at once.`,
+    description: `What it masks in ${source ?? "every source"} becomes visible to everyone at once.`,
     verb,
     variant: "danger" as const,
     reason: "none" as const,

@@ -91,7 +91,7 @@ export function RevealNote(props: { event: EventDetail; state: ReturnType<typeof
     <div className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line px-3 py-1 text-muted">
       <Icon size={13} aria-hidden className="shrink-0" />
       <span className="min-w-0">
-        {revealed === null ? maskedWords(event) : "Nothing is masked here now: the audit says that you looked."}{" "}
+        {revealed === null ? maskedWords(event) : "Nothing is masked here now. The audit log records that you looked."}{" "}
         <TextLink href="/masking" className="underline">
           Rules
         </TextLink>
@@ -116,7 +116,7 @@ function maskedWords({ body }: EventDetail): string {
   const { decoded } = body;
   if (decoded !== null && decoded.text !== null && decoded.maskedCount !== null)
     return `The stored bytes are masked${decoded.maskedCount === 0 ? "" : `, and ${plural(decoded.maskedCount, "value")} of the decoded text`}.`;
-  if (body.maskedCount === null) return "The payload is masked as a whole: what its bytes hold is not known.";
+  if (body.maskedCount === null) return "The whole payload is masked, because its content could not be read.";
   return `${plural(body.maskedCount, "value")} of the payload ${body.maskedCount === 1 ? "is" : "are"} masked.`;
 }
 

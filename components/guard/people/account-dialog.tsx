@@ -16,15 +16,15 @@ const optionsOf = (roles: readonly Role[]) => roles.map((role) => ({ value: role
 const ROLE_OPTIONS = { person: optionsOf(ROLES), service: optionsOf(SERVICE_ROLES) };
 
 const KIND_OPTIONS = [
-  { value: "person", label: "a person, who signs in" },
-  { value: "service", label: "a service, with tokens alone" },
+  { value: "person", label: "person (signs in)" },
+  { value: "service", label: "service account (tokens only)" },
 ] as const;
 
 const ROLE_WORDS: Record<Role, string> = {
   viewer: "Sees events, redrives and the audit, and changes nothing.",
   operator: "Redrives, mends, ignores and controls events, and sees payloads.",
-  approver: "What an operator does, and approves what others ask for.",
-  admin: "Everything; accounts and settings with every source alone.",
+  approver: "Does everything an operator does, and approves requests of others.",
+  admin: "Does everything. Accounts and settings require access to all sources.",
 };
 
 /**
@@ -53,7 +53,7 @@ export function AccountDialog(props: { account: AccountOut | null; passwords: bo
     actions: rights.actions.filter((action) => givable.includes(action)),
     sources: namedSources(rights),
   };
-  const nameFault = name.trim() === "" ? "Type the name that stands in the audit" : actorFault(name);
+  const nameFault = name.trim() === "" ? "Enter the name to show in the audit log" : actorFault(name);
   return (
     <ReasonDialog
       needs="change-accounts"
@@ -68,11 +68,11 @@ export function AccountDialog(props: { account: AccountOut | null; passwords: bo
         if (sourcesFault(rights) !== null) return "stay";
         if (account !== null) {
           await change.mutateAsync({ id: account.id, version: account.version, ...terms });
-          return { title: `The rights of ${account.name} are changed`, tone: "success" };
+          return { title: `Permissions of ${account.name} changed`, tone: "success" };
         }
         if (nameFault !== null) return "stay";
         const made = await create.mutateAsync({ kind, name, ...terms });
-        if (made.link === null) return { title: `${name} is made: give it a token`, tone: "success" };
+        if (made.link === null) return { title: `Created ${name}: now create a token for it`, tone: "success" };
         setLink(made.link);
         return "stay";
       }}
@@ -93,8 +93,8 @@ export function AccountDialog(props: { account: AccountOut | null; passwords: bo
                 />
               ) : (
                 <p>
-                  A service, with tokens alone. People sign in at the OpenID provider, and their first sign-in makes
-                  their account: sign-in by password is off here (PARKADE_PASSWORD_SIGN_IN).
+                  A service account (tokens only). People sign in with the OpenID provider, and their first sign-in
+                  creates their account: password sign-in is off (PARKADE_PASSWORD_SIGN_IN).
                 </p>
               )}
               <TextField
@@ -131,7 +131,7 @@ export function AccountDialog(props: { account: AccountOut | null; passwords: bo
 export function LinkDialog({ link, name, onClose }: { link: string; name: string; onClose: () => void }) {
   return (
     <ShownOnce title={`The link for ${name}`} label="the link" text={link} done="Done" onClose={onClose}>
-      Whoever opens it chooses the password, once. Give it to that person alone. It is not shown again.
+      Whoever opens it chooses the password. It works once and is not shown again: send it only to that person.
     </ShownOnce>
   );
 }

@@ -100,14 +100,14 @@ function Accounts({ signIn }: { signIn: MeOut["signIn"] }) {
           ) : null}
         </div>
       ) : null}
-      {isEmpty && searched !== "" ? <EmptyState title="No account has such a name" /> : null}
+      {isEmpty && searched !== "" ? <EmptyState title="No account matches" /> : null}
       {isEmpty && searched === "" ? (
-        <EmptyState title="Nobody has an account" action={make}>
+        <EmptyState title="No accounts yet" action={make}>
           {!signIn.password
-            ? "People sign in at the OpenID provider, and their first sign-in makes their account. Make accounts for services here."
+            ? "People sign in with the OpenID provider, and their first sign-in creates their account. Create accounts for services here."
             : signIn.open
-              ? "On this machine everybody may use Parkade. With an account a person signs in from elsewhere, and the audit has its name. Make an administrator first."
-              : "Make an administrator first."}
+              ? "Anyone on this machine can use Parkade. Accounts let people sign in from elsewhere and put their names in the audit log. Create an administrator first."
+              : "Create an administrator first."}
         </EmptyState>
       ) : null}
       {items.length > 0 ? (
@@ -166,8 +166,8 @@ function meansOf({ kind, hasPassword, totpSince, oidcIssuer, linkUntil }: Accoun
     oidcIssuer !== null && (URL.canParse(oidcIssuer) ? new URL(oidcIssuer).host : oidcIssuer),
   ].filter((one) => one !== false);
   if (means.length > 0) return means.join(", ");
-  if (!passwords) return "nothing: sign-in by password is off";
-  return linkUntil === null ? "nothing: make a link" : "a link that was not used yet";
+  if (!passwords) return "none: password sign-in is off";
+  return linkUntil === null ? "none yet: create a link" : "link not used yet";
 }
 
 function Row(props: {
@@ -186,44 +186,45 @@ function Row(props: {
   const run = (work: Promise<unknown>, done: string) =>
     void work
       .then(() => showToast({ title: done, tone: "success" }))
-      .catch((error: unknown) => failureToast("This was not done", error));
+      .catch((error: unknown) => failureToast("Request failed", error));
   const person: MenuEntry[] = [
     {
       id: "link",
       needs: "change-accounts",
       label: account.hasPassword ? "Link to choose a new password…" : "Link to choose a password…",
       disabled: account.oidcManaged || !passwords,
-      hint: account.oidcManaged ? "signs in at the provider" : passwords ? undefined : "sign-in by password is off",
+      hint: account.oidcManaged ? "signs in at the provider" : passwords ? undefined : "password sign-in is off",
       onSelect: () =>
         void link
           .mutateAsync(id)
           .then((made) => onOpen({ kind: "link", link: made.link, name }))
-          .catch((error: unknown) => failureToast("There is no link", error)),
+          .catch((error: unknown) => failureToast("The link was not created", error)),
     },
     {
       id: "sessions",
       needs: "change-accounts",
-      label: `End its ${plural(account.sessions, "session")}…`,
+      label: `Sign out everywhere (${account.sessions})…`,
       disabled: account.sessions === 0,
       onSelect: () =>
         sure({
-          title: `End the ${plural(account.sessions, "session")} of ${name}?`,
-          effect: "It must sign in again in every browser. Anything typed there and not saved is lost.",
-          verb: "End its sessions",
+          title: `Sign ${name} out everywhere?`,
+          effect: "They must sign in again in every browser. Anything not saved there is lost.",
+          verb: "Sign out everywhere",
           run: () => end.mutateAsync(id),
-          done: `The sessions of ${name} have ended`,
+          done: `Signed ${name} out everywhere`,
         }),
     },
     {
       id: "totp",
       needs: "change-accounts",
-      label: "Remove its second factor…",
+      label: "Remove second factor…",
       disabled: account.totpSince === null,
       onSelect: () =>
         sure({
           title: `Remove the second factor of ${name}?`,
-          effect: "Its password alone is then enough to sign in. Nobody but its owner can add a second factor again.",
-          verb: "Remove it",
+          effect:
+            "The password alone is then enough to sign in. Only the owner of the account can add a second factor again.",
+          verb: "Remove",
           run: () => removeTotp.mutateAsync(id),
           done: `${name} has no second factor`,
         }),
@@ -234,7 +235,7 @@ function Row(props: {
   ];
   const entries: MenuEntry[] = [
     ...(kind === "person" ? person : service),
-    { kind: "link", id: "audit", label: "What it did", href: `/audit?actor=${encodeURIComponent(name)}` },
+    { kind: "link", id: "audit", label: "Activity", href: `/audit?actor=${encodeURIComponent(name)}` },
     { kind: "separator", id: "line" },
     {
       id: "disable",
@@ -243,7 +244,7 @@ function Row(props: {
       danger: disabledAt === null,
       onSelect: () => {
         const work = () => change.mutateAsync({ id, version, disabled: disabledAt === null });
-        if (disabledAt !== null) return run(work(), `${name} may sign in again`);
+        if (disabledAt !== null) return run(work(), `${name} can sign in again`);
         sure({
           title: `Disable ${name}?`,
           effect:
@@ -286,11 +287,11 @@ function Row(props: {
             needs="change-accounts"
             everySource
             size="sm"
-            refusal={account.oidcManaged ? "Its rights come from its groups at the OpenID provider" : null}
-            aria-label={`Change the rights of ${name}`}
+            refusal={account.oidcManaged ? "Its permissions come from its groups at the OpenID provider" : null}
+            aria-label={`Change permissions of ${name}`}
             onClick={() => onOpen({ kind: "rights", account })}
           >
-            Rights…
+            Permissions…
           </ActionButton>
           <MenuButton name={`More about ${name}`} label="…" size="sm" variant="ghost" entries={entries} />
         </div>

@@ -27,8 +27,8 @@ export function DevicePage() {
   if (me === undefined) return <SignInCard title="One moment">{null}</SignInCard>;
   if (me.means !== "session") {
     return (
-      <SignInCard title="No sign-in is needed here">
-        <p>On this machine everybody may use Parkade without an account, and programs may, too.</p>
+      <SignInCard title="No sign-in needed">
+        <p>Anyone on this machine can use Parkade without an account, and so can programs.</p>
         <p>
           To confirm a program,{" "}
           <TextLink className="underline" href={`/sign-in?to=${encodeURIComponent(`/sign-in/device?code=${code}`)}`}>
@@ -57,7 +57,7 @@ function AskForCode() {
       >
         <TextField
           label="Code"
-          hint="That the program shows."
+          hint="Shown by the program."
           autoFocus
           autoComplete="off"
           required
@@ -67,7 +67,7 @@ function AskForCode() {
           inputClassName="font-mono"
         />
         <Button type="submit" variant="primary" disabled={!hydrated} className="mt-1 h-8!">
-          Go on
+          Continue
         </Button>
       </form>
     </SignInCard>
@@ -87,9 +87,9 @@ function Program({ code, me }: { code: string; me: MeOut }) {
     return (
       <SignInCard title={decided === "confirm" ? "The program is signed in" : "The program was denied"}>
         {decided === "confirm" ? (
-          <p>Go back to it. Its token stands under Account, where you can revoke it.</p>
+          <p>Return to the program. Its token is listed under Account, where you can revoke it.</p>
         ) : (
-          <p>It gets no token. If you did not start it, tell an administrator: somebody wanted to act as you.</p>
+          <p>It gets no token. If you did not start it, tell an administrator: someone tried to act as you.</p>
         )}
         <LinkButton href={decided === "confirm" ? "/account" : "/"}>
           {decided === "confirm" ? "Account" : "To the console"}
@@ -115,8 +115,8 @@ function Program({ code, me }: { code: string; me: MeOut }) {
 
 const DAYS = [1, 7, 30, 90, 365].map((days) => ({ value: String(days), label: days === 1 ? "1 day" : `${days} days` }));
 const EXTENTS = [
-  { value: "all", label: "Everything I may do, except approve" },
-  { value: "some", label: "Some of it" },
+  { value: "all", label: "Everything I can do, except approve" },
+  { value: "some", label: "Selected permissions" },
 ];
 
 function Decision(props: {
@@ -152,17 +152,17 @@ function Decision(props: {
         if (extent === "all" || sourcesFault(rights) === null) void decide("confirm");
       }}
     >
-      {error ? <ErrorPanel error={error} inline title="This was not done" /> : null}
+      {error ? <ErrorPanel error={error} inline title="Request failed" /> : null}
       <p className="rounded-md border border-line bg-canvas p-2 text-center font-mono text-lg select-all">{code}</p>
       <p>
-        <strong>Confirm only if you started this, and the program shows this code.</strong> Whoever sent you the address
-        of this page would act as you.
+        <strong>Confirm only if you started this, and the program shows this code.</strong> Otherwise, whoever sent you
+        the address of this page could act as you.
       </p>
       <dl className="grid grid-cols-[5rem_minmax(0,1fr)] gap-x-3 gap-y-1">
         <dt className="text-muted">Program</dt>
         <dd className="wrap-anywhere">{program.name}, as it says</dd>
         <dt className="text-muted">From</dt>
-        <dd className="wrap-anywhere">{program.address ?? "an address that is not known"}</dd>
+        <dd className="wrap-anywhere">{program.address ?? "an unknown address"}</dd>
         <dt className="text-muted">Asked</dt>
         <dd>
           <TimeAgo at={program.askedAt} />
@@ -178,7 +178,7 @@ function Decision(props: {
           givable={{ sources: me.sources, actions: me.actions === "all" ? ACTIONS : me.actions }}
           pressed={pressed}
           actionsHint="If you select none: everything you may do, except approve."
-          everySource="all that you see"
+          everySource="all sources that you can see"
         />
       ) : null}
       <SelectField label="Expires in" options={DAYS} value={days} onValue={setDays} />

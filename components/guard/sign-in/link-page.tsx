@@ -37,8 +37,8 @@ export function LinkPage() {
   });
   if (secret === "") {
     return (
-      <SignInCard title="This is no link">
-        <p>Open the whole link that you were given, with all that stands behind its #.</p>
+      <SignInCard title="This link is incomplete">
+        <p>Open the complete link that you were given, including everything after the #.</p>
       </SignInCard>
     );
   }
@@ -64,12 +64,12 @@ function ChoosePassword({ secret, known }: { secret: string; known: string | nul
   const [again, setAgain] = useState("");
   const [pressed, setPressed] = useState(false);
   const { busy, error, submit } = useSubmit();
-  const nameFault = name.trim() === "" ? "Type the name that stands in the audit" : actorFault(name);
+  const nameFault = name.trim() === "" ? "Enter the name to show in the audit log" : actorFault(name);
   const fault = passwordFault(password, name);
   const faults = {
     name: known === null ? nameFault : null,
     password: fault && `The password ${fault}`,
-    again: again === password ? null : "The two differ",
+    again: again === password ? null : "The passwords differ",
   };
   const press = () => {
     setPressed(true);
@@ -84,7 +84,7 @@ function ChoosePassword({ secret, known }: { secret: string; known: string | nul
   };
   return (
     <form className="grid grid-cols-[minmax(0,1fr)] gap-3" onSubmit={submits(press)}>
-      {error ? <ErrorPanel error={error} inline title="This was not done" /> : null}
+      {error ? <ErrorPanel error={error} inline title="Request failed" /> : null}
       <TextField
         label="Name"
         hint={known === null ? "Shown in the audit log. You sign in with it." : undefined}

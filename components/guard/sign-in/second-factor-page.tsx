@@ -21,7 +21,7 @@ export function SecondFactorPage() {
   const [adding, setAdding] = useState(false);
   const needed = me?.secondFactorNeeded;
   useEffect(() => {
-    // While the dialog is open, the recovery codes may stand in it, which are shown this once.
+    // While the dialog is open, the recovery codes may stand in it, which are shown once.
     if (needed === false && !adding) window.location.replace(to);
   }, [needed, adding, to]);
   const leave = () =>
@@ -37,8 +37,8 @@ export function SecondFactorPage() {
       {needed ? (
         <>
           <p>
-            Your role needs a second factor beside the password, and your account has none: add one, and the console
-            opens.
+            Your role requires a second factor in addition to the password, and your account has none. Add one to open
+            the console.
           </p>
           <div className="grid gap-2">
             <Button variant="primary" className="h-8!" onClick={() => setAdding(true)}>

@@ -60,7 +60,7 @@ export function SignInPage() {
           </a>
           {me.signIn.password ? (
             <p className="flex items-center gap-3 text-sm text-muted before:h-px before:flex-1 before:bg-line after:h-px after:flex-1 after:bg-line">
-              or by name
+              or with a password
             </p>
           ) : null}
         </>
@@ -89,7 +89,7 @@ export function SignInPage() {
             {code === null ? null : (
               <TextField
                 label="Code"
-                hint="That your app shows now, or a recovery code."
+                hint="The current code in your app, or a recovery code."
                 autoComplete="one-time-code"
                 autoFocus
                 required
@@ -111,11 +111,11 @@ export function SignInPage() {
           </form>
           {me?.signIn.accounts === false ? (
             <p className="text-sm text-muted">
-              Nobody has an account yet. The link to make the first one stands where Parkade was started: on its screen,
-              or in the log of the web process.
+              There are no accounts yet. The link to create the first one was printed when Parkade started: in its
+              terminal, or in the log of the web process.
             </p>
           ) : (
-            <p className="text-sm text-muted">Without a password? Ask an administrator for a link to choose one.</p>
+            <p className="text-sm text-muted">No password yet? Ask an administrator for a link to choose one.</p>
           )}
         </>
       )}

@@ -35,9 +35,11 @@ export function AdmissionPage() {
           ? null
           : { rule: isShown, note: <Selected only={only} source={source} none={none} /> }
       }
-      intro="A rule looks at each message that arrives, before it is stored: it can give it an error code, name its group, park it early because its failure is permanent, ask for a confirmation before a redrive, or drop known noise."
+      intro="A rule examines each message before it is stored. It can set the error code or the group, park the message early because its failure is permanent, require confirmation before a redrive, or drop known noise."
       order={
-        only === null ? "Applied in this order, each to the message as the rules above left it. A drop ends it." : ""
+        only === null
+          ? "Rules are applied in this order. Each one sees the message as the rules above changed it; a drop ends the evaluation."
+          : ""
       }
       Card={AdmissionRuleCard}
       Dialog={RuleDialog}
@@ -55,7 +57,7 @@ function Selected({ only, source, none }: { only: string | null; source: string 
         `${none ? "No rule applies" : "The rules that apply"} to the source ${source}.`
       ) : none ? (
         <span>
-          This rule is not there any more: it was deleted, or it is of a source that you may not see.{" "}
+          This rule no longer exists, or it belongs to a source that you cannot see.{" "}
           <Link
             href={`/audit?subjectKind=rule&subjectId=${encodeURIComponent(only ?? "")}`}
             className="text-accent underline"
@@ -64,7 +66,7 @@ function Selected({ only, source, none }: { only: string | null; source: string 
           </Link>
         </span>
       ) : (
-        "One rule alone."
+        "Showing one rule."
       )}
       <LinkButton size="sm" href="/admission">
         Show all rules
@@ -83,7 +85,7 @@ function BuiltIn({ superseded }: Pick<RuleList, "superseded">) {
         dry run refuses it. <span className="text-muted">{counted ?? "None in 24 hours"}.</span>
       </p>
       <p className="pt-2">
-        Events that bear a mark:{" "}
+        Marked events:{" "}
         {ADMISSION_MARKS.map((mark, index) => (
           <span key={mark}>
             {index > 0 ? " · " : null}

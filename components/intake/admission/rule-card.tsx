@@ -110,7 +110,7 @@ function Samples({ id }: { id: string }) {
           )}
         </li>
       ))}
-      {data.samples.length === 0 ? <li className="text-muted">None is kept any longer.</li> : null}
+      {data.samples.length === 0 ? <li className="text-muted">No samples are kept any longer.</li> : null}
     </ul>
   );
 }

@@ -29,8 +29,8 @@ export function AdmissionRuleDialog({ rule, onClose }: Props & { rule: RuleOut |
       }}
       description={
         rule?.enabled
-          ? "It is on: what is saved here holds for the next message."
-          : "It is saved switched off. Nothing happens to events that are stored already."
+          ? "The rule is on: changes apply from the next message."
+          : "The rule is saved switched off. Events that are already stored do not change."
       }
       onClose={onClose}
     >
@@ -54,7 +54,7 @@ function LiveTrial({ draft, id }: { draft: RuleDraft; id: string | null }) {
   const request = settled === text ? wanted : (JSON.parse(settled) as typeof wanted);
   const trial = useTrial(request);
   if (wanted === null) {
-    return <p className="text-muted">What it would do to the newest events is shown here once it says what to do.</p>;
+    return <p className="text-muted">Complete the rule to preview it on the newest events.</p>;
   }
   return <TrialView trial={trial} old={settled !== text || trial.isPlaceholderData} />;
 }
@@ -70,8 +70,8 @@ export function SwitchDialog({ rule, onClose }: Props & { rule: RuleOut }) {
       rule={rule}
       description={
         enabled
-          ? "The next message is parked as if the rule were not there. Events that it changed stay as they are."
-          : "It holds for the next message, on every way in. Events that are stored already stay as they are."
+          ? "It no longer applies, from the next message. Events that it changed stay changed."
+          : "It applies from the next message. Events that are already stored do not change."
       }
       variant={!enabled && effect?.drop ? "danger" : "primary"}
       onSwitch={(reason) => change.mutateAsync({ enabled: !enabled, version, reason })}

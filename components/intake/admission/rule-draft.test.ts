@@ -44,20 +44,20 @@ describe("a stored rule", () => {
 
 describe("the dialog asks for what is missing", () => {
   it.each<[Partial<RuleDraft>, Record<string, string>]>([
-    [{ name: " " }, { name: "Give it a name: events that it changed will show it." }],
-    [{ park: "" }, { do: "Choose what it does." }],
-    [{ conditions: [newCondition()] }, { "when[0].value": "Write what it is compared with." }],
+    [{ name: " " }, { name: "Enter a name: it is shown on events that the rule changed." }],
+    [{ park: "" }, { do: "Choose what the rule does." }],
+    [{ conditions: [newCondition()] }, { "when[0].value": "Enter the value to compare with." }],
     [{ conditions: [newCondition({ field: "header", value: "a" })] }, { "when[0].name": "Name the header." }],
     [
       { conditions: [newCondition({ field: "body", place: "order", is: "present" })] },
-      { "when[0].pointer": "Write a JSON pointer such as /order/id." },
+      { "when[0].pointer": "Enter a JSON pointer such as /order/id." },
     ],
     [
       { conditions: [newCondition({ field: "attempts", is: "above", value: "many" })] },
-      { "when[0].value": "Write a whole number." },
+      { "when[0].value": "Enter a whole number." },
     ],
-    [{ code: "value" }, { "do.errorCode": "Write the error code." }],
-    [{ code: "body", codeText: "code" }, { "do.errorCode": "Write a JSON pointer such as /error/code." }],
+    [{ code: "value" }, { "do.errorCode": "Enter the error code." }],
+    [{ code: "body", codeText: "code" }, { "do.errorCode": "Enter a JSON pointer such as /error/code." }],
     [
       { drop: true, conditions: [] },
       { when: "A rule that drops needs a condition: without one it drops every message of its source." },

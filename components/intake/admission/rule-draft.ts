@@ -88,7 +88,7 @@ export function ruleOf(draft: RuleDraft): { body: RuleBody; errors: RuleErrors }
   const errors: RuleErrors = {};
   const when = draft.conditions.map((condition, index) => conditionOf(condition, `when[${index}]`, errors));
   const effect = draft.drop ? { drop: true as const } : effectOf(draft, errors);
-  if (Object.keys(effect).length === 0) errors.do = "Choose what it does.";
+  if (Object.keys(effect).length === 0) errors.do = "Choose what the rule does.";
   if (draft.drop && when.length === 0)
     errors.when = "A rule that drops needs a condition: without one it drops every message of its source.";
   return { body: { when, do: effect }, errors };
@@ -97,10 +97,10 @@ export function ruleOf(draft: RuleDraft): { body: RuleBody; errors: RuleErrors }
 function conditionOf(draft: ConditionDraft, path: string, errors: RuleErrors): Condition {
   const { field, place, is, value, ignoreCase } = draft;
   if (field === "header" && place.trim() === "") errors[`${path}.name`] = "Name the header.";
-  if (field === "body" && !place.startsWith("/")) errors[`${path}.pointer`] = "Write a JSON pointer such as /order/id.";
+  if (field === "body" && !place.startsWith("/")) errors[`${path}.pointer`] = "Enter a JSON pointer such as /order/id.";
   const not = draft.not ? { not: true } : {};
   if (field === "payloadBytes" || field === "attempts") {
-    if (!/^\d{1,15}$/.test(value.trim())) errors[`${path}.value`] = "Write a whole number.";
+    if (!/^\d{1,15}$/.test(value.trim())) errors[`${path}.value`] = "Enter a whole number.";
     return { field, is: is === "below" ? "below" : "above", value: Number(value), ...not };
   }
   const at =
@@ -110,7 +110,7 @@ function conditionOf(draft: ConditionDraft, path: string, errors: RuleErrors): C
         ? { field, pointer: place.trim() }
         : { field };
   if (is === "present") return { ...at, is, ...not };
-  if (value.trim() === "") errors[`${path}.value`] = "Write what it is compared with.";
+  if (value.trim() === "") errors[`${path}.value`] = "Enter the value to compare with.";
   const test = is === "above" || is === "below" ? "contains" : is;
   return { ...at, is: test, value, ...(ignoreCase ? { ignoreCase } : {}), ...not };
 }
@@ -127,9 +127,9 @@ function effectOf({ code, codeText, group, park }: RuleDraft, errors: RuleErrors
 }
 
 const CODE_MISSING = {
-  value: "Write the error code.",
+  value: "Enter the error code.",
   header: "Name the header that holds it.",
-  body: "Write a JSON pointer such as /error/code.",
+  body: "Enter a JSON pointer such as /error/code.",
 };
 
 function codeSource(code: Exclude<CodeChoice, "keep">, text: string): CodeSource {
@@ -156,7 +156,7 @@ export function tryOf(draft: RuleDraft, id: string | null): TryRequest | null {
 export function ruleRequest(draft: RuleDraft, reason: string): Asked<SavedRule> {
   const { body, errors } = ruleOf(draft);
   const name = draft.name.trim();
-  if (name === "") errors.name = "Give it a name: events that it changed will show it.";
+  if (name === "") errors.name = "Enter a name: it is shown on events that the rule changed.";
   if (Object.keys(errors).length > 0) return { ok: false, errors };
   return { ok: true, request: { name, source: draft.source || null, ...body, reason } };
 }

@@ -64,7 +64,7 @@ export function Conditions({ draft, errors, set }: RulePart) {
   return (
     <fieldset className="grid min-w-0 gap-2">
       <legend className="mb-1 text-sm font-medium text-muted">
-        When {conditions.length > 1 ? "all of this holds" : "this holds"}
+        When {conditions.length > 1 ? "all of these match" : "this matches"}
       </legend>
       {conditions.length === 0 ? <p className="text-muted">No condition: it matches every message.</p> : null}
       {conditions.map((condition, index) => (
@@ -186,13 +186,13 @@ const CODE_EXAMPLE = { value: "VALIDATION_ERROR", header: "x-error-code", body: 
 
 const ENDS = [
   { value: "park", label: "park it" },
-  { value: "drop", label: "drop it, and count it" },
+  { value: "drop", label: "drop it and count it" },
 ] as const;
 
 const PARKS = [
   { value: "", label: "nothing special" },
-  { value: "early", label: "park early: permanent, a redrive must say that it sends it" },
-  { value: "confirm", label: "ask for a confirmation before a redrive" },
+  { value: "early", label: "park early: permanent, redriven only with confirmation" },
+  { value: "confirm", label: "require confirmation before a redrive" },
 ] as const;
 
 /** What the rule does: it drops, or it changes what is known about the event. */
@@ -210,8 +210,8 @@ export function Effects({ draft, errors, set, text }: RulePart) {
       />
       {draft.drop ? (
         <p className="text-muted">
-          A dropped message is acknowledged and not stored. It is counted here, and a few are kept as samples. Messages
-          that Parkade sent and that come back are never dropped.
+          A dropped message is acknowledged and not stored. It is counted here, and a few are kept as samples. Bounces
+          of messages that Parkade sent are never dropped.
         </p>
       ) : (
         <>

@@ -99,7 +99,7 @@ export function effectFilter({ source, do: effect }: Pick<RuleOut, "source" | "d
 
 /** `12 of the newest 200 events match: 3 would be dropped, 9 would change.` */
 export function trialSentence({ checked, matched, dropped, changed, failed }: Trial): string {
-  if (checked === 0) return "No event of this source is stored, so there is nothing to try it on.";
+  if (checked === 0) return "No event of this source is stored, so the rule cannot be tested.";
   const failures = failed > 0 ? ` It cannot be applied to ${formatNumber(failed)}.` : "";
   if (checked === 1) return `${onlyEvent(matched, dropped, changed)}${failures}`;
   const looked = `the newest ${formatNumber(checked)} events`;

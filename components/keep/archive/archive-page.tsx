@@ -116,7 +116,7 @@ function Archive({ filter }: { filter: ArchiveFilter }) {
             refusal={noRestore}
             busy={busy}
             onClick={() => void restoreSelected()}
-            data-tip="Back into the store as they were; nothing is sent"
+            data-tip="Puts them back into the store unchanged; nothing is sent"
           >
             Restore {plural(selected.length, "event")}
           </ActionButton>
@@ -145,7 +145,7 @@ function OfRemoval({
     <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5 px-3 pb-2">
       <Button
         size="sm"
-        aria-label={`Do not restrict it to the removal ${operation}`}
+        aria-label={`Remove the filter for the removal ${operation}`}
         data-tip={`${operation}\nclick to remove`}
         onClick={onAny}
       >
@@ -185,7 +185,7 @@ function Nothing({ filter, configured }: { filter: ArchiveFilter; configured: bo
           </>
         }
       >
-        Names are compared whole. What was restored is in Events again.
+        Only exact matches are found. Restored events are in Events again.
       </EmptyState>
     );
   }
@@ -198,11 +198,11 @@ function Nothing({ filter, configured }: { filter: ArchiveFilter; configured: bo
   }
   return (
     <EmptyState
-      title="Nothing is archived"
+      title="The archive is empty"
       action={<LinkButton href={eventsHref({ status: ["IGNORED"] })}>Ignored events</LinkButton>}
     >
-      Events that are IGNORED or CONFIRMED can be removed from the store: select them in Events. Those that were kept
-      for their time expire. Both then lie here, and can be restored as they were.
+      Events that are IGNORED or CONFIRMED can be removed from the store: select them in Events. Events whose retention
+      has passed expire. Both are kept here and can be restored unchanged.
     </EmptyState>
   );
 }

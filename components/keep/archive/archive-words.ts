@@ -17,8 +17,8 @@ export function restoredText({ restored, duplicates, refused }: Counts): { title
     duplicates === 0
       ? null
       : duplicates === 1
-        ? "One came in again meanwhile and is stored already."
-        : `${formatNumber(duplicates)} came in again meanwhile and are stored already.`,
+        ? "One arrived again in the meantime and is already stored."
+        : `${formatNumber(duplicates)} arrived again in the meantime and are already stored.`,
     left === 0 ? null : left === 1 ? "One stays in the archive." : `${formatNumber(left)} stay in the archive.`,
   ].filter((detail) => detail !== null);
   return {
@@ -34,7 +34,7 @@ export function archivedLine(
   listed: boolean,
 ): string {
   const one = count === 1 && !more;
-  const lie = one ? "lies" : "lie";
+  const lie = one ? "is" : "are";
   const many = more ? `At least ${formatNumber(count)}` : formatNumber(count);
   if (eventId === undefined) return `${many} ${listed ? "more" : one ? "event" : "events"} of ${aggregateId} ${lie}`;
   if (one) return `${listed ? "Another event" : "Event"} ${eventId} ${lie}`;

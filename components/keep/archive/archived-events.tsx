@@ -176,7 +176,7 @@ function Restore({ event, noRestore, busy, onRestore }: Of) {
       refusal={noRestore}
       aria-disabled={busy}
       aria-label={`Restore event ${event.eventId}`}
-      data-tip="Back into the store as it was; nothing is sent"
+      data-tip="Puts it back into the store unchanged; nothing is sent"
       onClick={() => onRestore(event)}
     >
       Restore

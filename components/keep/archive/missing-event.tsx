@@ -32,10 +32,10 @@ export function MissingEvent({ id, level = 1 }: { id: string /** 1 when it is th
     return <Archived event={event} level={level} noRestore={place === null ? "No archive is configured" : null} />;
   }
   return (
-    <EmptyState title="There is no such event" level={level} action={<LinkButton href="/events">Events</LinkButton>}>
+    <EmptyState title="Event not found" level={level} action={<LinkButton href="/events">Events</LinkButton>}>
       <p>
-        The address may have been cut off.{" "}
-        {archived.isError ? "Whether it lies in the archive is not known now." : "It is not in the archive either."}
+        The address may be incomplete.{" "}
+        {archived.isError ? "Whether it is in the archive is not known." : "It is not in the archive either."}
       </p>
       <p className="font-mono text-sm wrap-anywhere">{id}</p>
     </EmptyState>
@@ -49,7 +49,7 @@ function Archived({ event, level, noRestore }: { event: ArchivedEvent; level: 1 
   return (
     <>
       <EmptyState
-        title="This event lies in the archive"
+        title="This event is in the archive"
         level={level}
         action={
           <>
@@ -59,7 +59,7 @@ function Archived({ event, level, noRestore }: { event: ArchivedEvent; level: 1 
               refusal={noRestore}
               busy={busy}
               onClick={() => void restore([event])}
-              data-tip="Back into the store as it was; nothing is sent"
+              data-tip="Puts it back into the store unchanged; nothing is sent"
             >
               Restore
             </ActionButton>

@@ -27,12 +27,9 @@ export function RestoreRemovalDialog({ operation, onClose }: { operation: string
     >
       <ul className="list-disc pl-4 text-muted">
         <li>
-          All of its events that are in the archive come back as they were: IGNORED or CONFIRMED. Nothing is sent.
+          All of its events that are in the archive are restored as they were: IGNORED or CONFIRMED. Nothing is sent.
         </li>
-        <li>
-          It goes some thousand at a time, for as long as this tab is open. What is not restored by then stays in the
-          archive.
-        </li>
+        <li>Events are restored a few thousand at a time while this tab is open. The rest stay in the archive.</li>
       </ul>
       {restored === null ? null : <p role="status">{plural(restored, "event")} restored so far.</p>}
     </ReasonDialog>

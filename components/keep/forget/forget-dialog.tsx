@@ -31,9 +31,9 @@ export function ForgetDialog({ onClose }: { onClose: () => void }) {
   const agreed = wanted !== null && typed.replaceAll(/[\s,.]/g, "") === wanted;
   if (receipt !== null) {
     return (
-      <ShownOnce title="A worker forgets it" label="the receipt" text={receipt} done="Done" onClose={onClose}>
-        Keep this receipt with the request: it proves what was forgotten. It is not stored, and not shown again. The
-        report is on this page.
+      <ShownOnce title="Deletion started" label="the receipt" text={receipt} done="Done" onClose={onClose}>
+        Keep this receipt with the request: it proves what was deleted. It is not stored and not shown again. The report
+        is on this page.
       </ShownOnce>
     );
   }
@@ -43,10 +43,10 @@ export function ForgetDialog({ onClose }: { onClose: () => void }) {
       everySource
       answersOnce
       title="Forget a person"
-      description="Events that the key names are deleted in the store and in the archive, and what else names them is replaced, in the audit too. Nothing takes it back."
+      description="Deletes the events that match from the store and the archive, and replaces every other mention of the value, in the audit log too. This cannot be undone."
       variant="danger"
       verb={counted?.events ? `Forget ${plural(counted.events, "event")}` : "Forget"}
-      reasonHint="Kept in the audit for ever: name the number of the request, not the person."
+      reasonHint="Recorded in the audit log permanently: give the number of the request, not the person's name."
       ready={() => !result.ok || agreed}
       onClose={onClose}
       onSubmit={async (reason) => {
@@ -113,15 +113,16 @@ function Counted({ preview: { events, kept, keptByReason, archivedEvents, object
     <>
       <p>
         {events === null
-          ? "How many events of the store it finds is not known."
-          : `${plural(events, "event")} of the store.`}{" "}
+          ? "The number of matching events in the store is not known."
+          : `${plural(events, "event")} in the store.`}{" "}
         {objects === 0
-          ? "Nothing lies in the archive."
+          ? "The archive is empty."
           : `${archivedEvents === null ? "" : `${plural(archivedEvents, "archived event")}. `}${plural(objects, "object")} of the archive will be read.`}
       </p>
       {kept ? (
         <p className="text-muted">
-          {formatNumber(kept)} would stay: {keptWords(keptByReason).join("; ")}. Forget again when nothing keeps them.
+          {formatNumber(kept)} would stay: {keptWords(keptByReason).join("; ")}. Repeat the forget when nothing keeps
+          them.
         </p>
       ) : null}
     </>

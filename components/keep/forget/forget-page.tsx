@@ -35,7 +35,7 @@ export function ForgetPage() {
         loading={{ rows: 3, columns: ["w-28", "flex-1", "w-24"] }}
         none={
           <EmptyState
-            title="Nothing was forgotten yet"
+            title="No data has been forgotten yet"
             action={
               <Button needs="forget" everySource onClick={() => setOpen(true)}>
                 Forget a person…
@@ -59,10 +59,10 @@ export function ForgetPage() {
 }
 
 const DOING: Record<ForgetOut["phase"], string> = {
-  events: "deletes events of the store",
-  archive: "reads the archive",
-  traces: "replaces other texts",
-  audit: "reads the audit",
+  events: "Deleting events",
+  archive: "Searching the archive",
+  traces: "Replacing other texts",
+  audit: "Searching the audit log",
 };
 
 function Report({ forget }: { forget: ForgetOut }) {
@@ -71,7 +71,7 @@ function Report({ forget }: { forget: ForgetOut }) {
   return (
     <li className="grid grid-cols-[minmax(0,1fr)] gap-1 rounded-lg border border-line bg-surface px-3 py-2">
       <p className="flex flex-wrap items-baseline gap-x-4">
-        <span className="font-medium">{state === "DONE" ? "Forgotten" : `Now it ${DOING[phase]}`}</span>
+        <span className="font-medium">{state === "DONE" ? "Forgotten" : DOING[phase]}</span>
         <span className="text-muted">by {KEY_LABEL[keyKind]}</span>
         <span>{reportWords(counts) ?? (state === "DONE" ? "nothing was found" : null)}</span>
       </p>

@@ -13,8 +13,8 @@ it("is the request of the API, or says what is missing", () => {
     ok: false,
     errors: {
       name: "A pointer begins with /, such as /customer/email.",
-      value: "Say which value names the person.",
-      source: "Every payload is read: name a source.",
+      value: "Enter the value that identifies the person.",
+      source: "Every payload is read: choose a source.",
     },
   });
 });

@@ -24,11 +24,11 @@ type DraftErrors = Partial<Record<"name" | "value" | "source", string>>;
 export function forgetWhat(draft: ForgetDraft): { ok: true; what: ForgetWhat } | { ok: false; errors: DraftErrors } {
   const [name, source] = [draft.name.trim(), draft.source.trim()];
   const errors: DraftErrors = {};
-  if (draft.value === "") errors.value = "Say which value names the person.";
-  if (draft.kind === "tag" && name === "") errors.name = "Name the tag.";
+  if (draft.value === "") errors.value = "Enter the value that identifies the person.";
+  if (draft.kind === "tag" && name === "") errors.name = "Enter the name of the tag.";
   if (draft.kind === "pointer" && !name.startsWith("/"))
     errors.name = "A pointer begins with /, such as /customer/email.";
-  if (draft.kind === "pointer" && source === "") errors.source = "Every payload is read: name a source.";
+  if (draft.kind === "pointer" && source === "") errors.source = "Every payload is read: choose a source.";
   if (Object.keys(errors).length > 0) return { ok: false, errors };
   return { ok: true, what: { key: keyOf(draft.kind, name, draft.value), ...(source === "" ? {} : { source }) } };
 }
@@ -43,7 +43,7 @@ const PLACES: Record<string, (count: number) => string> = {
   revisions: (count) => `${plural(count, "revision")}`,
   bounces: (count) => `${plural(count, "bounce")}`,
   archivedEvents: (count) => `${plural(count, "archived event")}`,
-  objectsRewritten: (count) => `${plural(count, "object")} of the archive written again`,
+  objectsRewritten: (count) => `${plural(count, "object")} of the archive rewritten`,
   objectsRemoved: (count) => `${plural(count, "object")} of the archive removed`,
   auditEntries: (count) => `${plural(count, "audit entry", "audit entries")} without the name`,
   otherTexts: (count) => `${plural(count, "other row")} without the name`,
@@ -60,7 +60,7 @@ const KEPT: Record<string, string> = {
   "in-redrive": "in a redrive: cancel it, or wait for its end",
   unconfirmed:
     "sent and not confirmed yet: run parkade confirm when the target has it, or wait for the end of its quiet window; then forget again",
-  "holds-later": "before parked versions of the aggregate: let these pass first, or forget the aggregate",
+  "holds-later": "earlier than parked versions of the aggregate: send those first, or forget the aggregate",
   "unreadable-object": "object of the archive that cannot be read",
 };
 

@@ -43,7 +43,7 @@ export function RemoveDialog(props: {
       title={removalTitle(data, total)}
       description={
         possible
-          ? "Each is written to the archive whole, then leaves the store. It can be restored as it was."
+          ? "Each event is written to the archive, then removed from the store. It can be restored unchanged."
           : undefined
       }
       size="sm"
@@ -51,7 +51,7 @@ export function RemoveDialog(props: {
       verb={possible ? removalVerb(data) : null}
       keep={possible ? "Cancel" : "Close"}
       reason={possible ? "required" : "none"}
-      reasonHint="Kept in the audit for ever."
+      reasonHint="Recorded in the audit log."
       ready={(reason) => data !== undefined && reason !== "" && agreed}
       onClose={onClose}
       onSubmit={async (reason) => {
@@ -85,7 +85,7 @@ function Previewed({ preview }: { preview: RemovalPreview }) {
         {removable === null ? (
           <p>Those that are IGNORED or CONFIRMED. Counting them took too long.</p>
         ) : removable === 0 ? (
-          <p>None of them: only events that are IGNORED or CONFIRMED are removed.</p>
+          <p>None: only events that are IGNORED or CONFIRMED are removed.</p>
         ) : (
           <>
             <Counts counts={go} />

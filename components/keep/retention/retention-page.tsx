@@ -93,7 +93,7 @@ function Periods({ retention }: { retention: RetentionOut | undefined }) {
               </>
             )}
             {retention.lookedAt === null ? (
-              "No worker has looked yet."
+              "Never run."
             ) : (
               <>
                 Last run <TimeAgo at={retention.lookedAt} />.
@@ -125,14 +125,13 @@ function NextToExpire() {
       {preview.isPending ? <SkeletonRows rows={3} columns={["w-24", "w-16", "w-16", "flex-1"]} /> : null}
       {days === null ? (
         <p className="px-3 pt-1 pb-3 text-muted">
-          Counting took too long: there are more due events than can be counted in four seconds. They expire all the
-          same.
+          Counting took too long: there are more due events than can be counted in four seconds. They still expire.
         </p>
       ) : null}
       {days?.length === 0 ? (
         <p className="px-3 pt-1 pb-3 text-muted">
-          No stored event is older than it is kept. A worker looks every ten minutes, and finds the events of one more
-          day after midnight, UTC.
+          No stored event has passed its retention. A worker checks every ten minutes; the events of one more day become
+          due after midnight UTC.
         </p>
       ) : null}
       {days && days.length > 0 ? <DueDays days={days} /> : null}

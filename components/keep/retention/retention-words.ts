@@ -22,7 +22,7 @@ export function ruleFault(rules: readonly TypedRule[], at: number): { field: key
   const same = rules.findIndex(
     (other) => other.source === rule.source && other.errorCode.trim() === rule.errorCode.trim(),
   );
-  if (same < at) return { field: "source", words: "Stands above already." };
+  if (same < at) return { field: "source", words: "Already listed above." };
   return daysOf(rule.days) === null ? { field: "days", words: DAYS_WORDS } : null;
 }
 

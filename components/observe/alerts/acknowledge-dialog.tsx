@@ -12,11 +12,11 @@ export function AcknowledgeDialog({ ids, onClose }: { ids: readonly string[]; on
     <ReasonDialog
       needs="acknowledge"
       title={`Acknowledge ${plural(ids.length, "alert")}?`}
-      description="Others see that you are looking at it. Its message is not repeated, and it fires until its cause has ended."
+      description="Others see that you are working on it. Its message is not repeated; it keeps firing until its cause ends."
       size="sm"
       verb="Acknowledge"
       reason="optional"
-      reasonHint="What the others should know: what you do, and where."
+      reasonHint="Tell the others what you are doing, and where."
       onClose={onClose}
       onSubmit={async (note) => {
         const { changed, unchanged } = await send.mutateAsync({

@@ -27,7 +27,7 @@ const AcknowledgeDialog = lazily(() => import("./acknowledge-dialog"), "Acknowle
 
 const BECAUSE: Record<NonNullable<AlertOut["resolvedBecause"]>, string> = {
   cleared: "its cause has ended",
-  "rule-changed": "its rule watches something else now",
+  "rule-changed": "the condition of its rule was changed",
   "rule-removed": "its rule was deleted",
   "rule-off": "its rule was switched off",
 };
@@ -42,7 +42,7 @@ export function AlertPage({ id }: { id: string }) {
         <PageHeader title="Alert" actions={<LinkButton href="/alerts">All alerts</LinkButton>} />
         {read.isPending ? <SkeletonRows rows={6} columns={["w-28", "flex-1"]} /> : null}
         {read.error?.code === "unknown-alert" ? (
-          <EmptyState title="There is no such alert">Alerts are kept for 90 days after they end.</EmptyState>
+          <EmptyState title="Alert not found">Alerts are kept for 90 days after they end.</EmptyState>
         ) : (
           <ReadError read={read} />
         )}
@@ -185,7 +185,7 @@ function Groups({ alert: { evidence, source } }: { alert: AlertOut }) {
   return (
     <Panel title="Groups" meta="with the most arrivals when it fired">
       {evidence.groups.length === 0 ? (
-        <p className="px-3 py-4 text-muted">It is not about the events of a group, or none arrived lately.</p>
+        <p className="px-3 py-4 text-muted">The alert is not about a group, or no events arrived recently.</p>
       ) : null}
       <ul>
         {evidence.groups.map(({ fingerprint, errorCode, pattern, count }) => (

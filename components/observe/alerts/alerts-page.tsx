@@ -104,8 +104,8 @@ function NothingFires() {
   return (
     <EmptyState title="No alerts firing" action={<LinkButton href="/alerts/rules">Rules</LinkButton>}>
       {rules.isSuccess
-        ? `${plural(on.length, "rule is", "rules are")} switched on${blind.length === 0 ? " and judged every ten seconds" : `; ${plural(blind.length, "cannot be judged", "cannot be judged")} now`}.`
-        : "Rules are judged every ten seconds."}
+        ? `${plural(on.length, "rule is", "rules are")} switched on${blind.length === 0 ? " and checked every ten seconds" : `; ${plural(blind.length, "cannot be checked", "cannot be checked")} now`}.`
+        : "Rules are checked every ten seconds."}
     </EmptyState>
   );
 }

@@ -63,6 +63,6 @@ function against({ count, usual, factor, trend }: Arrivals): { against: string; 
 }
 
 function usualWords({ usual }: Pick<Arrivals, "usual">): string {
-  if (usual === null) return "too little history to tell what is usual";
+  if (usual === null) return "not enough history to tell what is usual";
   return `usual in the same hours: ${formatFactor(usual)}`;
 }

@@ -28,7 +28,7 @@ export function connectCommands(
   if (source !== null || kind === null) return [park];
   const body = JSON.stringify({ name, kind: kind.kind, config: kind.example });
   const make = {
-    what: `Make a source that takes dead letters over ${kind.label}:`,
+    what: `Create a source that receives dead letters over ${kind.label}:`,
     text: `curl ${origin}/api/v1/sources \\\n  ${json} \\\n  -d ${quoted(body)}`,
   };
   return [make, park];

@@ -37,7 +37,7 @@ export function ControlsInForce() {
     >
       <ReadError read={controls} stale={items.length > 0} />
       {controls.isPending ? <SkeletonRows rows={2} columns={["flex-1", "w-12"]} /> : null}
-      {controls.isSuccess && items.length === 0 ? <p className="px-3 pb-3 text-muted">None is in force.</p> : null}
+      {controls.isSuccess && items.length === 0 ? <p className="px-3 pb-3 text-muted">None in force.</p> : null}
       <ul className="pb-1">
         {items.slice(0, SHOWN).map((control) => (
           <li key={control.id}>

@@ -18,9 +18,14 @@ const NOT_PARKED = [
     key: "unstored",
     colour: "var(--state-bounced)",
     dash: "1 3",
-    words: "came in storms, and are counted and not stored",
+    words: "arrived in storms: counted and not stored",
   },
-  { key: "duplicate", colour: "var(--state-ignored)", dash: "8 3 1 3", words: "came again and were stored already" },
+  {
+    key: "duplicate",
+    colour: "var(--state-ignored)",
+    dash: "8 3 1 3",
+    words: "repeats of events that were already stored",
+  },
 ] as const;
 type Values = Record<"in" | "out" | "unstored" | "duplicate", number>;
 
@@ -41,12 +46,12 @@ export function FlowPanel({ filter }: { filter: EventFilter }) {
   return (
     <ChartPanel
       title="Inflow against outflow"
-      summary="Events that came in and that went out, per bucket of time."
+      summary="Events in and out, per time bucket."
       stamp={flow.data}
       rows={rows}
       error={flow.error}
       onRetry={() => flow.refetch()}
-      empty="Nothing came in and nothing went out."
+      empty="No events in or out."
       legend={series}
       markers={markers}
       marksExplained

@@ -47,7 +47,7 @@ export function OverviewPage() {
 function NotNarrowed({ filter, names }: { filter: EventFilter; names: string[] }) {
   return (
     <p className="mx-3 mb-3 flex flex-wrap items-center gap-x-3 gap-y-1 rounded-md border border-l-2 border-warning px-3 py-2">
-      <span>Charts cannot be narrowed by {names.join(", ")}: what is shown here is wider.</span>
+      <span>Charts cannot be filtered by {names.join(", ")}: they include more events than the filter.</span>
       <LinkButton size="sm" href={eventsHref(filter)}>
         The events that match
       </LinkButton>

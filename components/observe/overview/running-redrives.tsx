@@ -36,7 +36,7 @@ export function RunningRedrives() {
         </Link>
       ) : null}
       {running.isPending ? <SkeletonRows rows={2} columns={["flex-1", "w-12"]} /> : null}
-      {running.isSuccess && items.length === 0 ? <p className="px-3 pb-3 text-muted">None is under way.</p> : null}
+      {running.isSuccess && items.length === 0 ? <p className="px-3 pb-3 text-muted">None running.</p> : null}
       <ul>
         {items.slice(0, SHOWN).map((redrive) => (
           <Running key={redrive.id} redrive={redrive} />

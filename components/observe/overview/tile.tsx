@@ -40,7 +40,7 @@ export function Tile<Data>(props: {
         <Link href={shown.href} prefetch={false} className="after:absolute after:inset-0">
           {title}
         </Link>
-        {error ? <span className="text-danger"> · not renewed</span> : null}
+        {error ? <span className="text-danger"> · not updated</span> : null}
       </h2>
       <p className="flex flex-wrap items-baseline gap-x-2" data-tip={tip?.(data)}>
         <span className="text-xl font-semibold whitespace-nowrap">{shown.value}</span>

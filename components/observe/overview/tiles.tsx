@@ -43,7 +43,7 @@ function ParkedTile({ filter }: Pick<Props, "filter">) {
     <Tile
       title="parked now"
       part={asPart(size)}
-      tip={(stats) => `${stamp(stats)}\nall that is parked, whatever the window`}
+      tip={(stats) => `${stamp(stats)}\nall parked events, whatever the time window`}
     >
       {(stats) => ({
         href: eventsHref(parkedNow(filter)),
@@ -123,7 +123,7 @@ function SuccessTile({ filter }: { filter: EventFilter }) {
         detail:
           stats.rate === null
             ? stats.delivered > 0
-              ? `${formatNumber(stats.delivered)} not known yet`
+              ? `${formatNumber(stats.delivered)} not confirmed yet`
               : null
             : `${formatNumber(stats.bounced)} bounced`,
       })}

@@ -47,7 +47,7 @@ export function ControlDialog({ kind, scope, selected, onClose, onDone }: Contro
         verb: KIND_TITLE[draft.kind],
         variant: draft.kind === "blacklist" ? "danger" : "primary",
       })}
-      reasonHint="Shown beside every event it catches, and kept in the audit."
+      reasonHint="Shown on every event that it matches, and recorded in the audit log."
       initial={() => startingDraft(kind, scope)}
       request={(draft, reason) => controlRequest(draft, reason, Date.now())}
       save={async (request) => {
@@ -106,7 +106,7 @@ function Until({ draft, errors, text }: Form<ControlDraft>) {
       {at ? (
         <TextField
           {...text("untilAt")}
-          label="Until, in the time of this machine"
+          label="Until, in this computer's time zone"
           error={errors.until}
           type="datetime-local"
         />

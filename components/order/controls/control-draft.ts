@@ -36,7 +36,7 @@ export function startingDraft(kind: ControlRequest["kind"], scope: ControlReques
 export function controlRequest(draft: ControlDraft, reason: string, nowMs: number): Asked<ControlRequest> {
   const errors: Partial<Record<"scopeValue" | "until", string>> = {};
   const scopeValue = draft.scopeValue.trim();
-  if (scopeValue === "") errors.scopeValue = "Name what it holds for.";
+  if (scopeValue === "") errors.scopeValue = "Choose what it applies to.";
   const expiresAtMs = expiry(draft, nowMs);
   if (expiresAtMs === null && draft.kind === "cooldown") errors.until = "A cooldown needs an end.";
   if (Number.isNaN(expiresAtMs)) errors.until = "Choose a date and time.";

@@ -49,7 +49,7 @@ export function ControlsPage() {
         loading={{ rows: 4, columns: ["w-28", "flex-1", "w-24", "w-24"] }}
         empty={{
           title: "No control is in force",
-          text: "A blacklist keeps events from being redriven, a cooldown makes them wait, a whitelist lets them through while they cool down. Parkade itself blacklists an aggregate that keeps failing, by the limits below.",
+          text: "A blacklist blocks redrives, a cooldown delays them, and a whitelist overrides cooldowns. Parkade blacklists an aggregate that keeps failing, according to the limits below.",
         }}
         dialog={(_, onClose) => <ControlDialog kind="blacklist" onClose={onClose} />}
       >
@@ -90,11 +90,11 @@ function Scope({ control }: { control: ControlOut }) {
 
 function Catches({ control }: { control: ControlOut }) {
   const scope = scopeOf(control.scope);
-  if (control.catches === null || !scope) return <span className="text-muted">how many it catches is not known</span>;
-  if (control.catches === 0) return <span className="text-muted">catches nothing now</span>;
+  if (control.catches === null || !scope) return <span className="text-muted">number of matches not known</span>;
+  if (control.catches === 0) return <span className="text-muted">matches nothing now</span>;
   return (
     <Link href={eventsHref(scopeFilter(control.scope))} className="touch text-accent hover:underline">
-      catches {plural(control.catches, "event")}
+      matches {plural(control.catches, "event")}
     </Link>
   );
 }

@@ -8,9 +8,9 @@ import { plural } from "@/lib/platform/plain/format.pure";
 import { isOfEverySource, SCOPE_LABEL, scopeLimits, scopeOf } from "./scope-words";
 
 const LIFTED: Record<ControlOut["kind"], string> = {
-  blacklist: "What it caught may be redriven again. Nothing is redriven by lifting it.",
-  cooldown: "What it caught need not wait any longer. Nothing is redriven by lifting it.",
-  whitelist: "What it let through waits for its cooldown again.",
+  blacklist: "Its events can be redriven again. Lifting it redrives nothing.",
+  cooldown: "Its events no longer wait. Lifting it redrives nothing.",
+  whitelist: "Its events wait for their cooldowns again.",
 };
 
 export function LiftDialog({ control, onClose }: { control: ControlOut; onClose: () => void }) {
@@ -51,7 +51,7 @@ export function LiftDialog({ control, onClose }: { control: ControlOut; onClose:
           </>
         ) : null}
         {control.catches === null ? null : (
-          <span className="text-muted"> · {plural(control.catches, "event")} caught now</span>
+          <span className="text-muted"> · {plural(control.catches, "event")} matched now</span>
         )}
       </p>
     </ReasonDialog>

@@ -31,7 +31,7 @@ export function LiftManyDialog({ redriveId, onClose }: { redriveId: string | nul
       needs="control"
       everySource={source === ""}
       title={redriveId === null ? "Lift many controls" : "Lift the blacklists of this redrive"}
-      description="What they caught may be redriven again. Nothing is redriven by lifting them."
+      description="Their events can be redriven again. Lifting them redrives nothing."
       verb={count === null ? "Lift" : `Lift ${plural(count, "control")}`}
       keep="Keep them"
       ready={() => count !== null && count > 0}
@@ -70,7 +70,7 @@ export function LiftManyDialog({ redriveId, onClose }: { redriveId: string | nul
       </div>
       <p role="status" className="text-muted">
         {found.isError
-          ? "How many match is not known now."
+          ? "The number of matches is not known."
           : count === null
             ? "Counting…"
             : `${plural(count, "control")} in force ${count === 1 ? "matches" : "match"}${found.data?.more ? ", and more" : ""}.`}

@@ -19,7 +19,7 @@ export function LimitsDialog({ settings, onClose }: { settings: SettingOut[]; on
       needs="change-settings"
       everySource
       title="Automatic limits"
-      description="They hold at once, also for redrives that run."
+      description="Changes apply at once, also to running redrives."
       verb="Save"
       keep="Close"
       onClose={onClose}

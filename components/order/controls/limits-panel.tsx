@@ -15,7 +15,7 @@ export function LimitsPanel() {
   return (
     <Panel
       title="Automatic limits"
-      meta="hold for every redrive"
+      meta="apply to every redrive"
       actions={
         <DialogButton
           needs="change-settings"

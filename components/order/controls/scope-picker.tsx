@@ -40,7 +40,7 @@ export function ScopePicker({ draft, text, selected }: Form<ControlDraft> & { se
         </div>
       )}
       {name !== "source" && draft.source.trim() === "" ? (
-        <p className="text-muted">Without a source it holds in all of them.</p>
+        <p className="text-muted">Without a source it applies to all sources.</p>
       ) : null}
       <Caught scope={useSettled(JSON.stringify(draftScope(draft)))} selected={selected} />
     </div>
@@ -61,14 +61,14 @@ function Caught({ scope, selected }: { scope: string; selected: number | null })
   return (
     <p aria-live="polite" className="min-h-5 text-muted">
       {value === "" ? null : caught.isError ? (
-        "How many it catches is unknown; it can be imposed all the same."
+        "The number of matches is unknown; the control can still be added."
       ) : !total ? (
         "counting…"
       ) : total.value === 0 ? (
-        "Catches nothing that is parked now; it holds for what comes."
+        "Matches no parked event now; it will apply to new events."
       ) : (
         <>
-          Catches <NumberWithKind count={total} className="font-medium text-ink" /> parked now, and what comes.{" "}
+          Catches <NumberWithKind count={total} className="font-medium text-ink" /> parked now, and new events.{" "}
           {beyond === null ? null : <span className="text-warning">{beyond} </span>}
           <Link href={eventsHref(filter)} target="_blank" className="text-accent underline">
             Show them

@@ -14,9 +14,9 @@ export const SCOPE_LABEL: Record<ControlScopeName, string> = {
 };
 
 export const KIND_EFFECT: Record<ControlOut["kind"], string> = {
-  blacklist: "Nothing it catches is redriven until it is lifted.",
-  whitelist: "What it catches may be redriven while it cools down. A blacklist still wins.",
-  cooldown: "What it catches waits until the time set, then may be redriven again.",
+  blacklist: "Events that it matches are not redriven until it is lifted.",
+  whitelist: "Events that it matches can be redriven during a cooldown. A blacklist still wins.",
+  cooldown: "Events that it matches wait until the set time, then can be redriven again.",
 };
 
 /** The narrowest name of a control's scope. Every control has one; null keeps the page working if a stored control has none. */

@@ -8,7 +8,7 @@ export function ReasonSection({ mode, draft, problems, set, optional }: SectionP
       label="Reason"
       optional={optional}
       error={problems.reason}
-      hint={mode === "deliver" ? "Kept in the audit for ever." : undefined}
+      hint={mode === "deliver" ? "Recorded in the audit log." : undefined}
     >
       {(control) => (
         <Textarea

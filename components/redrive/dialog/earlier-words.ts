@@ -11,7 +11,7 @@ export function earlierSentence(counts: EarlierOut): string {
   const selected =
     heldEvents === 1 ? `${least}1 of the events is` : `${least}${formatNumber(heldEvents)} of the events are`;
   const versions = plural(earlierEvents, "earlier version");
-  const parked = takenAlong === 0 ? "cannot go now" : "the selection leaves parked";
+  const parked = takenAlong === 0 ? "cannot be sent now" : "the selection leaves parked";
   return `${capital(selected)} behind ${versions} that ${parked}, in ${plural(heldAggregates, "aggregate")}.`;
 }
 
@@ -28,15 +28,15 @@ export function earlierOptions(
   const include: EarlierOption[] = [
     {
       choice: "include",
-      label: `Take the ${plural(takenAlong, "earlier version")} along, in order`,
-      detail: "Each is checked like the others; one that is refused holds what is behind it.",
+      label: `Include the ${plural(takenAlong, "earlier version")}, in order`,
+      detail: "Each is checked like the others; if one is refused, it holds the later versions.",
     },
   ];
   return [
     {
       choice: "hold",
       label: sends
-        ? `Send only ${eligible ? `the ${formatNumber(eligible)} that can go now` : "what can go now"}`
+        ? `Send only ${eligible ? `the ${formatNumber(eligible)} that can be sent now` : "what can be sent now"}`
         : "Check them as selected",
       detail: `${plural(heldEvents, "event")} ${heldEvents === 1 ? "stays" : "stay"} parked behind ${earlierEvents === 1 ? "it" : "them"}.`,
     },
@@ -44,9 +44,9 @@ export function earlierOptions(
     ...(takenAlong > 0 ? include : []),
     {
       choice: "pass",
-      label: sends ? "Send all the same, ahead of them" : "Check them as if sent ahead of the earlier versions",
+      label: sends ? "Send anyway, out of order" : "Check them as if sent out of order",
       detail: sends
-        ? `It strands ${versions}: once a newer one is processed, ${earlierEvents === 1 ? "it" : "they"} can no longer be sent.`
+        ? `This strands ${versions}: once a newer version is processed, ${earlierEvents === 1 ? "it" : "they"} can no longer be sent.`
         : `The order is not checked against ${versions}.`,
     },
   ];

@@ -65,7 +65,7 @@ export function PaceSection({ draft, preview, problems, set }: SectionProps) {
               aria-describedby={`${id}-steps-wrong`}
               onChange={(event) => set({ canarySteps: event.target.value })}
             />
-            <span className="text-muted">each when the one before is confirmed or was quiet for a while</span>
+            <span className="text-muted">each when the previous one is confirmed or had no bounces for a while</span>
           </div>
           <Wrong id={`${id}-steps-wrong`} text={problems.canarySteps} />
         </LabelledRow>
@@ -75,7 +75,7 @@ export function PaceSection({ draft, preview, problems, set }: SectionProps) {
           pauses when more than
           <SmallNumber name="Brake: percent" {...brakeField("brakePercent")} />% of the last
           <SmallNumber name="Brake: window" {...brakeField("brakeWindow")} />
-          fail or come back, or 95 % of them take longer than
+          fail or bounce, or 95 % of them take longer than
           <SmallNumber name="Brake: latency, ms" placeholder="any" {...brakeField("latencyMsMax")} />
           ms
         </div>

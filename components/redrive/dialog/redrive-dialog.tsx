@@ -197,7 +197,7 @@ export function RedriveDialog(props: RedriveDialogProps) {
           button.current?.click();
         }}
       >
-        {request.isError ? <ErrorPanel error={request.error} inline title="This was not done" /> : null}
+        {request.isError ? <ErrorPanel error={request.error} inline title="Request failed" /> : null}
         <ReadError read={current} stale={shown !== undefined} />
         {shown ? (
           <RedriveForm

@@ -32,7 +32,7 @@ export type RedriveDraft = {
   when: "now" | "time" | "breaker";
   /** As the browser's field has it: `2026-11-22T14:05`, in the browser's time zone. */
   startAt: string;
-  /** Names of channels that are told when it ends or stands still. */
+  /** Names of channels that are told when it ends or stalls. */
   tell: string[];
   reason: string;
   typed: string;
@@ -172,7 +172,7 @@ export function draftProblems(mode: RedriveOut["mode"], draft: RedriveDraft, pre
   if (mode === "verify") return {};
   const problems: DraftProblems = {};
   if (isReasonRequired(preview) && draft.reason.trim() === "")
-    problems.reason = "Say why: the reason is kept in the audit.";
+    problems.reason = "Enter a reason: it is recorded in the audit log.";
   if (hasCanary(draft, preview.eligible) && stepsOf(draft) === null)
     problems.canarySteps = "Whole numbers, each above the one before: 1, 10, 100.";
   if (draft.when === "time" && Number.isNaN(Date.parse(draft.startAt))) problems.startAt = "Choose a day and a time.";
@@ -241,7 +241,7 @@ export function foldedWords(
         ]
       : []),
     ...(reasonFolded && (reason !== "" || !sends) ? [reason === "" ? "no reason" : `reason: ${reason}`] : []),
-    ...(draft.tell.length === 0 ? [] : [`tells ${draft.tell.join(", ")}`]),
+    ...(draft.tell.length === 0 ? [] : [`notifies ${draft.tell.join(", ")}`]),
   ].join(" · ");
 }
 

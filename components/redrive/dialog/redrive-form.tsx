@@ -68,7 +68,7 @@ export function RedriveForm(props: RedriveFormProps) {
       {nothing && mode === "deliver" ? (
         <p className="text-warning">
           {preview.total === 0
-            ? "Nothing matches any more: another redrive or operator was first."
+            ? "Nothing matches any more: another redrive or person was faster."
             : CONFIRMABLE_REFUSALS.some((reason) => preview.refused[reason])
               ? "None of these is sent unless it is confirmed above."
               : choice === "hold" && (preview.earlier?.heldEvents ?? 0) > 0
@@ -78,9 +78,8 @@ export function RedriveForm(props: RedriveFormProps) {
       ) : null}
       {!preview.changedSince || preview.refused["changed-since"] ? null : (
         <p className="text-warning">
-          {preview.changedSince === 1 ? "1 of them has" : `${formatNumber(preview.changedSince)} of them have`} other
-          bytes now than that redrive had: they were edited, mended or came back since. What is sent is what they are
-          now.
+          {preview.changedSince === 1 ? "1 of them has" : `${formatNumber(preview.changedSince)} of them have`} changed
+          since that redrive: they were edited, mended or bounced. Their current revision is sent.
         </p>
       )}
       <SetSection
@@ -102,9 +101,9 @@ export function RedriveForm(props: RedriveFormProps) {
         {mode === "deliver" && nothing ? null : <TargetSection {...section} targets={props.targets} />}
         {sends ? <PaceSection {...section} /> : null}
         {sends ? <WhenSection {...section} /> : null}
-        <LabelledRow label="Tell">
+        <LabelledRow label="Notify">
           <TellChoice tell={draft.tell} onTell={(tell) => set({ tell })} />
-          <p className="text-sm text-muted">when it ends or stands still</p>
+          <p className="text-sm text-muted">when it ends or stalls</p>
         </LabelledRow>
         {optional ? <ReasonSection {...section} optional /> : null}
       </More>

@@ -17,7 +17,7 @@ export function SampleLines({ preview }: { preview: Pick<PreviewOut, "sample" | 
         <span className={view.bad ? "text-warning" : undefined}>{view.found}</span>{" "}
         {view.causes.map(({ id, label }) => (
           <Link key={id} href={`/events/${id}`} prefetch={false} className="mr-2 text-accent underline">
-            Look at {label}
+            View {label}
           </Link>
         ))}
         <span className="text-muted">{view.unchecked}</span>

@@ -19,8 +19,8 @@ export function sampleView({ sample, eligible }: Pick<PreviewOut, "sample" | "el
     return {
       found:
         sample === null
-          ? "Payload, order and target were not checked: it took too long."
-          : "None that may go was among the events looked at: payload and target were not checked.",
+          ? "Payload, order and target were not checked: the check took too long."
+          : "None of the sampled events can be sent, so payload and target were not checked.",
       bad: true,
       unchecked: "Verify checks each event and sends nothing.",
       causes: [],
@@ -59,7 +59,7 @@ function faultWords({ checked, refused, samples }: SampleOut, scope: string, who
     held === 0
       ? ""
       : `, ${plural(held, "event")} ${held === 1 ? "waits" : "wait"} behind ${causes.length === 1 ? "it" : "them"}`;
-  return `${formatNumber(bad)} of ${formatNumber(checked)} cannot go: ${named}${behind}.`;
+  return `${formatNumber(bad)} of ${formatNumber(checked)} cannot be sent: ${named}${behind}.`;
 }
 
 /** A version names an event of one aggregate alone, and several causes may be of several aggregates. */

@@ -151,15 +151,14 @@ function pace(redrive: RedriveOut): string {
 function NoRedrives({ filtered, onClear }: { filtered: boolean; onClear: () => void }) {
   if (filtered) {
     return (
-      <EmptyState title="No redrive is in this state" action={<Button onClick={onClear}>Show all redrives</Button>}>
+      <EmptyState title="No redrives in this state" action={<Button onClick={onClear}>Show all redrives</Button>}>
         There may be redrives in other states.
       </EmptyState>
     );
   }
   return (
-    <EmptyState title="Nothing was redriven yet" action={<LinkButton href="/events">Find events</LinkButton>}>
-      Select events in the list and press <b>Redrive</b>. Each redrive stays here for ever, with what became of every
-      event.
+    <EmptyState title="No redrives yet" action={<LinkButton href="/events">Find events</LinkButton>}>
+      Select events in the list and press <b>Redrive</b>. Every redrive is kept here with the outcome of each event.
     </EmptyState>
   );
 }

@@ -85,7 +85,7 @@ async function sayOutcome(click: OneClick): Promise<void> {
     } catch (error) {
       // Without an answer the outcome is unknown; the strip shows that the server does not answer.
       if (error instanceof ApiError && error.passing) continue;
-      return failureToast(`What became of ${click.name} could not be read`, error);
+      return failureToast(`The result of ${click.name} could not be read`, error);
     }
     if (item !== null) {
       const words = outcomeWords(click.name, click.mode, item);
@@ -139,7 +139,7 @@ export async function redriveOne(
     const refusal = refusalOf(accepted);
     const waits = waitWords(accepted.waitsFor);
     if (waits !== null) {
-      void showToast({ title: `${name} ${waits}`, detail: "Nothing is sent before.", action: view });
+      void showToast({ title: `${name} ${waits}`, detail: "Nothing is sent until then.", action: view });
     } else if (refusal !== null && ASKED.includes(refusal) && mode === "deliver" && onHeld) {
       onHeld();
     } else if (refusal !== null) {
@@ -205,7 +205,7 @@ export async function redriveAtOnce(
     const waits = waitWords(accepted.waitsFor);
     if (waits !== null) {
       const view = { label: "View", onSelect: () => on.open(`/redrives/${accepted.id}`) };
-      void showToast({ title: `The redrive ${waits}`, detail: "Nothing is sent before.", action: view });
+      void showToast({ title: `The redrive ${waits}`, detail: "Nothing is sent until then.", action: view });
       return accepted;
     }
     if (accepted.total !== null && acceptedEvents({ ...accepted, total: accepted.total }) === 0) {
@@ -215,7 +215,7 @@ export async function redriveAtOnce(
         tone: "error",
         action:
           (accepted.refusedByReason["held-by-head"] ?? 0) > 0
-            ? { label: "Take the earlier along…", onSelect: on.onAsk }
+            ? { label: "Include earlier versions…", onSelect: on.onAsk }
             : { label: "View", onSelect: () => on.open(`/redrives/${accepted.id}`) },
       });
       return null;

@@ -31,7 +31,7 @@ export function outcomeWords(name: string, mode: RedriveOut["mode"], item: Item)
   switch (item.state) {
     case "delivered":
       return item.outcome === "deduplicated" || item.result === "ALREADY_PROCESSED"
-        ? { title: `${name} was deduplicated`, detail: "Its target had it already.", tone: "success" }
+        ? { title: `${name} was deduplicated`, detail: "Its target already had it.", tone: "success" }
         : { title: `${name} was sent`, detail: withWarnings("The target accepted it", item), tone: "success" };
     case "passed":
       return {
@@ -59,6 +59,6 @@ export function outcomeWords(name: string, mode: RedriveOut["mode"], item: Item)
             tone: "error",
           };
     case "open":
-      return { title: `${name} is not decided yet`, tone: "neutral" };
+      return { title: `${name} is not finished yet`, tone: "neutral" };
   }
 }

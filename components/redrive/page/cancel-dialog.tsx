@@ -29,15 +29,14 @@ export function CancelDialog({ redrive, onClose }: { redrive: RedriveOut; onClos
       <ul className="list-disc pl-4 text-muted">
         <li>
           {redrive.open === 1
-            ? "1 event that is still open goes"
-            : `${formatNumber(redrive.open)} events that are still open go`}{" "}
-          back to PENDING.
+            ? "1 event that is still open returns"
+            : `${formatNumber(redrive.open)} events that are still open return`}{" "}
+          to PENDING.
         </li>
         <li>
           {redrive.delivered === 1
-            ? "1 that its target has stays"
-            : `${formatNumber(redrive.delivered)} that their target has stay`}{" "}
-          there.
+            ? "1 that was delivered is not recalled."
+            : `${formatNumber(redrive.delivered)} that were delivered are not recalled.`}
         </li>
         <li>A cancelled redrive cannot be resumed; start another one for the rest.</li>
       </ul>

@@ -87,7 +87,7 @@ const FAILURES: Record<string, string> = {
 
 function causeSentence({ outcome, result }: Cause): string {
   if (outcome === "refused") return refusalSentence(result);
-  return outcome === "bounced" ? "came back after it was sent" : failureSentence(result);
+  return outcome === "bounced" ? "bounced after it was sent" : failureSentence(result);
 }
 
 function failureSentence(result: string): string {

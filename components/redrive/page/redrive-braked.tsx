@@ -31,13 +31,13 @@ export function RedriveBraked({ redrive, onCancel }: { redrive: Braked; onCancel
   return (
     <Panel
       className="order-first border-warning lg:order-none"
-      title="The brake has paused it"
+      title="Paused by the brake"
       bodyClassName="grid grid-cols-[minmax(0,1fr)] gap-3 p-3"
     >
       <p>
         {seen.cause === "latency" && brake?.latencyMsMax != null
           ? `95 % of the last sends took up to ${formatNumber(seen.p95Ms ?? 0)} ms; the bound is ${formatNumber(brake.latencyMsMax)} ms.`
-          : `Of the last ${plural(seen.outcomes, "event")} ${formatNumber(seen.failed)} failed and ${formatNumber(seen.bounced)} came back: ${percent(seen)} %${brake ? `, above the limit of ${Math.round(brake.ratio * 100)} %` : ""}.`}{" "}
+          : `Of the last ${plural(seen.outcomes, "event")} ${formatNumber(seen.failed)} failed and ${formatNumber(seen.bounced)} bounced: ${percent(seen)} %${brake ? `, above the limit of ${Math.round(brake.ratio * 100)} %` : ""}.`}{" "}
         <span className="text-muted">
           It sent {formatRate(seen.ratePerSecond)}
           {seen.p95Ms !== null && seen.cause !== "latency" ? `, 95 % within ${formatNumber(seen.p95Ms)} ms` : null},{" "}
@@ -89,7 +89,7 @@ function GoOn({ redrive }: { redrive: Braked }) {
       <RateField rate={rate} laneRate={redrive.laneRatePerSecond} onChange={setRate} />
       <label htmlFor={id} className="flex items-center gap-2">
         <Checkbox id={id} checked={canary} onChange={(event) => setCanary(event.target.checked)} />
-        what is left begins with a canary again
+        the rest starts with a canary again
       </label>
       <ActionButton
         needs="redrive"
@@ -100,9 +100,9 @@ function GoOn({ redrive }: { redrive: Braked }) {
           change.mutate({ action: "resume", ratePerSecond: rate, ...(canary ? { canary: true as const } : {}) })
         }
       >
-        Go on at {formatRate(rate)}
+        Resume at {formatRate(rate)}
       </ActionButton>
-      {change.isError ? <ErrorPanel error={change.error} inline title="This was not done" /> : null}
+      {change.isError ? <ErrorPanel error={change.error} inline title="Request failed" /> : null}
     </div>
   );
 }

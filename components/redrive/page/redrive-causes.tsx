@@ -33,13 +33,13 @@ export function RedriveCauses(props: { redrive: RedriveOut; live: boolean; class
   return (
     <Panel
       className={className}
-      title={redrive.mode === "verify" ? "Why some would not go" : "What did not stay processed"}
+      title={redrive.mode === "verify" ? "Why some would be refused" : "Not processed"}
       meta="by cause"
     >
       <ReadError read={causes} />
       {causes.isPending ? <SkeletonRows rows={2} columns={["w-16", "flex-1"]} /> : null}
       {causes.isSuccess && views.length === 0 ? (
-        <p className="px-3 pb-3 text-muted">Nothing failed, came back or was refused so far.</p>
+        <p className="px-3 pb-3 text-muted">No failures, bounces or refusals so far.</p>
       ) : null}
       <ul>
         {views.map((view) => (
@@ -87,7 +87,7 @@ function Cause(props: { redrive: RedriveOut; view: CauseView; onChosen: (chosen:
           ) : null}
           {held && along && redrive.mode === "verify" ? null : (
             <Button size="sm" onClick={() => onChosen(view)}>
-              {held && !along ? "Take the earlier ones along…" : "Redrive these…"}
+              {held && !along ? "Include earlier versions…" : "Redrive these…"}
             </Button>
           )}
         </div>
@@ -95,7 +95,7 @@ function Cause(props: { redrive: RedriveOut; view: CauseView; onChosen: (chosen:
       {view.stops.length > 0 ? <p className="text-sm text-muted">Not tried again: {view.stops.join("; ")}.</p> : null}
       {held && along ? (
         <p className="text-sm text-warning">
-          The earlier versions were taken along already. What comes first must be mended, released or sent.
+          The earlier versions were already included. Mend, release or send the first one.
         </p>
       ) : null}
       {view.advice ? <p className="text-sm text-warning">{view.advice}</p> : null}

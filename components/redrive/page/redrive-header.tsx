@@ -101,7 +101,7 @@ export function RedriveHeader({ redrive, onCancel }: { redrive: RedriveOut; onCa
       ) : null}
       {change.isError ? (
         <div className="px-3 pb-3">
-          <ErrorPanel error={change.error} inline title="This was not done" />
+          <ErrorPanel error={change.error} inline title="Request failed" />
         </div>
       ) : null}
     </>

@@ -66,7 +66,7 @@ export function RedrivePace({ redrive, className }: { redrive: RedriveOut; class
         <p className="text-muted">
           {rate === set && heldPlaces === null
             ? `set to ${redrive.ratePerSecond === null ? `${owner}'s own rate, ${rateWords(redrive.effectiveRatePerSecond)}` : rateWords(redrive.ratePerSecond)}`
-            : `the rest ${etaBefore(eta)}${limited ? ", limited by the sends at once" : ""}`}
+            : `the rest ${etaBefore(eta)}${limited ? ", limited by parallel sends" : ""}`}
           {redrive.ratePerSecond !== null &&
           redrive.effectiveRatePerSecond !== null &&
           redrive.effectiveRatePerSecond < redrive.ratePerSecond
@@ -110,7 +110,7 @@ export function RedrivePace({ redrive, className }: { redrive: RedriveOut; class
             </label>
           ))}
         </div>
-        {change.isError ? <ErrorPanel error={change.error} inline title="This was not done" /> : null}
+        {change.isError ? <ErrorPanel error={change.error} inline title="Request failed" /> : null}
       </fieldset>
     </Panel>
   );
@@ -152,7 +152,7 @@ function ConcurrencyField(props: {
   return (
     <div className="grid gap-1">
       <label htmlFor={id} className="flex justify-between gap-2">
-        <span>sends at once, each worker</span>
+        <span>parallel sends per worker</span>
         <span className="font-mono">
           {value} of {places}
         </span>

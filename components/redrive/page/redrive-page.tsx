@@ -42,8 +42,8 @@ export function RedrivePage({ id }: { id: string }) {
     return (
       <>
         <PageHeader title="Redrive" />
-        <EmptyState title="There is no such redrive" action={<LinkButton href="/redrives">All redrives</LinkButton>}>
-          The address may have been cut off. Redrives are never deleted.
+        <EmptyState title="Redrive not found" action={<LinkButton href="/redrives">All redrives</LinkButton>}>
+          The address may be incomplete. Redrives are never deleted.
         </EmptyState>
       </>
     );

@@ -36,7 +36,7 @@ export function ProgressOf({ redrive }: { redrive: RedriveOut }) {
       <div className="flex flex-wrap items-baseline gap-x-4 gap-y-1">
         <p className="text-2xl font-semibold">{outcomeWords(redrive)}</p>
         <p className="text-muted">
-          {formatNumber(decided(redrive))} of {formatNumber(sizeOf(redrive))} decided
+          {formatNumber(decided(redrive))} of {formatNumber(sizeOf(redrive))} finished
         </p>
         {leftOut === null ? null : <p className="text-muted">{leftOut}</p>}
         <p className="ml-auto text-muted">{stateWords(redrive, now)}</p>
@@ -49,7 +49,7 @@ export function ProgressOf({ redrive }: { redrive: RedriveOut }) {
           Canary: {formatNumber(redrive.canary.released)} released of {formatNumber(sizeOf(redrive))}
           {redrive.canary.waitingUntil && redrive.state === "RUNNING" ? (
             <>
-              ; waits until <TimeAbsolute at={redrive.canary.waitingUntil} /> for what comes back
+              ; waits until <TimeAbsolute at={redrive.canary.waitingUntil} /> for bounces
             </>
           ) : null}
           .
@@ -57,8 +57,8 @@ export function ProgressOf({ redrive }: { redrive: RedriveOut }) {
       ) : null}
       {redrive.brake && !isFinal(redrive.state) ? (
         <p className="text-muted">
-          Pauses by itself when more than {Math.round(redrive.brake.ratio * 100)} % of the last {redrive.brake.window}{" "}
-          fail or come back
+          Pauses when more than {Math.round(redrive.brake.ratio * 100)} % of the last {redrive.brake.window} fail or
+          bounce
           {redrive.brake.latencyMsMax === null
             ? null
             : `, or when 95 % of them take longer than ${formatNumber(redrive.brake.latencyMsMax)} ms`}
@@ -103,7 +103,7 @@ function stateWords(redrive: RedriveOut, nowMs: number): string {
     case "PAUSED":
       return "paused: nothing is sent";
     case "DONE":
-      return "every event is decided";
+      return "finished";
     case "CANCELLED":
       return "cancelled";
   }

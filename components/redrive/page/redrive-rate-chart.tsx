@@ -41,9 +41,7 @@ export function RedriveRateChart(props: { redrive: RedriveOut; live: boolean; cl
         value: (row: RateRow) => formatRate(row.values[key]),
       }))}
       // The samples of the rate are deleted after a while; the counts stay.
-      empty={
-        live ? "Nothing was sent yet." : went(redrive) > 0 ? "Its rate over time is not kept." : "Nothing was sent."
-      }
+      empty={live ? "Nothing was sent yet." : went(redrive) > 0 ? "No rate history was kept." : "Nothing was sent."}
     >
       {(drawn, marks) => <TimeLines markers={marks} rows={drawn} series={series} format={formatRate} level={set} />}
     </ChartPanel>

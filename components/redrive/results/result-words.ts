@@ -49,7 +49,7 @@ export function groupWords(results: readonly Result[]): string {
   const count = (...tones: Result["tone"][]) => results.filter(({ tone }) => tones.includes(tone)).length;
   const parts = [
     [count("running"), "running"],
-    [count("still"), "standing still"],
+    [count("still"), "stalled"],
     [count("ended"), "ended"],
     [count("failed"), "ended with failures"],
   ] as const;

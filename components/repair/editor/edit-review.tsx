@@ -55,7 +55,7 @@ export function EditReview(props: {
       <div className="grid gap-2 sm:max-w-160">
         <ReasonField
           ref={field}
-          hint="Kept in the audit for ever."
+          hint="Recorded in the audit log."
           missing={pressed && missing}
           value={reason}
           onChange={setReason}

@@ -32,7 +32,7 @@ const KEEP_AFTER_MS = 400;
 
 const STAYS = "Your changes stay in this tab until you save or discard them";
 const STAYS_REVEALED =
-  "Your changes stay until you save or discard them, or load the page anew: the browser stores nothing of what was revealed";
+  "Your changes stay until you save or discard them, or reload the page: the browser stores no revealed values";
 
 /** The editor of one event: its payload, headers and content type, what changes, and a reason. */
 export function EventEditor(props: {
@@ -68,7 +68,7 @@ export function EventEditor(props: {
           </span>
         )}
         <div className="ml-auto flex flex-wrap gap-1.5">
-          {reviewing ? <Button onClick={() => setReviewing(false)}>Go on editing</Button> : null}
+          {reviewing ? <Button onClick={() => setReviewing(false)}>Keep editing</Button> : null}
           {dirty && !reviewing ? <Button onClick={discard}>Discard</Button> : null}
           <Button onClick={onClose} data-tip={dirty ? (revealed ? STAYS_REVEALED : STAYS) : undefined}>
             Close
@@ -212,10 +212,10 @@ function StaleBase(props: {
     <Notice tone="warning">
       <p className="flex flex-wrap items-center gap-x-3 gap-y-1">
         <span className="line-clamp-4 wrap-anywhere">
-          Revision {event.revision} is the current one since you began with revision {draft.base}
+          Revision {event.revision} became current after you opened revision {draft.base}
           {made ? (
             <>
-              : {made.actor === null ? "it came back" : `made by ${made.actor}`} <TimeAgo at={made.at} />
+              : {made.actor === null ? "the event bounced" : `made by ${made.actor}`} <TimeAgo at={made.at} />
               {made.reason ? `, “${made.reason}”` : null}
             </>
           ) : null}

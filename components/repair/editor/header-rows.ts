@@ -13,10 +13,10 @@ type RowNote = { fault: boolean; text: string } | null;
 
 export function noteOf(header: Header, arrived: readonly Header[]): RowNote {
   const fault = headerFault(header);
-  if (fault !== null) return { fault: true, text: header[0] === "" ? "Give it a name, or remove it." : `It ${fault}.` };
+  if (fault !== null) return { fault: true, text: header[0] === "" ? "Enter a name, or remove it." : `It ${fault}.` };
   const isNew = !arrived.some(([name]) => name === header[0]);
   if (!isNew || httpName(header[0]) !== null) return null;
-  return { fault: false, text: "HTTP has no such name: a redrive over HTTP leaves this header out." };
+  return { fault: false, text: "Not a valid HTTP header name: a redrive over HTTP leaves this header out." };
 }
 
 export function moveRow(rows: readonly HeaderRow[], at: number, by: -1 | 1): HeaderRow[] {

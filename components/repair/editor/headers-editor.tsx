@@ -57,9 +57,9 @@ export function HeadersEditor(props: Props) {
   return (
     <div className="grid gap-2 px-3 py-2">
       <p id={help} className="text-sm text-faint">
-        In their order; a name may repeat. Alt ↑ and Alt ↓ move a header.
+        In order; names may repeat. Alt ↑ and Alt ↓ move a header.
       </p>
-      {rows.length === 0 ? <p className="text-muted">There are no headers.</p> : null}
+      {rows.length === 0 ? <p className="text-muted">No headers.</p> : null}
       <ol ref={table.list} aria-label="Headers" className="grid gap-1.5">
         {rows.map((row, at) => (
           <Row key={row.key} row={row} at={at} table={table} arrived={props.arrived} help={help} />

@@ -90,7 +90,7 @@ function repeatedNames(root: Node): PlacedProblem[] {
       }
       const [key, value] = child.children ?? [];
       if (key && names.has(key.value)) {
-        const message = `The name ${JSON.stringify(key.value)} stands twice in this object: most consumers read the last one`;
+        const message = `The name ${JSON.stringify(key.value)} appears twice in this object: most consumers read the last one`;
         problems.push({ from: key.offset, to: key.offset + key.length, message, severity: "warning" });
       }
       if (key) names.add(key.value);

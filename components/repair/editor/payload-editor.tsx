@@ -86,12 +86,12 @@ export function PayloadEditor({ event, draft, onChange, onFile, onDone }: PartOf
         {mode === "text" && language === "json" ? (
           <Button
             size="sm"
-            data-tip="Changes the white space of the whole payload, so its bytes change. Ctrl Z takes it back."
+            data-tip="Changes the white space of the whole payload, so its bytes change. Ctrl Z undoes it."
             onClick={() => {
               if (handle.current?.format() === false) {
                 void showToast({
                   title: "This is not valid JSON yet",
-                  detail: "Correct the marked places first.",
+                  detail: "Correct the marked errors first.",
                   tone: "error",
                 });
               }
@@ -159,7 +159,7 @@ function ReplaceByFile({ onRead }: { onRead: (payload: Uint8Array) => void }) {
       tone: "error",
     });
   };
-  return <FileInput label="Replace by a file" onFile={read} />;
+  return <FileInput label="Replace with a file" onFile={read} />;
 }
 
 /** Line breaks and mark are those of the payload when the text was opened: a typed character must not change them. */
@@ -206,7 +206,7 @@ export async function askSchema(
       message: `${detail.startsWith(pointer) ? detail.slice(pointer.length).trim() : detail}: ${fix}`,
     }));
   } catch (error) {
-    say({ words: error instanceof ApiError ? error.detail : "The schema could not be asked.", failed: true });
+    say({ words: error instanceof ApiError ? error.detail : "The schema could not be checked.", failed: true });
     return [];
   }
 }

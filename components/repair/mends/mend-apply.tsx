@@ -99,7 +99,7 @@ export function MendApply({
       ) : null}
       <ReasonField
         ref={field}
-        hint="Kept in the audit for ever, with the recipe."
+        hint="Recorded in the audit log, with the recipe."
         missing={pressed && missing}
         value={reason}
         onChange={setReason}
@@ -110,7 +110,7 @@ export function MendApply({
           label={
             exact ? `Type ${formatNumber(would ?? 0)} to confirm` : "Type all to confirm: they are not all counted yet"
           }
-          error={pressed && !confirmed ? "This is not the number." : undefined}
+          error={pressed && !confirmed ? "The number does not match." : undefined}
           value={typed}
           onValue={setTyped}
         />

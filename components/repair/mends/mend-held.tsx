@@ -49,7 +49,7 @@ export function MendHeld(props: {
       aria-label="Held by earlier versions"
       className="grid gap-2 rounded-md border border-l-2 border-warning px-3 py-2"
     >
-      <p>{plural(held, "event")} cannot go yet: an earlier version of the same aggregate comes first.</p>
+      <p>{plural(held, "event")} cannot be sent yet: an earlier version of the same aggregate is first.</p>
       <ReadError read={causes} />
       <ul className="grid gap-0.5 text-sm text-muted">
         {texts.slice(0, CAUSES_SHOWN).map(({ text }) => (
@@ -69,11 +69,11 @@ export function MendHeld(props: {
             busy={busy}
             onClick={() => void verify()}
           >
-            {outside === 0 ? "Verify again" : `Take the ${earlierWords} along`}
+            {outside === 0 ? "Verify again" : `Include the ${earlierWords}`}
           </ActionButton>
           <span className="text-sm text-faint">
             {outside === 0
-              ? "Once what comes first is mended, released or sent."
+              ? "After the first version is mended, released or sent."
               : "A dry run of all of them, in their order; it sends nothing."}
           </span>
         </div>

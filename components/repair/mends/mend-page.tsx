@@ -87,7 +87,7 @@ export function MendPage() {
           </Panel>
         )}
         {verify === null ? null : (
-          <Panel title="Dry run of what was mended" bodyClassName="p-3">
+          <Panel title="Dry run of the mended events" bodyClassName="p-3">
             <VerifyProgress
               id={verify}
               mend={mend}
@@ -98,7 +98,7 @@ export function MendPage() {
           </Panel>
         )}
         {send === null ? null : (
-          <Panel title="Redrive of what passed" bodyClassName="p-3">
+          <Panel title="Redrive of the events that passed" bodyClassName="p-3">
             <SendProgress id={send} onAgain={() => started("send")(null)} />
           </Panel>
         )}
@@ -263,7 +263,7 @@ function Sample(props: {
       bodyClassName="grid grid-cols-[minmax(0,1fr)] gap-2 p-3"
     >
       {error ? <ErrorPanel error={error} inline onRetry={onRetry} /> : null}
-      {tried.isError ? <ErrorPanel error={tried.error} inline title="The recipe cannot be tried" /> : null}
+      {tried.isError ? <ErrorPanel error={tried.error} inline title="The recipe cannot be previewed" /> : null}
       {events?.length === 0 ? (
         <p className="text-muted">The selection matches no event, so a recipe has nothing to change.</p>
       ) : settled === null ? (

@@ -16,7 +16,7 @@ import type { Selection } from "@/lib/selection/selection.shapes";
 
 const OUTCOMES: Record<MendOutcome, { word: string; shape: ShapeName; colour: string }> = {
   changed: { word: "change", shape: "half", colour: "text-cooling" },
-  unchanged: { word: "stay as they are", shape: "ring", colour: "text-muted" },
+  unchanged: { word: "stay unchanged", shape: "ring", colour: "text-muted" },
   "breaks-schema": { word: "would break their schema", shape: "triangle", colour: "text-warning" },
   failed: { word: "fail", shape: "cross", colour: "text-danger" },
   refused: { word: "cannot be mended now", shape: "barred", colour: "text-ignored" },
@@ -24,7 +24,7 @@ const OUTCOMES: Record<MendOutcome, { word: string; shape: ShapeName; colour: st
 
 const ONE: Record<MendOutcome, string> = {
   changed: "changes",
-  unchanged: "stays as it is",
+  unchanged: "stays unchanged",
   "breaks-schema": "would break its schema",
   failed: "fails",
   refused: "cannot be mended now",
@@ -157,7 +157,7 @@ export function MendLine({ item }: { item: MendItem }) {
         <span className="text-sm text-faint">
           {item.source} · revision {item.revision}
           {item.outcome === "changed" || item.outcome === "breaks-schema"
-            ? ` · ${grown === 0 ? "as many bytes" : `${grown > 0 ? "+" : "−"}${plural(Math.abs(grown), "byte")}`}`
+            ? ` · ${grown === 0 ? "same size" : `${grown > 0 ? "+" : "−"}${plural(Math.abs(grown), "byte")}`}`
             : null}
         </span>
       </p>

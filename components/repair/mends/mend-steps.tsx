@@ -65,7 +65,7 @@ export function MendProgress({ id, ...next }: { id: string } & NextProps) {
           {awaitsApproval(operation) ? (
             <Awaits id={id} causes={operation.approval!.causes} />
           ) : runs(operation) ? (
-            <p className="text-muted">You can leave this page: it goes on.</p>
+            <p className="text-muted">You can leave this page; it continues.</p>
           ) : (
             <Next operation={operation} {...next} />
           )}
@@ -117,7 +117,7 @@ function Next({ operation, verified, sent, onVerify, onAgain }: { operation: Bul
           select: { operation: id },
           mode: "verify",
           lane: "slow",
-          reason: `Dry run of what was mended: ${operation.reason}`.slice(0, 2_000),
+          reason: `Dry run of the mended events: ${operation.reason}`.slice(0, 2_000),
         },
       });
       onVerify(accepted.id);
@@ -254,7 +254,7 @@ export function VerifyProgress(props: {
 function VoidDryRun({ id }: { id: string }) {
   return (
     <p role="status" className="flex flex-wrap items-baseline gap-x-4 gap-y-1">
-      It checked the mended payloads, and the mend has been undone: its result no longer counts.
+      It checked the mended payloads, and the mend has been undone: its result no longer applies.
       <TextLink href={`/redrives/${id}`} className="ml-auto">
         Details
       </TextLink>
@@ -276,7 +276,7 @@ export function SendProgress({ id, onAgain }: { id: string; onAgain: () => void 
           {redrive.state === "CANCELLED" && redrive.delivered === 0 ? (
             <p className="flex flex-wrap items-center gap-3">
               It was cancelled before any event was sent.
-              <Button onClick={onAgain}>Back to what passed</Button>
+              <Button onClick={onAgain}>Back to the events that passed</Button>
             </p>
           ) : isFinal(redrive.state) ? (
             <p>
@@ -292,7 +292,7 @@ export function SendProgress({ id, onAgain }: { id: string; onAgain: () => void 
             </LinkButton>
             {redrive.failed + redrive.bounced > 0 ? (
               <LinkButton href={mendHref({ redrive: id, outcome: ["failed", "bounced"] }, randomKey)} prefetch={false}>
-                Mend the {formatNumber(redrive.failed + redrive.bounced)} that failed or came back
+                Mend the {formatNumber(redrive.failed + redrive.bounced)} that failed or bounced
               </LinkButton>
             ) : null}
           </div>

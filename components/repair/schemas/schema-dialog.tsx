@@ -51,7 +51,7 @@ export function SchemaDialog(props: {
           {stored ? null : (
             <TextField
               label="Event type"
-              hint="Empty: the types that have no schema of their own."
+              hint="Leave empty for all types without a schema of their own."
               optional
               inputClassName="font-mono text-sm"
               value={type}
@@ -121,7 +121,7 @@ function SchemaTrial(props: { source: string; eventType: string | null; schema: 
   const trial = useTrySchema(source);
   return (
     <Question
-      verb="Try on events"
+      verb="Test on events"
       ask={schema === null ? null : () => trial.mutate({ eventType, schema })}
       asked={trial}
       answer={

@@ -17,7 +17,7 @@ export function RedriveRulesPage() {
       noun="redrive rule"
       rules={redriveRules.useRules()}
       shows={null}
-      intro="A rule redrives parked events by itself, some time after they were parked: for failures that pass, such as timeouts. It is off until it was tried against the past, and switches itself off when its events fail again."
+      intro="A rule redrives parked events automatically after a delay, for temporary failures such as timeouts. It stays off until it has been tested against past events, and switches itself off when its events fail again."
       order="An event belongs to the first rule that is on and matches it."
       Card={RedriveRuleCard}
       Dialog={RuleDialog}

@@ -28,7 +28,7 @@ export function RedriveRuleCard(card: RuleCardProps<RedriveRuleOut>) {
       everySource={filter.source === undefined}
       {...card}
       state={rule.fault && rule.enabled ? "FAULT" : rule.enabled ? "ON" : rule.stopped ? "STOPPED" : "OFF"}
-      locked={rule.enabled ? "Switch it off first: a rule is only on as it was tried" : undefined}
+      locked={rule.enabled ? "Switch it off first: only a tested version can be on" : undefined}
       afterDeletion="The rule starts no more redrives. Redrives it already started continue and keep its name."
       hooks={redriveRules}
       switchDialog={(onClose) => <SwitchDialog rule={rule} onClose={onClose} />}

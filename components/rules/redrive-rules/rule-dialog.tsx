@@ -31,7 +31,7 @@ export function RedriveRuleDialog({ rule, onClose }: { rule: RedriveRuleOut | nu
         await save.mutateAsync(request);
         return `Saved ${request.name}`;
       }}
-      description="It is saved switched off. It is tried against the past before it is switched on."
+      description="The rule is saved switched off. Test it against past events, then switch it on."
       onClose={onClose}
     >
       {(form) => (
@@ -41,7 +41,7 @@ export function RedriveRuleDialog({ rule, onClose }: { rule: RedriveRuleOut | nu
             {...form.text("events")}
             label="Events"
             placeholder="source:orders errorCode:TIMEOUT"
-            hint="As in the search, by source, errorCode, eventType, aggregateType, fingerprint or tag. Only parked events are taken."
+            hint="As in the search, by source, errorCode, eventType, aggregateType, fingerprint or tag. Only parked events match."
             maxLength={2_000}
             inputClassName="font-mono"
           />

@@ -56,12 +56,12 @@ export function ruleRequest(draft: RuleDraft, reason: string, kept: EventFilter 
   const { terms, words, unread } = parseSearch(draft.events);
   if (unread.length > 0) errors.events = `${unread.join("; ")}.`;
   else if (terms.length === 0 && words === "")
-    errors.events = "Say which events: a source, an error code, an event type, a group or a tag.";
-  if (draft.name.trim() === "") errors.name = "Give it a name: its redrives bear it.";
+    errors.events = "Choose which events: a source, an error code, an event type, a group or a tag.";
+  if (draft.name.trim() === "") errors.name = "Enter a name: it is shown on redrives of the rule.";
   const number = (field: keyof RuleDraft, scale = 1, least = 0): number => {
     const value = Number(draft[field]);
     if (String(draft[field]).trim() === "" || !Number.isFinite(value) || value < least) {
-      errors[field] = least === 0 ? "Write a number." : `Write a number from ${least}.`;
+      errors[field] = least === 0 ? "Enter a number." : `Enter a number from ${least}.`;
     }
     return Math.round(value * scale);
   };
@@ -86,7 +86,7 @@ export function ruleRequest(draft: RuleDraft, reason: string, kept: EventFilter 
     reason,
   };
   if (!(rule.ratePerSecond === null || (rule.ratePerSecond ?? 0) > 0))
-    errors.rate = "Write a number above 0, or nothing.";
+    errors.rate = "Enter a number above 0, or leave it empty.";
   return Object.keys(errors).length > 0 ? { ok: false, errors } : { ok: true, request: rule };
 }
 

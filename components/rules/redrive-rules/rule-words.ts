@@ -29,17 +29,17 @@ export function limitWords({ limits, stopAtFailureRatio }: Terms): string {
   return `at most ${bounds.join(", ")}; switches itself off above ${Math.round(stopAtFailureRatio * 100)} % failures`;
 }
 
-/** `Would have redriven 412 events of the last 7 days: 390 stayed processed, 12 failed or came back, 10 were never redriven.` */
+/** `Would have redriven 412 events of the last 7 days: 390 stayed processed, 12 failed or bounced, 10 were never redriven.` */
 export function trialSentence(trial: RedriveRuleTrial, days: number): string {
   const { checked, taken, stayed, cameBack, sent, never, bounded } = trial;
   const window = `the last ${days === 1 ? "24 hours" : `${days} days`}`;
-  if (checked === 0) return `No event of ${window} matches, so there is nothing to try it on.`;
+  if (checked === 0) return `No event of ${window} matches, so the rule cannot be tested.`;
   const least = bounded ? " at least" : "";
   if (taken === 0)
     return `Would have redriven${least} none of the ${plural(checked, "event")} of ${window} that match.`;
   const became = [
     [stayed, "stayed processed"],
-    [cameBack, "failed or came back"],
+    [cameBack, "failed or bounced"],
     [sent, sent === 1 ? "was sent and is not yet confirmed" : "were sent and are not yet confirmed"],
     [
       never,
@@ -64,7 +64,7 @@ export function leftWords({ left, waits, limited, marked }: RedriveRuleTrial): s
   const parts = [
     [left, "had been redriven or processed before they were due"],
     [waits, "were not due yet, or their group has not succeeded"],
-    [limited, "the limits would have kept back"],
+    [limited, "would have been held back by the limits"],
     [marked, "are marked by admission, and a rule never sends them"],
   ] as const;
   return parts.flatMap(([count, words]) => (count === 0 ? [] : [`${formatNumber(count)} ${words}`]));
@@ -72,7 +72,7 @@ export function leftWords({ left, waits, limited, marked }: RedriveRuleTrial): s
 
 export const OUTCOME_WORDS = {
   stayed: "stayed processed",
-  "came-back": "failed or came back",
+  "came-back": "failed or bounced",
   sent: "sent, not yet confirmed",
   never: "never redriven",
 } as const;

@@ -21,13 +21,13 @@ export function SwitchOnDialog({ rule, onClose }: Props) {
       needs={REDRIVE_RULE_NEEDS}
       everySource={rule.filter.source === undefined}
       rule={rule}
-      description="A worker begins within seconds. What it asks for are ordinary redrives: controls, order, limits and the brake hold."
+      description="A worker starts within seconds. The rule makes ordinary redrives: controls, order, limits and the brake apply."
       ready={() => trial.data !== undefined}
       onSwitch={(reason) => change.mutateAsync({ enabled: true, trial: trial.data!.id, version, reason })}
       onClose={onClose}
     >
       <SelectField
-        label="Tried against"
+        label="Tested against"
         value={String(days)}
         options={[1, 7, 30].map((count) => ({
           value: String(count),

@@ -47,7 +47,7 @@ function Tried({ trial, days }: { trial: RedriveRuleTrial; days: number }) {
         </ul>
       )}
       <details className="text-sm text-muted">
-        <summary className="min-h-6 cursor-pointer">What a trial cannot know</summary>
+        <summary className="min-h-6 cursor-pointer">What the test cannot know</summary>
         <ul className="list-disc pl-5">
           {unknown.map((text) => (
             <li key={text}>{text}</li>

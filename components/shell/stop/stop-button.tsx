@@ -22,7 +22,7 @@ export function StopButton() {
         variant="danger"
         onClick={() => setOrder({ stop: true, target: null })}
         aria-label="Stop all sends"
-        data-tip="Stop all sends: parking and confirmations go on"
+        data-tip="Stop all sends; parking and confirmations continue"
         className="px-1.5! lg:px-2!"
       >
         <OctagonX size={14} aria-hidden />

@@ -26,7 +26,7 @@ function Stop({ target, what, onClose }: Part) {
       needs="redrive"
       everySource={target === null}
       title={`Stop ${what}?`}
-      description="No send begins after this, in any redrive on any worker, until somebody resumes. Only sends stop: parking, consumers, dry runs and confirmations go on."
+      description="No further send starts, in any redrive on any worker, until someone resumes. Only sends stop: parking, consumers, dry runs and confirmations continue."
       size="sm"
       verb={`Stop ${what}`}
       variant="danger"
@@ -55,7 +55,7 @@ function Resume({ target, what, onClose }: Part) {
       needs="redrive"
       everySource={target === null}
       title={`Resume ${what}?`}
-      description="Redrives go on as they were: those that a person paused stay paused. A target with a warm-up begins slowly."
+      description="Redrives continue as they were; those that a person paused stay paused. A target with a warm-up starts slowly."
       size="sm"
       verb={`Resume ${what}`}
       keep="Leave it stopped"

@@ -28,7 +28,7 @@ function ActorForm({ onDone }: { onDone: () => void }) {
     >
       <TextField
         label="Your name"
-        hint="Stands in the audit beside everything you change from this browser."
+        hint="Shown in the audit log for everything you change from this browser."
         error={fault}
         value={name}
         maxLength={100}
@@ -92,7 +92,7 @@ function NameButton() {
   return (
     <PopoverButton
       name={actor ? `You act as ${actor}` : "You act as local: say who you are"}
-      tip={actor ? `You act as ${actor}` : "Say who you are: the audit records your name"}
+      tip={actor ? `You act as ${actor}` : "Enter your name: the audit log records it"}
       label={
         <>
           <UserRound size={14} aria-hidden />

@@ -5,10 +5,10 @@ const COLOURS = { critical: "text-danger!", warning: "text-warning!", info: "tex
 
 /** What the bell shows; null = the store did not say. */
 export function bellLook(alerts: StatusOut["alerts"]): { words: string; count: number; colour: string } {
-  if (alerts === null) return { words: "Alerts: not known now", count: 0, colour: "text-faint!" };
+  if (alerts === null) return { words: "Alerts: unknown", count: 0, colour: "text-faint!" };
   const { firing, unacknowledged, worst } = alerts;
-  if (firing === 0) return { words: "Alerts: none fires", count: 0, colour: "" };
-  const words = `Alerts: ${firing === 1 ? "1 fires" : `${firing} fire`}, ${
+  if (firing === 0) return { words: "Alerts: none firing", count: 0, colour: "" };
+  const words = `Alerts: ${firing === 1 ? "1 firing" : `${firing} firing`}, ${
     unacknowledged === 0 ? "all acknowledged" : `${plural(unacknowledged, "is", "are")} not acknowledged`
   }`;
   return { words, count: unacknowledged, colour: worst === null ? "" : COLOURS[worst] };

@@ -137,7 +137,7 @@ function useSearch(input: RefObject<HTMLInputElement | null>) {
     const { unread } = parseSearch(text);
     // The notice appears once; a second Enter searches the text as words.
     if (unread.length > 0 && notice === null) {
-      setNotice(`${unread.join("; ")}. Enter again looks for it as words in error texts.`);
+      setNotice(`${unread.join("; ")}. Press Enter again to search error text for it.`);
       return;
     }
     setBusy(true);

@@ -94,7 +94,7 @@ export function SearchSuggestions(props: {
       )}
       <p className="border-t border-line px-2 pt-1.5 pb-0.5 text-sm text-faint first:border-0">
         {text.trim() === ""
-          ? "A pasted id finds its event, aggregate or trace. Qualifiers narrow, words look in error texts."
+          ? "Paste an id to find its event, aggregate or trace. Qualifiers narrow the list; words search error text."
           : offered.length > 0
             ? "↑ ↓ choose · Tab completes · Enter searches"
             : "Enter searches"}

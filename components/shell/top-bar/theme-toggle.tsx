@@ -5,7 +5,7 @@ import { IconButton } from "@/components/ui/button";
 import { setTheme, type Theme, useTheme } from "@/lib/platform/browser/theme.browser";
 
 const NEXT: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
-const WORDS: Record<Theme, string> = { system: "as the system", light: "light", dark: "dark" };
+const WORDS: Record<Theme, string> = { system: "system", light: "light", dark: "dark" };
 const ICONS = { system: Monitor, light: Sun, dark: Moon };
 
 export function ThemeToggle() {

@@ -41,7 +41,7 @@ export function ContractDialog({ target, onClose }: { target: TargetOut; onClose
     <DraftDialog
       needs="change-target"
       title={`Contract of ${target.name}`}
-      description="What it promises, and what its callers expect. Empty: not promised, or the default. A contract changes no send: a report checks it."
+      description="What the target guarantees and what its callers expect. Empty fields: no guarantee, or the default. A contract does not change sends; a report checks it."
       size="lg"
       verb="Save"
       keep="Close"
@@ -71,7 +71,7 @@ export function SourceContractDialog({ source, onClose }: { source: SourceOut; o
     <DraftDialog
       needs="change-source"
       title={<span className="wrap-anywhere">Contract of {source.name}</span>}
-      description="What is promised of its dead letters, and what its callers expect. Empty: not promised, or the default. It changes no send: a report checks it."
+      description="What is guaranteed for its dead letters and what its callers expect. Empty fields: no guarantee, or the default. A contract does not change sends; a report checks it."
       size="lg"
       verb="Save"
       keep="Close"

@@ -13,13 +13,13 @@ const ContractDialog = lazily(() => import("./contract-dialog"), "ContractDialog
 export function ContractPanel({ target }: { target: TargetOut }) {
   const reports = useContractReports();
   const [open, setOpen] = useState(false);
-  const edit = target.contract === null ? "Promise…" : "Contract…";
+  const edit = target.contract === null ? "Set contract…" : "Contract…";
   const report = target.contract && reports.data?.items.find((each) => each.target === target.name);
   return (
     <div className="grid gap-2 border-t border-line pt-2 text-sm">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
         <span className="text-muted">contract</span>
-        {target.contract === null ? <span className="text-muted">nothing is promised</span> : null}
+        {target.contract === null ? <span className="text-muted">no contract</span> : null}
         {report ? (
           <>
             <ResultWord result={report.result} />

@@ -21,7 +21,7 @@ export function SourceContractPanel({ source }: { source: SourceOut }) {
           size="sm"
           dialog={(onClose) => <SourceContractDialog source={source} onClose={onClose} />}
         >
-          {source.contract === null ? "Promise…" : "Edit…"}
+          {source.contract === null ? "Set contract…" : "Edit…"}
           <span className="sr-only"> the contract of {source.name}</span>
         </DialogButton>
       }
@@ -29,8 +29,8 @@ export function SourceContractPanel({ source }: { source: SourceOut }) {
     >
       {source.contract === null ? (
         <p className="text-muted">
-          Nothing is promised yet: how soon its dead letters are resolved, how long its consumers remember a key, and
-          who waits for it.
+          No contract yet: how soon its dead letters are resolved, how long its consumers remember a key, and who waits
+          for it.
         </p>
       ) : (
         <>

@@ -95,7 +95,7 @@ export function AddSourceDialog({ onClose }: { onClose: () => void }) {
               form="add-source"
               busy={create.isPending}
             >
-              {step === "Name" ? "Connect" : unreached ? "Go on anyway" : "Next"}
+              {step === "Name" ? "Connect" : unreached ? "Continue anyway" : "Next"}
             </ActionButton>
           </>
         )
@@ -103,7 +103,7 @@ export function AddSourceDialog({ onClose }: { onClose: () => void }) {
     >
       <form id="add-source" className="grid grid-cols-[minmax(0,1fr)] gap-4" onSubmit={submits(next)}>
         <Progress at={STEPS.indexOf(step)} />
-        {failure ? <ErrorPanel error={failure} inline title="This was not done" /> : null}
+        {failure ? <ErrorPanel error={failure} inline title="Request failed" /> : null}
         {step === "Kind" ? <KindStep kinds={kinds} form={form} onChosen={() => go("Connection")} /> : null}
         {step === "Connection" && kind ? <ConnectionStep form={form} kind={kind} /> : null}
         {step === "Mapping" && kind ? <MappingStep form={form} kind={kind} /> : null}
@@ -182,7 +182,7 @@ function ConnectionStep({ form: { draft, errors, set, probe }, kind }: Part) {
         probe={probe.data ? <ProbeResult probe={probe.data} /> : null}
       />
       <p className="text-sm text-faint">
-        A password may stay in the environment: write env:PARKADE_SECRET_NAME in its place. {kind.label} in the docs:{" "}
+        A password can stay in the environment: enter env:PARKADE_SECRET_NAME instead. {kind.label} in the docs:{" "}
         {kind.docs}
       </p>
     </>
@@ -223,7 +223,7 @@ function NameStep(props: Part & Start) {
         {...text("name")}
         label="Name"
         hint="Cannot be changed later: it is part of every Idempotency-Key."
-        error={unnamed ? "Name it as its consumers do." : errors.name}
+        error={unnamed ? "Use the name that its consumers use." : errors.name}
         inputClassName="font-mono"
         placeholder="orders"
       />
@@ -235,8 +235,8 @@ function NameStep(props: Part & Start) {
 }
 
 function mappingWords({ capabilities }: KindOut, samples: number, probed: boolean): string {
-  const rule = "A field names a header, property:NAME or a JSON pointer. Empty: the customary places.";
-  if (!capabilities.reads) return `${rule} It fills what a sender leaves out.`;
+  const rule = "Enter a header, property:NAME or a JSON pointer. Leave empty to use the standard headers and fields.";
+  if (!capabilities.reads) return `${rule} It is used for values that a sender leaves out.`;
   if (samples > 0)
     return `${rule} Beside it: what the ${samples === 1 ? "sampled message gives" : "sampled messages give"}.`;
   return `${rule} ${probed ? "The probe sampled no message." : "Probe the source to see what its messages give."}`;

@@ -64,7 +64,7 @@ export function EditSourceDialog(props: { source: SourceOut; kind: KindOut; onCl
       }
     >
       <form id="edit-source" className="grid grid-cols-[minmax(0,1fr)] gap-4" onSubmit={submits(save)}>
-        {failure ? <ErrorPanel error={failure} inline title="This was not done" /> : null}
+        {failure ? <ErrorPanel error={failure} inline title="Request failed" /> : null}
         <ConfigForm {...part} probe={probe.data ? <ProbeResult probe={probe.data} /> : null} />
         <h3 className="border-t border-line pt-3 font-medium">Mapping</h3>
         <MappingForm {...part} samples={probe.data?.sample ?? []} sampledAt={probe.submittedAt} />

@@ -74,7 +74,7 @@ function Setting({ field, list, config, error, onConfig }: SettingProps) {
       error={error}
       list={list}
       inputClassName="font-mono"
-      placeholder="the customary places"
+      placeholder="standard headers and fields"
       value={typeof value === "string" ? value : ""}
       onValue={(value) => set(value === "" ? undefined : value)}
     />

@@ -19,8 +19,8 @@ export function SettingsFields({ form, kind }: { form: SourceForm; kind: KindOut
         optional
         hint={
           kind.capabilities.reads
-            ? "Events of one group that are stored in a minute. Above it a queue is not read until the next minute; of a log a sample is stored and the rest only counted. Events of an aggregate are always stored. Empty: all are stored."
-            : "Events of one group that are stored in a minute. Above it a sample is stored, the rest is only counted and cannot be redriven. Events of an aggregate are always stored. Empty: all are stored."
+            ? "The most events of one group to store per minute. Above it, a queue is not read until the next minute; from a log, a sample is stored and the rest is only counted. Events of an aggregate are always stored. Leave empty to store all."
+            : "The most events of one group to store per minute. Above it, a sample is stored; the rest is only counted and cannot be redriven. Events of an aggregate are always stored. Leave empty to store all."
         }
         inputMode="numeric"
         inputClassName="max-w-40"
@@ -28,9 +28,9 @@ export function SettingsFields({ form, kind }: { form: SourceForm; kind: KindOut
       />
       <TextField
         {...text("knownDays")}
-        label="Known for, days"
+        label="Deduplicate repeats for (days)"
         optional
-        hint="When an event was removed or has expired, a repeat of it is recognised for this long, and a bounce brings it back. What arrives later is a new event. Choose more days than your broker or its senders may repeat a message. Empty: for good."
+        hint="After an event is removed or expires, a repeat is recognised for this long, and a bounce restores the event. Later arrivals are new events. Choose a longer time than your broker or its senders may repeat a message. Leave empty for no limit."
         inputMode="numeric"
         inputClassName="max-w-40"
         placeholder="for good"
@@ -54,7 +54,7 @@ function PayloadSchemaField(props: Pick<ComponentProps<typeof CodeField>, "value
     <CodeField
       {...props}
       label="JSON Schema of payloads"
-      hint="The dry run refuses what does not match. Empty: a payload only has to parse."
+      hint="The dry run refuses payloads that do not match. Leave empty to check only that payloads parse."
       optional
       rows={4}
     />
@@ -69,8 +69,8 @@ export function RepeatQuestion(props: {
 }) {
   const { answer, missing, onAnswer } = props;
   const options = [
-    { value: true, text: "Yes: it honours the Idempotency-Key, or does no harm twice" },
-    { value: false, text: "No: only a send that found no target is repeated" },
+    { value: true, text: "Yes: it honours the Idempotency-Key, or a repeat is harmless" },
+    { value: false, text: "No: retry only if the target was never reached" },
   ];
   return (
     <fieldset className="grid gap-1">
@@ -83,7 +83,7 @@ export function RepeatQuestion(props: {
       ))}
       {missing ? (
         <p role="alert" className="text-sm text-danger">
-          Choose one: nobody but its owner knows.
+          Choose one: only the owner of the target knows.
         </p>
       ) : null}
     </fieldset>

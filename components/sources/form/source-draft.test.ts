@@ -202,9 +202,9 @@ it("faults of links stand at their fields, in the words of the server", () => {
     ok: false,
     errors: {
       "links[0].url": expect.stringMatching(/^has the unknown placeholder \{trace\}/),
-      "links[1].label": "This is needed.",
+      "links[1].label": "Required.",
       "links[2].label": "is that of another link of this source",
-      "links[2].url": "This is needed.",
+      "links[2].url": "Required.",
     },
   });
   expect(errorsOf([{ field: "links[0].url", detail: "is wrong" }], [])).toEqual({ "links[0].url": "is wrong" });

@@ -102,7 +102,7 @@ export function bodyOf(draft: SourceDraft, { fields }: Pick<KindOut, "fields">):
   const errors: SourceErrors = {};
   // Settings below an object are needed only when the object is there, which the server knows.
   for (const { path, required } of fields)
-    if (required && path.length === 1 && valueAt(config, path) === undefined) errors[path[0]!] = "This is needed.";
+    if (required && path.length === 1 && valueAt(config, path) === undefined) errors[path[0]!] = "Required.";
   const payloadSchema = jsonObject(draft.payloadSchema);
   if (payloadSchema === undefined) errors.payloadSchema = "Not a JSON object.";
   const limit = draft.stormPerMinute.trim();
@@ -114,10 +114,10 @@ export function bodyOf(draft: SourceDraft, { fields }: Pick<KindOut, "fields">):
   const links = draft.links.map(({ label, kind, url }) => ({ label: label.trim(), kind, url: url.trim() }));
   const isBlank = ({ label, url }: LinkTemplate) => label === "" && url === "";
   for (const { at, field, detail } of templateFaults(links)) {
-    if (!isBlank(links[at]!)) errors[`links[${at}].${field}`] = links[at]![field] === "" ? "This is needed." : detail;
+    if (!isBlank(links[at]!)) errors[`links[${at}].${field}`] = links[at]![field] === "" ? "Required." : detail;
   }
   links.forEach((link, at) => {
-    if (link.label === "" && link.url !== "") errors[`links[${at}].label`] = "This is needed.";
+    if (link.label === "" && link.url !== "") errors[`links[${at}].label`] = "Required.";
   });
   if (payloadSchema === undefined || Object.keys(errors).length > 0) return { ok: false, errors };
   return {

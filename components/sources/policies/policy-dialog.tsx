@@ -57,7 +57,7 @@ export function PolicyDialog(props: { from: PolicyOut; isNew: boolean; taken: st
       needs="change-policy"
       everySource
       title={isNew ? "New policy" : `Edit ${from.name}`}
-      description="Stored as a new version. Redrives that run keep their attempts and delays; breaker, budget and healing follow at once."
+      description="Stored as a new version. Running redrives keep their attempts and delays; breaker, budget and healing change at once."
       size="xl"
       verb="Store version"
       keep="Close"
@@ -177,7 +177,7 @@ function Report({ policy, bound, usedBy }: { policy: Policy; bound: number; used
         inputClassName="min-w-0 w-full"
         options={items.map(({ name, contract }) => ({
           value: name,
-          label: contract === null ? `${name} (promises nothing)` : name,
+          label: contract === null ? `${name} (no contract)` : name,
         }))}
         value={target.name}
         onValue={setChosen}

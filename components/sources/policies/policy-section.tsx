@@ -23,7 +23,7 @@ export function PolicySection({ policies }: { policies: ListRead<PolicyOut> }) {
   return (
     <Panel
       title={<span id="policies">Policies</span>}
-      meta="a running redrive keeps its attempts and delays; breaker, budget and healing follow at once"
+      meta="running redrives keep their attempts and delays; breaker, budget and healing change at once"
       actions={
         <DialogButton
           needs="change-policy"

@@ -15,7 +15,7 @@ export function PolicySummary({ view }: { view: PolicyView }) {
         <dd className="text-right font-mono">{preciseDuration(view.policy.deadlineMs - view.policy.marginMs)}</dd>
         <dt className="text-muted">left to spare</dt>
         <dd className="text-right font-mono">{preciseDuration(view.slackMs)}</dd>
-        <dt className="text-muted">load on a target that fails all</dt>
+        <dt className="text-muted">load on a target that fails every send</dt>
         <dd className="text-right font-mono">{view.loadFactor.toFixed(1)} ×</dd>
       </dl>
       <ScheduleChart view={view} />

@@ -10,7 +10,7 @@ type Order = NonNullable<TargetChange["breaker"]>;
 const ORDERS: Record<Order, { title: string; effect: string; button: string; danger: boolean }> = {
   open: {
     title: "Hold the breaker open",
-    effect: "Nothing is sent to this target until the breaker is let go. Redrives wait; their events stay queued.",
+    effect: "Nothing is sent to this target until the breaker is released. Redrives wait; their events stay queued.",
     button: "Hold open",
     danger: true,
   },
@@ -28,7 +28,7 @@ const ORDERS: Record<Order, { title: string; effect: string; button: string; dan
   },
   reset: {
     title: "Reset the breaker",
-    effect: "It closes and forgets the failures, latencies and healing steps it counted.",
+    effect: "It closes, and its counts of failures, latencies and healing steps are cleared.",
     button: "Reset",
     danger: false,
   },

@@ -36,7 +36,7 @@ export function ConfirmationsDialog({ url, onClose }: { url: string | null; onCl
           hint={
             url !== null && address === ""
               ? "Confirmations end, and messages that wait for the address are deleted."
-              : "Such as https://orders.example/parkade; with a token, env:PARKADE_SECRET_NAME. Empty: confirmed events are announced nowhere."
+              : "Such as https://orders.example/parkade; with a token, env:PARKADE_SECRET_NAME. Leave empty to send no confirmations."
           }
           error={pressed && fault !== null ? `The address ${fault}.` : refused && `The address ${refused}.`}
           inputMode="url"

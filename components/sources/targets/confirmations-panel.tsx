@@ -33,10 +33,10 @@ export function ConfirmationsPanel() {
       {settings.data ? (
         <p className="text-muted">
           {url === null ? (
-            "Confirmed events are announced nowhere."
+            "Confirmations are not sent anywhere."
           ) : (
             <>
-              Each confirmed event is announced to{" "}
+              A confirmation of each event is sent to{" "}
               <span className="font-mono text-sm text-ink wrap-anywhere">{url}</span>
             </>
           )}

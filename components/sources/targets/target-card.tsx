@@ -71,7 +71,7 @@ export function TargetCard(props: { target: TargetOut; others: readonly string[]
                 id: "closed",
                 needs: "change-target",
                 label: "Hold closed…",
-                hint: "sends whatever happens",
+                hint: "sends regardless of failures",
                 onSelect: () => setOrder("closed"),
               },
               {
@@ -86,7 +86,7 @@ export function TargetCard(props: { target: TargetOut; others: readonly string[]
                 id: "reset",
                 needs: "change-target",
                 label: "Reset…",
-                hint: "forget what it counted",
+                hint: "clears its counts",
                 onSelect: () => setOrder("reset"),
               },
             ]}
@@ -236,7 +236,7 @@ function Footer({ target, engine }: { target: TargetOut; engine: EngineView | nu
             {target.policyName}
           </a>
         </span>
-        <span>{target.retryable ? "repeats by itself" : "not repeated by itself"}</span>
+        <span>{target.retryable ? "automatic retries" : "no automatic retries"}</span>
         {target.needsApproval ? <span>needs approval</span> : null}
         {target.noBursts ? <span>no bursts</span> : null}
         {target.warmUpMs > 0 ? <span>warms up in {formatDuration(target.warmUpMs)}</span> : null}

@@ -48,7 +48,7 @@ export function TargetDialog(props: {
               />
             </div>
             {form.draft.fallback === "defer" ? (
-              <TextField {...form.text("deferMinutes")} label="Look again after, minutes" inputMode="decimal" />
+              <TextField {...form.text("deferMinutes")} label="Check again after (minutes)" inputMode="decimal" />
             ) : null}
           </div>
           <SelectField
@@ -58,8 +58,8 @@ export function TargetDialog(props: {
           />
           <Tick
             {...form.tick("retryable")}
-            label="May be repeated automatically"
-            hint="Only for a target that honours the Idempotency-Key or does no harm twice."
+            label="Automatic retries"
+            hint="Only for a target that honours the Idempotency-Key, or where a repeat is harmless."
           />
           <Tick
             {...form.tick("needsApproval")}
@@ -91,14 +91,15 @@ function PaceFields({ draft: { unlimited }, text, tick }: Form<TargetDraft>) {
           disabled={unlimited}
         />
         <TextField {...text("burst")} label="Burst, events" hint="empty: by the rate" inputMode="decimal" />
-        <TextField {...text("bulkhead")} label="Bulkhead, permits" hint="calls at once, a worker" inputMode="numeric" />
+        <TextField
+          {...text("bulkhead")}
+          label="Bulkhead, permits"
+          hint="parallel calls per worker"
+          inputMode="numeric"
+        />
       </div>
       <Tick {...tick("unlimited")} label="No rate limit" hint="Only the bulkhead and the target itself slow it down." />
-      <Tick
-        {...tick("noBursts")}
-        label="No bursts"
-        hint="One send after the other at an even rate, also after a rest."
-      />
+      <Tick {...tick("noBursts")} label="No bursts" hint="Sends at an even rate, also after an idle time." />
     </>
   );
 }
@@ -106,7 +107,7 @@ function PaceFields({ draft: { unlimited }, text, tick }: Form<TargetDraft>) {
 function fallbackOptions(target: TargetOut, others: readonly string[]) {
   return [
     { value: "none", label: "wait, then refuse" },
-    { value: "defer", label: "wait and look again" },
+    { value: "defer", label: "wait and check again" },
     ...(target.lane === "slow" ? [] : [{ value: "slow-lane", label: `send to the slow lane of ${target.source}` }]),
     ...others.map((name) => ({ value: `target:${name}`, label: `send to ${name}` })),
   ];

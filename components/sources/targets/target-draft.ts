@@ -77,7 +77,7 @@ function fallbackOf(choice: string, deferMs: number): Fallback | null {
 export function fallbackWords(fallback: Fallback | null): string | null {
   if (fallback === null) return null;
   if (fallback.kind === "defer") return `waits ${formatDuration(fallback.deferMs)}`;
-  return fallback.kind === "slow-lane" ? "goes to the slow lane" : `goes to ${fallback.target}`;
+  return fallback.kind === "slow-lane" ? "sends to the slow lane" : `sends to ${fallback.target}`;
 }
 
 /** Whether a field other than the reason changes. */

@@ -94,7 +94,7 @@ const config = z.strictObject({
   }),
   layout: field(z._default(choice(["parkade", "typical", "debezium"]), "typical"), {
     label: "Layout",
-    hint: "The customary names of columns and statuses. parkade: the table of parkade/outbox.",
+    hint: "The standard names of columns and statuses. parkade: the table of parkade/outbox.",
   }),
   columns: z.optional(
     z.strictObject({

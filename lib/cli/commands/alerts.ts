@@ -70,7 +70,7 @@ async function beginMaintenance(call: Call): Promise<number> {
 async function endMaintenance(call: Call): Promise<number> {
   const path = `api/v1/maintenances/${encodeURIComponent(call.line.arguments[0]!)}`;
   await call.api.change(path, { method: "DELETE", body: {} });
-  return printAnswer(call, {}, () => "ended: what fires is told\n");
+  return printAnswer(call, {}, () => "ended: alerts that fire are sent\n");
 }
 
 export const ALERT_COMMANDS: readonly Command[] = [
@@ -126,7 +126,7 @@ export const ALERT_COMMANDS: readonly Command[] = [
   },
   {
     name: "channel list",
-    summary: "List the channels that are told of alerts",
+    summary: "List the channels to which alerts are sent",
     options: [],
     details: "Shows how many messages wait, when the last one was sent, and the last error.",
     examples: ["parkade channel list"],
@@ -193,23 +193,23 @@ export const ALERT_COMMANDS: readonly Command[] = [
   },
   {
     name: "maintenance begin",
-    summary: "Tell nobody of alerts for a time",
+    summary: "Send no alerts for a time",
     options: [
       { name: "minutes", value: "n", number: "whole", required: true, text: "How long, a week at most" },
       { name: "source", value: "name", names: "sources", many: true, text: "Only of this source; may be repeated" },
       requiredReasonOption,
       idempotencyKeyOption,
     ],
-    details: "It ends by itself. What still fires at its end is told then.",
+    details: "It expires by then. Alerts that still fire at its end are sent then.",
     examples: ['parkade maintenance begin --minutes 60 --source orders --reason "the stock service moves"'],
     run: beginMaintenance,
   },
   {
     name: "maintenance end",
-    summary: "End a maintenance window before its time",
+    summary: "End a maintenance window early",
     arguments: [{ name: "id" }],
     options: [],
-    details: "The id is the one that `maintenance list` shows. What fires is told.",
+    details: "The id is the one that `maintenance list` shows. Alerts that fire are sent.",
     examples: ["parkade maintenance end 019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b30"],
     run: endMaintenance,
   },

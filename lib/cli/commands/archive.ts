@@ -126,7 +126,7 @@ async function archivedId({ line, api }: Call, eventId: string): Promise<string>
   const query = new URLSearchParams({ eventId, limit: "2", ...given({ line }, "source") });
   const { items } = await api.get<ArchivedList>(ARCHIVE, query);
   if (items.length === 0) {
-    throw new ApiError("unknown-event", `No event ${eventId} lies in the archive`, { status: 404 });
+    throw new ApiError("unknown-event", `No event ${eventId} is in the archive`, { status: 404 });
   }
   if (new Set(items.map((item) => item.source)).size > 1) {
     throw new UsageError(`several sources have an event ${eventId}: name one with --source`, line.command);
@@ -195,7 +195,7 @@ export const ARCHIVE_COMMANDS: readonly Command[] = [
   },
   {
     name: "archive list",
-    summary: "List the events that lie in the archive, the newest first",
+    summary: "List archived events, newest first",
     options: [
       { name: "eventId", value: "id", text: "The producer's id of the event" },
       { name: "aggregateId", value: "id", text: "Id of the aggregate" },

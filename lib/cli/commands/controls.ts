@@ -40,7 +40,7 @@ async function imposeControl(call: Call, kind: ControlRequest["kind"]): Promise<
   const imposed = await api.change<ControlOut & { underWay: number | null }>(CONTROLS, { method: "POST", body, key });
   await printAnswer(call, imposed, () => `${imposed.id}\n`);
   // It may be meant for what comes, or be misspelt.
-  if (imposed.catches === 0) call.terminal.say("It catches no parked event now.");
+  if (imposed.catches === 0) call.terminal.say("It matches no parked event now.");
   if (imposed.underWay !== 0) {
     const { underWay } = imposed;
     call.terminal.say(
@@ -104,7 +104,7 @@ export const CONTROL_COMMANDS: readonly Command[] = [
       ...pagingOptions,
     ],
     details:
-      "Shows what each control is over, how many parked events it catches, and who imposed it. Parkade itself blacklists an aggregate that keeps failing.",
+      "Shows the scope of each control, how many parked events it matches, and who imposed it. Parkade itself blacklists an aggregate that keeps failing.",
     examples: ["parkade control list", "parkade control list --state ended --limit 200"],
     run: list<ControlOut>(
       "api/v1/controls",
@@ -112,7 +112,7 @@ export const CONTROL_COMMANDS: readonly Command[] = [
         { title: "id", whole: true, of: ({ id }) => id },
         { title: "kind", of: ({ kind }) => kind },
         { title: "over", of: ({ scope }) => scopeText(scope) },
-        { title: "catches", of: ({ catches }) => catches ?? "unknown" },
+        { title: "matches", of: ({ catches }) => catches ?? "unknown" },
         { title: "by", of: ({ origin, createdBy }) => (origin === "automatic" ? "Parkade" : createdBy) },
         { title: "until", of: ({ expiresAt }) => expiresAt },
         { title: "reason", of: ({ reason }) => reason },

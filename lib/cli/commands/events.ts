@@ -190,7 +190,7 @@ export const EVENT_COMMANDS: readonly Command[] = [
       { name: "lines", value: "n", number: "whole", text: "Number of earlier events to begin with; default 10" },
     ],
     details:
-      "Oldest first, each event once, until Ctrl-C; an event that comes back after a redrive is no new one. With --json one event a line. While Parkade does not answer it is asked again; events of that time are printed afterwards. It takes no --from and no --to: `search` and `export` read what is past.",
+      "Oldest first, each event once, until Ctrl-C; a bounced event is not new. With --json one event a line. While Parkade does not answer it is asked again; events of that time are printed afterwards. It takes no --from and no --to: `search` and `export` read what is past.",
     examples: ["parkade tail --errorCode TIMEOUT", "parkade tail --json | jq -r .eventId"],
     run: tail,
   },

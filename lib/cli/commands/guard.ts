@@ -68,7 +68,7 @@ export const SIGN_IN_COMMANDS: readonly Command[] = [
 export const GUARD_COMMANDS: readonly Command[] = [
   {
     name: "approvals",
-    summary: "List what waits for the approval of a second person",
+    summary: "List what waits for a second person to approve it",
     details: "Newest first, at most 50.",
     examples: ["parkade approvals"],
     run: listApprovals,

@@ -86,7 +86,7 @@ export const HELD_COMMANDS: readonly Command[] = [
     arguments: [idArgument],
     options: [requiredReasonOption],
     details:
-      "Nothing is sent. It ends when the head is revised, released or comes back, or by held undo. Once a later version is confirmed the head cannot be sent any more.",
+      "Nothing is sent. It ends when the head is revised, is released or bounces, or with held undo. Once a later version is confirmed the head can no longer be sent.",
     examples: ['parkade held skip 019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b20 --reason "corrected by hand"'],
     run: (call) => changeSkip(call, "PUT"),
   },
@@ -104,7 +104,7 @@ export const HELD_COMMANDS: readonly Command[] = [
     summary: "Redrive what an event's head holds, in its order, past the head",
     arguments: [idArgument],
     options: [requiredReasonOption, laneOption, yesOption, detachOption, idempotencyKeyOption],
-    details: "Once one of them is confirmed the head is superseded and cannot be sent any more.",
+    details: "Once one of them is confirmed the head is superseded and can no longer be sent.",
     examples: ['parkade held release 019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b20 --reason "the head was corrected by hand"'],
     run: releaseTail,
   },

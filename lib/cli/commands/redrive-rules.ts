@@ -48,7 +48,7 @@ async function tryRedriveRule(call: Call): Promise<number> {
     factsText([
       ["would have redriven", `${trial.bounded ? "at least " : ""}${formatNumber(trial.taken)}`],
       ["stayed processed", formatNumber(trial.stayed)],
-      ["failed or came back", formatNumber(trial.cameBack)],
+      ["failed or bounced", formatNumber(trial.cameBack)],
       ["not yet confirmed", trial.sent || null],
       ["never redriven", formatNumber(trial.never)],
       ["left before", trial.left || null],
@@ -98,7 +98,7 @@ export const REDRIVE_RULE_COMMANDS: readonly Command[] = [
       { name: "trial", value: "id", required: true, text: "The trial of the rule as it is, from `redrive-rule try`" },
       requiredReasonOption,
     ],
-    details: "A worker begins within seconds. The rule switches itself off when its events fail or come back.",
+    details: "A worker begins within seconds. The rule switches itself off when its events fail or bounce.",
     examples: [
       'parkade redrive-rule on "timeouts of orders" --trial 019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b40 --reason "390 of 412 stayed"',
     ],

@@ -81,7 +81,7 @@ export const REDRIVE_COMMANDS: readonly Command[] = [
     filter: true,
     options: [
       ...redriveOptions,
-      { name: "canary", text: "Send 1, then 10, then 100, then everything, and watch what comes back" },
+      { name: "canary", text: "Send 1, then 10, then 100, then everything, and watch for bounces" },
       { name: "at", value: "time", text: "Start at this time (ISO 8601); the events are frozen now and wait" },
       { name: "when-closed", text: "Start when the breakers of its targets close; after a day without that, cancel" },
       yesOption,
@@ -143,7 +143,7 @@ export const REDRIVE_COMMANDS: readonly Command[] = [
   },
   {
     name: "resume",
-    summary: "Go on with a paused redrive",
+    summary: "Resume a paused redrive",
     arguments: [idArgument],
     options: [
       reasonOption,

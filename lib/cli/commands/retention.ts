@@ -75,7 +75,7 @@ function daysOf({ line }: Call): number {
 export const RETENTION_COMMANDS: readonly Command[] = [
   {
     name: "retention show",
-    summary: "Show how long events are kept, and what expires when a worker looks now",
+    summary: "Show how long events are kept, and what would expire now",
     options: [],
     details:
       "Events expire into the archive once the day on which they were parked is older than they are kept. Those that stay are counted by reason.",

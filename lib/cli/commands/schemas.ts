@@ -63,7 +63,7 @@ export const SCHEMA_COMMANDS: readonly Command[] = [
   },
   {
     name: "schema infer",
-    summary: "Print a schema of the events of a type that went through",
+    summary: "Print a schema inferred from redriven events of a type",
     arguments: [sourceArgument],
     options: [eventTypeOption],
     details: "Stores nothing. --json also says how many events were read, and which fields are optional.",

@@ -126,6 +126,6 @@ function operationOut(
 
 function stalledText(workersAlive: number): string {
   return workersAlive === 0
-    ? "No worker runs: start one, and it goes on where it stopped."
+    ? "No worker is running: start one, and it goes on where it stopped."
     : `No chunk was committed in the last ${STALLED_S} s: the workers walk other large sets, or another change holds these events.`;
 }

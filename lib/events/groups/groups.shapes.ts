@@ -29,7 +29,7 @@ export const groupDetailSchema = named(
   "GroupDetail",
   z.object({
     group: groupSchema,
-    /** The last seven days by the hour, the earliest first. `usual`: the median of the same hour on the days before; `usualMax`: the most that is as usual. */
+    /** The last seven days by the hour, the earliest first. `usual`: the median of the same hour on the days before; `usualMax`: the normal range. */
     hours: z.array(z.object({ at: timeOut, count: countOut, usual: nullableNumber, usualMax: nullableNumber })),
     /** Of the newest events of the last seven days. null = they could not be counted in time. */
     affected: z.nullable(

@@ -78,7 +78,7 @@ export const accountListSchema = z.object({
 });
 export type AccountList = z.output<typeof accountListSchema>;
 
-/** An account with the link by which its owner chooses a password; shown this once. */
+/** An account with the link by which its owner chooses a password; shown once. */
 export const madeAccountSchema = named(
   "MadeAccount",
   z.object({
@@ -164,14 +164,14 @@ export const ownAccountSchema = z.object({
   }),
 });
 export const passwordChangeSchema = z.strictObject({
-  password: described(passwordSchema, "The present one"),
+  password: described(passwordSchema, "Current password"),
   newPassword: described(passwordSchema, "The one from now on"),
   code: described(z.optional(codeSchema), "Of the second factor, or a recovery code; needed where the account has one"),
 });
 export type PasswordChange = z.output<typeof passwordChangeSchema>;
-export const passwordProofSchema = z.strictObject({ password: described(passwordSchema, "The present one") });
+export const passwordProofSchema = z.strictObject({ password: described(passwordSchema, "Current password") });
 export const totpRemovalSchema = z.strictObject({
-  password: described(passwordSchema, "The present one"),
+  password: described(passwordSchema, "Current password"),
   code: described(codeSchema, "Of the second factor, or a recovery code"),
 });
 export const totpOfferSchema = z.object({

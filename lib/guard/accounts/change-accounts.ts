@@ -77,7 +77,10 @@ export async function changeAccount(
     const before = await lockAccount(tx, id);
     assertForKind(before.kind, change);
     if (before.oidcManaged && (change.role ?? change.actions ?? change.sources) !== undefined)
-      throw new DomainError("forbidden", "Its rights come from its groups at the OpenID provider: change them there");
+      throw new DomainError(
+        "forbidden",
+        "Its permissions come from its groups at the OpenID provider: change them there",
+      );
     await assertSources(tx, change.sources);
     const changed = await tx.run(
       `update accounts set role = coalesce($3, role), actions = coalesce($4, actions),

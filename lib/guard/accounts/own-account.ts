@@ -171,7 +171,7 @@ export async function offerTotp(
 }
 
 /**
- * From now on a code is asked for. Returns the recovery codes, which are shown this once. The other sessions of the account end: they
+ * From now on a code is asked for. Returns the recovery codes, which are shown once. The other sessions of the account end: they
  * were opened by the password alone, perhaps by somebody else. Those of the OpenID provider stay.
  */
 export async function confirmTotp(

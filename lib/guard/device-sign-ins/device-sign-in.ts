@@ -53,7 +53,7 @@ export async function lookAtDeviceSignIn(
 }
 
 /**
- * Lets the program have a token of the own account, or not. The token may do what the decision names of what the account may.
+ * Lets the program have a token of your own account, or not. The token may do what the decision names of what the account may.
  * Throws DomainError `unknown-device-sign-in`, also when somebody has decided before, `invalid-token`, `second-factor-needed`, `proof-failed`.
  */
 export async function decideDeviceSignIn(
@@ -107,7 +107,7 @@ async function guessing<Found>(
 }
 
 /**
- * What has become of the sign-in of a program: nothing yet, or the token, which is made and answered this once. Throws DomainError
+ * What has become of the sign-in of a program: nothing yet, or the token, which is made and answered once. Throws DomainError
  * `unknown-device-sign-in` for a wrong secret, after ten minutes, and after the answer, and `second-factor-needed` while the person
  * must add one: the sign-in stays, and the token can be taken then.
  */

@@ -54,6 +54,6 @@ export const deviceTakeSchema = z.strictObject({ deviceSecret: described(secretS
 export const deviceAnswerSchema = z.object({
   state: described(z.enum(["waiting", "denied", "confirmed"]), "waiting: ask again after pollMs"),
   token: z.nullable(tokenSchema),
-  secret: described(z.nullable(z.string()), "To be sent as Authorization: Bearer; answered this once"),
+  secret: described(z.nullable(z.string()), "To be sent as Authorization: Bearer; answered once"),
 });
 export type DeviceAnswer = z.output<typeof deviceAnswerSchema>;

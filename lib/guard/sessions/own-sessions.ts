@@ -7,7 +7,7 @@ import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { openIdToken } from "./secret";
 import { SESSION_IDLE_MS } from "./session.pure";
 
-/** Sessions of the own account that have not ended, newest use first. */
+/** Sessions of your own account that have not ended, newest use first. */
 export async function listOwnSessions({ db }: SignInDeps, viewer: Viewer): Promise<{ items: SessionOut[] }> {
   const { account, session } = ownOf(viewer);
   const items = await db.query<SessionOut>(
@@ -21,7 +21,7 @@ export async function listOwnSessions({ db }: SignInDeps, viewer: Viewer): Promi
   return { items };
 }
 
-/** Ends one session of the own account; `"others"`: all but this one. Throws DomainError `unknown-session`. */
+/** Ends one session of your own account; `"others"`: all but this one. Throws DomainError `unknown-session`. */
 export async function endOwnSessions(
   { db, clock }: SignInDeps,
   which: string | "others",

@@ -68,6 +68,6 @@ export const madeTokenSchema = named(
   "MadeToken",
   z.object({
     token: tokenSchema,
-    secret: described(z.string(), "To be sent as Authorization: Bearer; shown this once"),
+    secret: described(z.string(), "To be sent as Authorization: Bearer; shown once"),
   }),
 );

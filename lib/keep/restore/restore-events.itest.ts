@@ -208,7 +208,7 @@ describe("an export that is restored", () => {
     ]);
     expect(outcomes).toEqual([
       "restored",
-      { rejection: expect.objectContaining({ field: "stored.id", detail: expect.stringContaining("to come") }) },
+      { rejection: expect.objectContaining({ field: "stored.id", detail: expect.stringContaining("in the future") }) },
       {
         rejection: expect.objectContaining({ field: "stored.id", detail: expect.stringContaining("leave stored out") }),
       },

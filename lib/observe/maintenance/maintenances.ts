@@ -72,7 +72,7 @@ export function beginMaintenance(
 }
 
 function windowFault(fromMs: number, untilMs: number, nowMs: number): string | null {
-  if (untilMs <= nowMs) return "is over already: give a time to come";
+  if (untilMs <= nowMs) return "is over already: choose a time in the future";
   if (untilMs <= fromMs) return "must be after from";
   if (untilMs - fromMs <= MAINTENANCE_MS_MAX) return null;
   return `is more than ${formatDuration(MAINTENANCE_MS_MAX)} after from: a window must end, begin another one then`;

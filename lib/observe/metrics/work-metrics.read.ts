@@ -87,7 +87,7 @@ export async function ruleMetrics(db: Queryable, { scope }: Scrape): Promise<Met
   return [
     gauge(
       "redrive_rules",
-      'Redrive rules by state; "stopped" switched itself off because its events failed or came back.',
+      'Redrive rules by state; "stopped" switched itself off because its events failed or bounced.',
       states.map((state) => ({ labels: { state }, value: rules.filter((rule) => rule.state === state).length })),
     ),
     gauge(

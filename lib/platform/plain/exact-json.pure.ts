@@ -24,7 +24,7 @@ export function isExactObject(value: unknown): value is Record<string, unknown> 
 }
 
 /**
- * As `JSON.parse`, with each number as an ExactNumber. Throws SyntaxError also when a name stands twice in one object:
+ * As `JSON.parse`, with each number as an ExactNumber. Throws SyntaxError also when a name appears twice in one object:
  * of the two values only the last would be kept. Throws RangeError when the text is nested too deeply (2,000 levels and
  * more, by the stack that is left).
  */
@@ -38,7 +38,7 @@ export function parseExact(text: string): unknown {
       return typeof value === "number" ? new ExactNumber(context!.source) : value;
     },
   );
-  if (kept !== namesIn(text)) throw new SyntaxError("a name stands twice in one object");
+  if (kept !== namesIn(text)) throw new SyntaxError("a name appears twice in one object");
   return value;
 }
 

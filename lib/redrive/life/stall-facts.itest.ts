@@ -8,7 +8,7 @@ import { worldOfEachTest } from "@/lib/testing/redrive-world";
 import { storeOpenSend } from "@/lib/testing/sends";
 import { takeItems } from "@/lib/testing/slice-items";
 
-/** No worker runs here: each cause is put in place by hand, and what the redrive says of it is read. */
+/** No worker is running here: each cause is put in place by hand, and what the redrive says of it is read. */
 const world = worldOfEachTest({ ratePerSecond: 20, invariants: false });
 
 type Targets = Parameters<typeof writeHeartbeat>[1]["info"]["targets"];

@@ -43,10 +43,14 @@ describe("why a redrive does not move", () => {
       { stops: [{ ...STOP, target: "orders" }], targets: 2, underWay: 1 },
       "in-hand",
     ],
-    ["its target is away, and it still moved a moment ago", { away: [away], decidedRecently: 3 }, "target-away"],
+    [
+      "its target cannot be reached, and it still moved a moment ago",
+      { away: [away], decidedRecently: 3 },
+      "target-away",
+    ],
     ["its breaker is open, and it still moved a moment ago", { breakers: [open], decidedRecently: 3 }, "breaker-open"],
     ["one of its two targets is away", { away: [away], targets: 2, decidedRecently: 3 }, null],
-    ["its target is away, and a person stopped everything", { away: [away], stops: [STOP] }, "stopped"],
+    ["its target cannot be reached, and a person stopped everything", { away: [away], stops: [STOP] }, "stopped"],
     ["everything is stopped, and it is paused", { state: "PAUSED", stops: [STOP] }, "paused"],
     [
       "one of its two targets is stopped, and the breaker of the other is open",

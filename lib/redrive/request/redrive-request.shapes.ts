@@ -102,7 +102,7 @@ export const redriveChangeSchema = named(
       action: z.literal("resume"),
       /** The rate from now on; absent = as it was. */
       ratePerSecond: z.optional(z.nullable(rateSchema)),
-      /** true or steps: what is left begins with a canary again. Absent = as it was. */
+      /** true or steps: the rest starts with a canary again. Absent = as it was. */
       canary: z.optional(z.union([z.literal(true), canarySchema])),
       reason: z.optional(reasonSchema),
     }),
@@ -115,7 +115,7 @@ export const redriveChangeSchema = named(
       ),
     }),
     z.strictObject({ lane: laneSchema }),
-    /** The channels that are told when it ends or stands still, instead of those before. */
+    /** The channels that are told when it ends or stalls, instead of those before. */
     z.strictObject({ tell: tellSchema }),
   ]),
   { action: "pause", reason: "watch the first ones" },

@@ -90,7 +90,7 @@ describe("a redrive", () => {
     ]);
   });
 
-  test("counts apart what was sent, what was known already, what is confirmed, back, and not known yet", async () => {
+  test("counts apart what was sent, what was known already, what is confirmed, back, and not confirmed yet", async () => {
     await world.park(6);
     await world.db.run(
       "insert into processed_events (consumer, source_id, event_id) select 'billing', id, 'event-0000' from sources",

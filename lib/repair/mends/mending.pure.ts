@@ -39,7 +39,7 @@ export const MEND_REASONS = {
   [SCHEMA_TIMEOUT]: "not judged by their JSON Schema in its time",
   [MASKED]: "with masked values, which needs the right “reveal”: ask an administrator for it",
   "event-queued": "QUEUED in a redrive",
-  "already-redriven": "redriven and not come back",
+  "already-redriven": "redriven and not bounced",
   "stale-revision": "revised meanwhile",
   "unknown-revision": "without the revision before",
   [SENT_SINCE]: "sent since",

@@ -259,7 +259,7 @@ async function refusalError(
     case "already-redriven":
       return new DomainError(
         "illegal-transition",
-        "The event was redriven and has not come back: a revision would be sent by nobody",
+        "The event was redriven and has not bounced: a revision would be sent by nobody",
         { fields: [{ field: "id", detail: "must be an event that is PENDING or IGNORED" }] },
       );
     case "stale-revision": {

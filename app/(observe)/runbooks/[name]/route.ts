@@ -4,7 +4,7 @@ import { byName } from "@/lib/platform/api/query.shapes";
 
 export const GET = handle({
   id: "readRunbook",
-  summary: "What to do about an alert: a runbook as Markdown",
+  summary: "The runbook for an alert, as Markdown",
   params: byName("unknown-runbook"),
   answer: { media: ["text/plain"] },
   run: async ({ params: { name } }) =>

@@ -9,7 +9,7 @@ import { formatCompact, formatNumber } from "@/lib/platform/plain/format.pure";
 const SERIES = [
   { key: "count", label: "arrived", colour: "var(--state-pending)", step: true },
   { key: "usual", label: "usual: median of the same hour", colour: "var(--muted)", dash: "5 3", step: true },
-  { key: "usualMax", label: "most that is as usual", colour: "var(--faint)", dash: "1 3", step: true },
+  { key: "usualMax", label: "normal range", colour: "var(--faint)", dash: "1 3", step: true },
 ] as const;
 
 type Row = { atMs: number; values: Record<"count" | "usual" | "usualMax", number | null> };
@@ -26,13 +26,13 @@ export function GroupInflow(props: { detail: GroupDetail; readAtMs: number; erro
   }, [detail.hours]);
   return (
     <ChartPanel<Row>
-      title="Inflow against usual"
+      title="Inflow vs usual"
       summary="Arrivals of the group by the hour of the last seven days, and what usually arrives in the same hours."
       stamp={{ asOf: new Date(readAtMs).toISOString(), kind: "exact" }}
       rows={rows}
       error={error}
       onRetry={onRetry}
-      empty="Nothing of it arrived in the last seven days."
+      empty="No arrivals in the last seven days."
       legend={SERIES}
       columns={SERIES.map(({ key, label }) => ({
         label,

@@ -63,7 +63,7 @@ export function GroupPage({ fingerprint }: { fingerprint: string }) {
         {read.isPending ? <SkeletonRows rows={10} columns={["w-28", "flex-1", "w-40"]} /> : null}
         {read.error?.code === "unknown-group" ? (
           <EmptyState title="The group has no events">
-            All its events have left the store{source === null ? "" : `, or none was of ${source}`}.
+            Its events are no longer in the store{source === null ? "" : `, or none came from ${source}`}.
           </EmptyState>
         ) : (
           <ReadError read={read} />
@@ -145,7 +145,7 @@ function Facts({ group, filter, within }: { group: GroupOut; filter: EventFilter
         <Fact name={windowLabel(windowed(within), zone).toLowerCase()}>
           {formatNumber(arrivals.count)} arrived
           {arrivals.usual === null
-            ? ", what is usual is not known yet"
+            ? ", usual not confirmed yet"
             : `, usual ${formatNumber(Math.round(arrivals.usual))} ± ${formatNumber(Math.round(arrivals.spread ?? 0))}`}
         </Fact>
         <Fact name="events">
@@ -166,7 +166,7 @@ function Facts({ group, filter, within }: { group: GroupOut; filter: EventFilter
         {unstored === null ? null : (
           <Fact name="not stored">
             <span className="text-warning">
-              {formatNumber(unstored.count)} of {formatNumber(arrivals.count)} that came are not stored: sampled since{" "}
+              {formatNumber(unstored.count)} of {formatNumber(arrivals.count)} arrivals are not stored: sampled since{" "}
               <TimeAbsolute at={unstored.since} />
             </span>
           </Fact>

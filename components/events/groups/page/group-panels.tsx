@@ -45,7 +45,7 @@ export function Affected({ affected, filter }: { affected: GroupDetail["affected
     >
       {events === 0 ? (
         <p className="px-3 py-4 text-muted">
-          No event of it was parked since <TimeAgo at={since} />.
+          No events parked since <TimeAgo at={since} />.
         </p>
       ) : (
         <dl className="pb-2">
@@ -89,9 +89,9 @@ export function Fact({ name, children }: { name: string; children: ReactNode }) 
 /** What was redriven, mended or ignored of the group before, when and by whom. */
 export function Past({ past, events }: { past: GroupDetail["past"]; events: number }) {
   return (
-    <Panel title="What was done before" meta={`to the ${formatNumber(events)} events looked at`}>
-      {past === null ? <p className="px-3 py-4 text-warning">It could not be read in time.</p> : null}
-      {past?.length === 0 ? <p className="px-3 py-4 text-muted">Nothing was done to them yet.</p> : null}
+    <Panel title="Previous actions" meta={`to the ${formatNumber(events)} events looked at`}>
+      {past === null ? <p className="px-3 py-4 text-warning">Could not be read in time.</p> : null}
+      {past?.length === 0 ? <p className="px-3 py-4 text-muted">No actions yet.</p> : null}
       <ul>
         {past?.map((entry) => (
           <li
@@ -134,7 +134,7 @@ export function GroupAlerts({ alerts }: { alerts: GroupDetail["alerts"] }) {
         )
       }
     >
-      {alerts.length === 0 ? <p className="px-3 py-4 text-muted">No alert was about this group.</p> : null}
+      {alerts.length === 0 ? <p className="px-3 py-4 text-muted">No alerts about this group.</p> : null}
       <ul>
         {alerts.map(({ id, rule, severity, state, since, acknowledgedBy }) => (
           <li key={id} className="flex flex-wrap items-center gap-x-3 border-line px-3 py-1.5 not-first:border-t">

@@ -35,7 +35,7 @@ export function MergeDialog(props: { group: GroupOut; onClose: () => void; onMer
       title="Merge into another group"
       description="All events of this group, parked now or later, move to the group that you choose. Links, filters and rules that name this group then find that group. Mutes of this group end. You can split it off again later."
       verb="Merge"
-      reasonHint="Kept in the audit for ever."
+      reasonHint="Recorded in the audit log."
       ready={() => chosen !== undefined}
       onClose={onClose}
       onSubmit={async (reason) => {
@@ -52,7 +52,7 @@ export function MergeDialog(props: { group: GroupOut; onClose: () => void; onMer
         <TextField
           label={`Groups with the error code ${visible(group.errorCode)}`}
           type="search"
-          placeholder="words of the message, exception or frame"
+          placeholder="words in the message, exception or frame"
           value={text}
           onValue={setText}
         />

@@ -101,7 +101,7 @@ function Fields({ draft, errors, set, text, tick, isNew }: Form<ChannelDraft> & 
         label="of the sources"
         optional
         placeholder="orders, billing"
-        hint="none = every source, and what concerns all of them"
+        hint="Leave empty for all sources and for alerts about the whole system."
       />
       <Tick {...tick("enabled")} label="switched on" />
     </div>

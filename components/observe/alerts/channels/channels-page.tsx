@@ -43,7 +43,7 @@ export function ChannelsPage() {
       loading={{ rows: 3, columns: ["w-28", "flex-1", "w-24"] }}
       empty={{
         title: "No channels yet",
-        text: "The console shows them: the bell at the top of every page counts those that nobody has acknowledged. A channel takes them to a webhook, Slack, Microsoft Teams, PagerDuty, Alertmanager or by e-mail.",
+        text: "Alerts are shown only in the console: the bell at the top of every page counts those not acknowledged. A channel also sends them to a webhook, Slack, Microsoft Teams, PagerDuty, Alertmanager or by e-mail.",
       }}
       dialog={(channel, onClose) => <ChannelDialog channel={channel} onClose={onClose} />}
     >
@@ -69,7 +69,7 @@ function Channel({ channel, onEdit }: { channel: ChannelOut; onEdit: () => void 
       .mutateAsync()
       .then(() => {
         setOpen(true);
-        return showToast({ title: "A test message is on its way: the log says how it goes", tone: "neutral" });
+        return showToast({ title: "Test message queued: the log shows its result", tone: "neutral" });
       })
       .catch((error: unknown) => failureToast("The test was not sent", error));
   return (
@@ -95,9 +95,7 @@ function Channel({ channel, onEdit }: { channel: ChannelOut; onEdit: () => void 
               confirm={{
                 title: `Delete ${name}?`,
                 description:
-                  waiting > 0
-                    ? `${formatNumber(waiting)} messages that wait are not sent.`
-                    : "It gets no more messages.",
+                  waiting > 0 ? `${formatNumber(waiting)} queued messages are not sent.` : "It gets no more messages.",
                 size: "sm",
                 variant: "danger",
                 verb: "Delete",

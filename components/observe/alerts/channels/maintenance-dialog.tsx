@@ -24,10 +24,10 @@ export function MaintenanceDialog({ onClose }: { onClose: () => void }) {
     <ReasonDialog
       needs="change-alert"
       everySource={named.length === 0}
-      title="Begin a maintenance window"
+      title="Start a maintenance window"
       description="Alerts fire and are shown in the console, and no messages are sent. Those that still fire at its end are sent then."
       size="sm"
-      verb="Begin"
+      verb="Start"
       ready={() => now > 0}
       onClose={onClose}
       onSubmit={async (reason) => {
@@ -42,7 +42,7 @@ export function MaintenanceDialog({ onClose }: { onClose: () => void }) {
           label="of the sources"
           optional
           placeholder="orders, billing"
-          hint="none = every source"
+          hint="Leave empty for all sources."
           value={sources}
           onValue={setSources}
         />

@@ -77,7 +77,7 @@ function Rule({ rule, onEdit }: { rule: AlertRuleOut; onEdit: () => void }) {
           {sources}
         </p>
         <p className="text-sm text-muted">{timesWords(watch)}</p>
-        {fault === null ? null : <p className="text-sm text-warning wrap-anywhere">Not judged: {fault}</p>}
+        {fault === null ? null : <p className="text-sm text-warning wrap-anywhere">Not checked: {fault}</p>}
       </div>
       <div className="flex flex-wrap justify-end gap-1">
         <Button {...may} onClick={onEdit}>
@@ -89,7 +89,9 @@ function Rule({ rule, onEdit }: { rule: AlertRuleOut; onEdit: () => void }) {
           confirm={{
             title: `Switch ${name} ${enabled ? "off" : "on"}?`,
             description:
-              enabled && firing > 0 ? "Its alerts end, and the channels that got them get a message." : undefined,
+              enabled && firing > 0
+                ? "Its alerts are resolved, and the channels that received them get a message."
+                : undefined,
             size: "sm",
             verb: enabled ? "Switch off" : "Switch on",
             reason: "optional",
@@ -106,7 +108,7 @@ function Rule({ rule, onEdit }: { rule: AlertRuleOut; onEdit: () => void }) {
           variant="ghost"
           confirm={{
             title: `Delete ${name}?`,
-            description: "Its alerts end and stay on record; the channels that got them get a message.",
+            description: "Its alerts are resolved and stay on record; the channels that received them get a message.",
             size: "sm",
             variant: "danger",
             verb: "Delete",

@@ -84,7 +84,12 @@ function Fields(form: Form<RuleDraft>) {
       </div>
       {fields(alertKindOf(draft.kind).settings)}
       {fields(TIMES)}
-      <TextField {...text("runbookUrl")} label="runbook address" optional hint="none = the one of this kind" />
+      <TextField
+        {...text("runbookUrl")}
+        label="runbook address"
+        optional
+        hint="Leave empty for the built-in runbook."
+      />
       <Tick {...tick("enabled")} label="switched on" />
     </div>
   );

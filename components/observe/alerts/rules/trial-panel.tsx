@@ -22,7 +22,7 @@ const LISTED = 5;
 
 export function TrialPanel({ watch }: { watch: AlertWatch | null }) {
   const trial = useAlertTrial(watch);
-  if (watch === null) return <p className="text-muted">Tried against the past as soon as the rule is whole.</p>;
+  if (watch === null) return <p className="text-muted">Complete the rule to test it against the past.</p>;
   if (trial.data === undefined) {
     return trial.isError ? <ReadError read={trial} /> : <SkeletonRows rows={3} columns={["w-40", "flex-1"]} />;
   }
@@ -48,13 +48,13 @@ function Trial({ trial, kind, onRetry }: { trial: AlertTrialOut; kind: AlertKind
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-2">
       <p role="status">
-        {fault !== null ? `It cannot be judged: ${fault}. ` : ""}
+        {fault !== null ? `The rule cannot be tested: ${fault}. ` : ""}
         {noPast !== null
           ? `${noPast}. `
           : `Would have fired ${count === 1 ? "once" : `${formatNumber(count)} times`} since `}
         {noPast === null ? <TimeAbsolute at={trial.from} /> : null}
         {noPast === null ? ". " : ""}
-        {now.length === 0 ? "Nothing of it holds now." : `${plural(now.length, "alert")} of it would fire now.`}
+        {now.length === 0 ? "The condition is not met now." : `${plural(now.length, "alert")} would fire now.`}
       </p>
       {rows.length === 0 ? null : (
         <ChartPanel
@@ -65,7 +65,7 @@ function Trial({ trial, kind, onRetry }: { trial: AlertTrialOut; kind: AlertKind
           error={null}
           onRetry={onRetry}
           legend={SERIES}
-          empty="Nothing was watched in this time."
+          empty="No data in this time."
           height="h-40"
           markers={markers}
           columns={SERIES.map(({ key, label }) => ({

@@ -4,7 +4,7 @@ import { formatDuration, plural } from "@/lib/platform/plain/format.pure";
 
 export const GROUP_BACK = groupKind({
   kind: "group-back",
-  words: "A group that comes back",
+  words: "A group that returns",
   describe: ({ atLeast, quietMs }) =>
     `A group with ${plural(atLeast, "event")} after ${formatDuration(quietMs)} without any`,
   isFirst: false,

@@ -42,7 +42,7 @@ export const INFLOW = alertKind({
 });
 
 function usualWords(value: number, usual: Usual | null): string {
-  if (usual === null) return "; what is usual is not known yet";
+  if (usual === null) return "; what is usual is not confirmed yet";
   const factor = factorOf(value, usual);
   return factor === null ? ", usually none" : `, ${formatFactor(factor)} × the usual ${formatFactor(usual.median)}`;
 }

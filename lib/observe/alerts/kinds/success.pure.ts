@@ -5,7 +5,7 @@ import { formatDuration, formatShare, plural } from "@/lib/platform/plain/format
 /** The share of settled redriven events that stayed processed; fewer than `atLeast` outcomes say nothing. */
 export const SUCCESS = alertKind({
   kind: "success",
-  words: "Redriven events that fail or come back",
+  words: "Redriven events that fail or bounce",
   runbook: "success-rate-drop",
   settings: { windowMs: WINDOW, below: BELOW_SHARE, atLeast: AT_LEAST, ...COUNTED },
   describe: (watch) =>

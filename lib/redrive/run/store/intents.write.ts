@@ -51,7 +51,7 @@ const STOPPED = `(
 
 /**
  * SQL: an event that counts comes before `w` in the line of its aggregate `n`: an open one; a parked one of an earlier version, above the
- * processed version; or any that cools down. In a redrive that passes, a parked one counts that failed or came back in it.
+ * processed version; or any that cools down. In a redrive that passes, a parked one counts that failed or bounced in it.
  */
 const BEHIND = `(
       exists (select from aggregate_lines l where ${inLine("l", "n", "open")} and (l.place, l.id) < (w.place, w.id))

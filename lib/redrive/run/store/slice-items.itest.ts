@@ -377,7 +377,7 @@ describe("an intent", () => {
     expect(await opened(behind)).toBe(true);
   });
 
-  test("is denied behind a parked earlier version above the processed one, and below that one; with pass only where the parked one failed or came back in the redrive", async () => {
+  test("is denied behind a parked earlier version above the processed one, and below that one; with pass only where the parked one failed or bounced in the redrive", async () => {
     await world.park(2, (index) => ({ aggregateId: "order-1", version: BigInt(index + 5) }));
     const id = await freeze("event-0001");
     const [item] = await take(id);

@@ -4,7 +4,7 @@ import { readOwnAccount } from "@/lib/guard/accounts/own-account";
 
 export const GET = handle({
   id: "getOwnAccount",
-  summary: "The account of whoever asks",
+  summary: "The account of the caller",
   answer: ownAccountSchema,
   problems: ["unknown-account"],
   run: ({ deps, viewer }) => readOwnAccount(deps, viewer),

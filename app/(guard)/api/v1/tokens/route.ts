@@ -6,7 +6,7 @@ import { madeTokenSchema, tokenListSchema, tokenRequestSchema } from "@/lib/guar
 export const GET = handle({
   id: "listOwnTokens",
   withoutSecondFactor: true,
-  summary: "Tokens of the own account",
+  summary: "Tokens of your own account",
   answer: tokenListSchema,
   run: ({ deps, viewer }) => listTokens(deps, ownOf(viewer).account, viewer),
 });

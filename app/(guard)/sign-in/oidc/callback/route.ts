@@ -4,7 +4,7 @@ import { anyQuery, takeFromProvider } from "@/app/_server/sign-in/oidc";
 /** Outside of /api: a browser comes here from a page of another site. */
 export const GET = handle({
   id: "finishOidc",
-  summary: "Come back from the OpenID provider",
+  summary: "Return from the OpenID provider",
   anybody: true,
   query: anyQuery,
   status: 303,

@@ -13,7 +13,7 @@ export const GET = handle({
 
 export const POST = handle({
   id: "createAdmissionRule",
-  summary: "Store a rule of admission behind the others, switched off unless it says otherwise",
+  summary: "Store an admission rule after the others, switched off unless it says otherwise",
   body: ruleRequestSchema,
   idempotent: true,
   status: 201,

@@ -4,7 +4,7 @@ import { listArchivedEvents } from "@/lib/keep/archive/archived-events.read";
 
 export const GET = handle({
   id: "listArchivedEvents",
-  summary: "Events that were removed and lie in the archive, newest first",
+  summary: "Archived events, newest first",
   query: archivedQuery,
   answer: archivedListSchema,
   run: async ({ deps, viewer, query }) => ({

@@ -21,8 +21,7 @@ export const GET = handle({
 
 export const POST = handle({
   id: "forgetData",
-  summary:
-    "Delete what a key names in the store, the archive and the audit; a worker does it, and nothing takes it back",
+  summary: "Delete what a key names in the store, the archive and the audit; a worker does it, and it cannot be undone",
   body: forgetRequestSchema,
   idempotent: "own",
   status: 202,

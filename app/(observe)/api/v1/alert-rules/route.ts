@@ -10,7 +10,7 @@ import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 
 export const GET = handle({
   id: "listAlertRules",
-  summary: "Rules of alerts, newest first",
+  summary: "Alert rules, newest first",
   query: idPageQuery({}),
   answer: alertRuleListSchema,
   run: ({ deps, viewer, query }) => ALERT_RULES.page(deps.db, viewer, query),
@@ -18,7 +18,7 @@ export const GET = handle({
 
 export const POST = handle({
   id: "addAlertRule",
-  summary: "Add a rule of alerts",
+  summary: "Add an alert rule",
   body: alertRuleRequestSchema,
   idempotent: true,
   status: 201,

@@ -13,7 +13,7 @@ export const GET = handle({
 
 export const POST = handle({
   id: "addChannel",
-  summary: "Add a channel; secrets are named, never given",
+  summary: "Add a channel; secrets are given by reference, never by value",
   body: channelRequestSchema,
   idempotent: true,
   status: 201,

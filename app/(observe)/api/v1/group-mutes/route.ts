@@ -18,7 +18,7 @@ export const GET = handle({
 
 export const POST = handle({
   id: "muteGroups",
-  summary: "Tell nobody of groups until a time, or until so many more have arrived",
+  summary: "Mute groups until a time, or until a number of further events have arrived",
   body: groupMuteRequestSchema,
   idempotent: true,
   status: 201,

@@ -18,7 +18,7 @@ export const GET = handle({
 
 export const POST = handle({
   id: "beginMaintenance",
-  summary: "Tell nobody of alerts until a time, a week at most",
+  summary: "Send no alerts until a time, at most a week ahead",
   body: maintenanceRequestSchema,
   idempotent: true,
   status: 201,

@@ -13,7 +13,7 @@ export const GET = handle({
 
 export const POST = handle({
   id: "createRedriveRule",
-  summary: "Store a redrive rule behind the others, switched off",
+  summary: "Store a redrive rule after the others, switched off",
   body: redriveRuleRequestSchema,
   idempotent: true,
   status: 201,

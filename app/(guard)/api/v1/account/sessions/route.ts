@@ -5,7 +5,7 @@ import { endOwnSessions, listOwnSessions } from "@/lib/guard/sessions/own-sessio
 export const GET = handle({
   id: "listOwnSessions",
   withoutSecondFactor: true,
-  summary: "Sessions of the own account",
+  summary: "Sessions of your own account",
   answer: sessionListSchema,
   run: ({ deps, viewer }) => listOwnSessions(deps, viewer),
 });
@@ -13,7 +13,7 @@ export const GET = handle({
 export const DELETE = handle({
   id: "endOtherSessions",
   withoutSecondFactor: true,
-  summary: "End all other sessions of the own account",
+  summary: "End all other sessions of your own account",
   problems: ["unknown-session"],
   run: ({ deps, viewer }) => endOwnSessions(deps, "others", viewer),
 });

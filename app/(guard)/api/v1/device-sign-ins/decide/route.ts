@@ -5,7 +5,7 @@ import { deviceDecisionSchema } from "@/lib/guard/device-sign-ins/device-sign-in
 
 export const POST = handle({
   id: "decideDeviceSignIn",
-  summary: "Let the program that waits under a code act as the own account, or not",
+  summary: "Let the program that waits under a code act as your account, or reject it",
   body: deviceDecisionSchema,
   problems: ["unknown-device-sign-in", "unknown-account", "invalid-token", "proof-failed"],
   run: ({ deps, request, viewer, body }) =>

@@ -4,7 +4,7 @@ import { deviceAnswerSchema, deviceTakeSchema } from "@/lib/guard/device-sign-in
 
 export const POST = handle({
   id: "takeDeviceSignIn",
-  summary: "Whether the person has confirmed; then the token, this once",
+  summary: "Whether the person has confirmed; then the token, only once",
   anybody: true,
   body: deviceTakeSchema,
   answer: deviceAnswerSchema,

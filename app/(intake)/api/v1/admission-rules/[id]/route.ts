@@ -12,7 +12,7 @@ const params = byId("unknown-rule");
 
 export const GET = handle({
   id: "getAdmissionRule",
-  summary: "One rule of admission, with messages that it dropped or failed on",
+  summary: "One admission rule, with messages that it dropped or failed on",
   params,
   answer: ruleDetailSchema,
   run: ({ deps, viewer, params: { id } }) => readAdmissionRule(deps.db, viewer, id),
@@ -20,7 +20,7 @@ export const GET = handle({
 
 export const PATCH = handle({
   id: "changeAdmissionRule",
-  summary: "Change a rule of admission, switch it on or off, or move it",
+  summary: "Change an admission rule, switch it on or off, or move it",
   params,
   body: ruleChangeSchema,
   answer: changedRuleSchema,
@@ -30,7 +30,7 @@ export const PATCH = handle({
 
 export const DELETE = handle({
   id: "deleteAdmissionRule",
-  summary: "Delete a rule of admission",
+  summary: "Delete an admission rule",
   params,
   // Many clients cannot send a body with DELETE: then the schema's own reason stands.
   body: ruleDeletionSchema,

@@ -4,7 +4,7 @@ import { tryAdmissionRule } from "@/lib/intake/admission/try-admission-rule";
 
 export const POST = handle({
   id: "tryAdmissionRule",
-  summary: "What a rule of admission would do to the newest events; changes nothing",
+  summary: "What an admission rule would do to the newest events; changes nothing",
   body: tryRequestSchema,
   answer: trialSchema,
   problems: ["read-timeout"],

@@ -4,7 +4,7 @@ import { previewRetention } from "@/lib/keep/retention/show-retention.read";
 
 export const GET = handle({
   id: "previewRetention",
-  summary: "What expires when a worker looks now",
+  summary: "What would expire now",
   answer: retentionPreviewSchema,
   run: ({ deps, viewer, nowMs }) => previewRetention(deps.db, viewer, { periods: null, nowMs }),
 });

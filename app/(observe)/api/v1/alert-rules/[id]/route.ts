@@ -11,7 +11,7 @@ const params = byId("unknown-alert-rule");
 
 export const GET = handle({
   id: "getAlertRule",
-  summary: "One rule of alerts",
+  summary: "One alert rule",
   params,
   answer: alertRuleSchema,
   run: ({ deps, viewer, params: { id } }) => ALERT_RULES.read(deps.db, viewer, id),
@@ -19,7 +19,7 @@ export const GET = handle({
 
 export const PATCH = handle({
   id: "changeAlertRule",
-  summary: "Change a rule of alerts, or switch it on or off; its alerts end when it watches something else",
+  summary: "Change an alert rule, or switch it on or off; its alerts are resolved when its condition changes",
   params,
   body: alertRuleChangeSchema,
   answer: alertRuleSchema,
@@ -30,7 +30,7 @@ export const PATCH = handle({
 
 export const DELETE = handle({
   id: "deleteAlertRule",
-  summary: "Delete a rule of alerts; its alerts are resolved and stay on record",
+  summary: "Delete an alert rule; its alerts are resolved and stay on record",
   params,
   body: alertRuleDeletionSchema,
   bodyOptional: true,

@@ -4,7 +4,7 @@ import { tryAlertRule } from "@/lib/observe/alerts/trial/try-alert-rule";
 
 export const POST = handle({
   id: "tryAlertRule",
-  summary: "When a rule would have fired in the last days, and what holds now; nothing is stored",
+  summary: "When a rule would have fired in the last days, and whether it would fire now; nothing is stored",
   body: alertTrialRequestSchema,
   answer: alertTrialSchema,
   problems: ["invalid-config"],

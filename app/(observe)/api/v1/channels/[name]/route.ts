@@ -15,7 +15,7 @@ export const GET = handle({
 
 export const PATCH = handle({
   id: "changeChannel",
-  summary: "Change what a channel takes and how it is reached; messages that wait go the new way",
+  summary: "Change which alerts a channel gets and its address; queued messages use the new address",
   params,
   body: channelChangeSchema,
   answer: channelSchema,
@@ -26,7 +26,7 @@ export const PATCH = handle({
 
 export const DELETE = handle({
   id: "deleteChannel",
-  summary: "Delete a channel; messages that wait for it are not sent",
+  summary: "Delete a channel; its queued messages are not sent",
   params,
   body: channelDeletionSchema,
   bodyOptional: true,

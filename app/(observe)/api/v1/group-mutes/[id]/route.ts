@@ -4,7 +4,7 @@ import { byId } from "@/lib/platform/api/query.shapes";
 
 export const DELETE = handle({
   id: "liftGroupMute",
-  summary: "Tell of a group again before its time",
+  summary: "Unmute a group",
   params: byId("unknown-mute"),
   run: ({ deps, viewer, params: { id } }) => liftGroupMute(deps, id, viewer),
 });

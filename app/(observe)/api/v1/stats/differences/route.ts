@@ -5,7 +5,7 @@ import { differencesQuery, differencesSchema } from "@/lib/observe/stats/differe
 
 export const GET = handle({
   id: "readDifferences",
-  summary: "Groups that are new, rising, falling, come back or gone, against an hour, a day or a week ago",
+  summary: "Groups that are new, rising, falling, returned or gone, against an hour, a day or a week ago",
   query: differencesQuery,
   answer: differencesSchema,
   coalesce: true,

@@ -4,7 +4,7 @@ import { liftControls, undoLift } from "@/lib/order/controls/lift-controls";
 
 export const POST = handle({
   id: "liftControls",
-  summary: "Lift all controls in force that match, count them, or take such a lift back",
+  summary: "Lift all controls in force that match, count them, or undo such a lift",
   body: liftManySchema,
   idempotent: true,
   answer: liftedManySchema,

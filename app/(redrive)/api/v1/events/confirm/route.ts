@@ -7,7 +7,7 @@ import { confirmRequestSchema } from "@/lib/redrive/confirm/confirm.shapes";
 
 export const POST = handle({
   id: "confirmEvents",
-  summary: "Say that a consumer processed events: by its ids, or a selection with a reason",
+  summary: "Confirm that a consumer processed events: by the producer's ids, or a selection with a reason",
   body: confirmRequestSchema,
   idempotent: "own",
   status: 202,

@@ -4,7 +4,7 @@ import { schemaCheckRequestSchema, schemaCheckSchema } from "@/lib/sources/schem
 
 export const POST = handle({
   id: "checkSchema",
-  summary: "Hold a text against the schema of a source and event type, or against a draft of one; changes nothing",
+  summary: "Check a text against the schema of a source and event type, or against a draft; changes nothing",
   body: schemaCheckRequestSchema,
   answer: schemaCheckSchema,
   problems: ["unknown-source", "invalid-config"],

@@ -29,7 +29,7 @@ export const PATCH = handle({
 
 export const DELETE = handle({
   id: "deleteRedriveRule",
-  summary: "Delete a redrive rule; redrives that it asked for go on",
+  summary: "Delete a redrive rule; redrives that it started continue",
   params,
   body: redriveRuleDeletionSchema,
   bodyOptional: true,

@@ -5,7 +5,7 @@ import { byId } from "@/lib/platform/api/query.shapes";
 export const DELETE = handle({
   id: "endOwnSession",
   withoutSecondFactor: true,
-  summary: "End a session of the own account",
+  summary: "End a session of your own account",
   params: byId("unknown-session"),
   run: ({ deps, viewer, params: { id } }) => endOwnSessions(deps, id, viewer),
 });

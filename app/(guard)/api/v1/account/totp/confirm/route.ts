@@ -6,7 +6,7 @@ import { confirmTotp } from "@/lib/guard/accounts/own-account";
 export const POST = handle({
   id: "confirmTotp",
   withoutSecondFactor: true,
-  summary: "Ask for a code from now on; the recovery codes are shown this once",
+  summary: "Ask for a code from now on; the recovery codes are shown once",
   body: totpConfirmSchema,
   answer: recoveryCodesSchema,
   problems: ["unknown-account", "proof-failed", "illegal-transition"],

@@ -5,7 +5,7 @@ import { byId } from "@/lib/platform/api/query.shapes";
 
 export const POST = handle({
   id: "makeAccountLink",
-  summary: "A one-time link to choose a new password; it voids the former one and is shown this once",
+  summary: "A one-time link to choose a new password; it replaces the previous one and is shown once",
   params: byId("unknown-account"),
   answer: linkSchema,
   problems: ["illegal-transition"],

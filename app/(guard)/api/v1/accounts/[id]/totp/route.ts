@@ -4,7 +4,7 @@ import { byId } from "@/lib/platform/api/query.shapes";
 
 export const DELETE = handle({
   id: "removeAccountTotp",
-  summary: "Take the second factor off an account whose phone is lost",
+  summary: "Remove the second factor of an account, such as when the phone is lost",
   params: byId("unknown-account"),
   run: ({ deps, viewer, params: { id } }) => removeTotpOf(deps, id, viewer),
 });

@@ -5,7 +5,7 @@ import { byName } from "@/lib/platform/api/query.shapes";
 
 export const GET = handle({
   id: "listDeliveries",
-  summary: "Messages to a channel, newest first: those that wait, and those of the last 30 days",
+  summary: "Messages to a channel, newest first: queued ones, and those of the last 30 days",
   params: byName("unknown-channel"),
   query: deliveriesQuery,
   answer: deliveryListSchema,

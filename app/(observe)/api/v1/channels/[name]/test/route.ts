@@ -5,7 +5,7 @@ import { byName } from "@/lib/platform/api/query.shapes";
 
 export const POST = handle({
   id: "testChannel",
-  summary: "Send a test message the way of every other; the delivery log says how it went",
+  summary: "Send a test message as alerts are sent; the delivery log shows its result",
   params: byName("unknown-channel"),
   idempotent: true,
   status: 202,

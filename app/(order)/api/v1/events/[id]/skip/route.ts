@@ -7,7 +7,8 @@ const params = byId("unknown-event");
 
 export const PUT = handle({
   id: "skipHead",
-  summary: "Let the later versions pass by the head of an aggregate, until it is revised, released or comes back",
+  summary:
+    "Let later versions of an aggregate be sent before its head, until the head is revised, is released or bounces",
   params,
   body: skipRequestSchema,
   answer: tailSchema,

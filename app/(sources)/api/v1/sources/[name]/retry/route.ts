@@ -4,7 +4,7 @@ import { retrySource } from "@/lib/sources/retry-source";
 
 export const POST = handle({
   id: "retrySource",
-  summary: "Let the workers attempt a source now, without the rest of their pause",
+  summary: "Have the workers retry a source now instead of waiting",
   params: byName("unknown-source"),
   idempotent: true,
   run: ({ deps, params: { name }, viewer }) => retrySource(deps, name, viewer),

@@ -7,7 +7,7 @@ import { targetRequestSchema } from "@/lib/sources/targets/targets.shapes";
 
 export const POST = handle({
   id: "addTarget",
-  summary: "Give a source a further target, to which a redrive may deliver by its name",
+  summary: "Add a named target to a source",
   params: byName("unknown-source"),
   body: targetRequestSchema,
   idempotent: true,

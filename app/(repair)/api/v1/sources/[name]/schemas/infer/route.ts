@@ -5,7 +5,7 @@ import { inferRequestSchema, inferredSchemaSchema } from "@/lib/sources/schemas/
 
 export const POST = handle({
   id: "inferSchema",
-  summary: "Infer a schema from events of a type that went through; stores nothing",
+  summary: "Infer a schema from redriven events of a type; stores nothing",
   params: byName("unknown-source"),
   body: inferRequestSchema,
   answer: inferredSchemaSchema,
