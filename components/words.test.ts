@@ -15,6 +15,19 @@ const REPLACED: [phrase: RegExp, by: string][] = [
   [/\bthose to come\b/i, "future"],
   [/\bhas last looked\b/i, "last run"],
   [/\bby chance\b/i, "random"],
+  [/\bfor ever\b/i, "permanently, always"],
+  [/\bthere is no such\b/i, "not found"],
+  [/\b(?:came|comes|come) back\b/i, "bounced, returned"],
+  [/\bcustomary (?:places|names)\b/i, "standard"],
+  [/ caught now\b|\bcatches (?:nothing|\d)/i, "matched"],
+  [/\bstands? still\b/i, "stalls"],
+  [/\blies? in the archive\b/i, "is in the archive"],
+  [/\bby themselves\b/i, "automatically"],
+  [/\bwhat (?:comes|it (?:catches|caught))\b/i, "new events, events that it matches"],
+  [/\bthis was not done\b/i, "request failed"],
+  [/\bshown this once\b/i, "shown once"],
+  [/\bthe own account\b/i, "your account"],
+  [/\bmeanwhile\b(?!")/i, "in the meantime"],
 ];
 
 const COMMENTS = /\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm;

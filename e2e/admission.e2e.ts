@@ -22,7 +22,7 @@ test("a rule is written, tried, switched on, and the redrive asks for its confir
   const condition = dialog.getByRole("group", { name: "Condition 1" });
   await condition.getByRole("combobox", { name: "Test" }).selectOption("ends with");
   await condition.getByRole("textbox", { name: "Value" }).fill("NoSuchException");
-  await dialog.getByRole("radio", { name: /ask for a confirmation/ }).check();
+  await dialog.getByRole("radio", { name: /require confirmation/ }).check();
   const would = dialog.getByRole("region", { name: "What it would do" });
   await expect(would).toContainText("None of the newest 2 events matches.");
   await condition.getByRole("textbox", { name: "Value" }).fill("SoldOutException");

@@ -464,7 +464,7 @@ describe("tokens", () => {
     expect((await call("DELETE tokens/{id}", { cookie: admin, params: { id: token.id } })).status).toBe(204);
     expect(await why(secret)).toEqual([401, expect.stringContaining("revoked")]);
     await web.deps.db.run("delete from api_tokens");
-    expect(await why(secret)).toEqual([401, "There is no such token"]);
+    expect(await why(secret)).toEqual([401, "Token not found"]);
   });
 
   test("are stored as a hash, shown once, and never in the audit", async () => {

@@ -55,7 +55,7 @@ async function askAll(deps: ReadinessDeps): Promise<Readiness> {
     check(deps, async () => {
       const fault = await readArchiveFault(deps.db);
       if (fault !== null) throw new DomainError("archive-unavailable", fault);
-      return "no removal stands still";
+      return "no removal is stuck";
     }),
     check(deps, async () => {
       const fault = await readAlertFault(deps.db);

@@ -121,7 +121,7 @@ function Events({ name }: { name: string }) {
   const links = [
     ["All its events", eventsHref({ source: [name] })],
     ["Waiting to be redriven", eventsHref({ source: [name], status: ["PENDING"] })],
-    ["Came back after a redrive", eventsHref({ source: [name], status: ["BOUNCED"] })],
+    ["Bounced after a redrive", eventsHref({ source: [name], status: ["BOUNCED"] })],
     ["Its groups", filterHref("/groups", { source: [name] })],
     ["Rules for what arrives", `/admission?source=${encodeURIComponent(name)}`],
     ["Changes of the source", `/audit?subjectKind=source&subjectId=${encodeURIComponent(name)}`],

@@ -35,7 +35,7 @@ const SECURITY_SCHEMES = {
 
 /** What stands first in a path below /api/v1; `machine` are the paths outside of it. */
 const TAGS = {
-  account: "The own account: password, second factor, sessions",
+  account: "Your account: password, second factor, sessions",
   "account-links": "One-time links by which a person chooses a password",
   accounts: "Who may sign in, and what each may do",
   "device-sign-ins": "Programs that ask to act for a person, such as the command line",

@@ -89,7 +89,7 @@ async function byToken({ db, clock, env }: Needs, text: string, headers: SentHea
   if (secretOf(text) === null)
     throw unauthenticated("This is no token of Parkade: it begins with pk_ and has 52 characters");
   const token = await readToken(db, hashOf(text), env);
-  if (token === null) throw unauthenticated("There is no such token");
+  if (token === null) throw unauthenticated("Token not found");
   if (token.ended !== null) throw unauthenticated(ENDED[token.ended]);
   const stale = token.usedAtMs === null || token.usedAtMs < clock.wallMs() - SEEN_EVERY_MS;
   if (stale) await touchToken(db, token.token, headers.get(ADDRESS_HEADER) || null);

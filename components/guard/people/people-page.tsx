@@ -24,7 +24,6 @@ import {
 } from "@/lib/guard/accounts/accounts.browser";
 import type { AccountOut, MeOut } from "@/lib/guard/accounts/accounts.shapes";
 import { useMe, useRefusal } from "@/lib/guard/viewer/me.browser";
-import { plural } from "@/lib/platform/plain/format.pure";
 import { AccountDialog, LinkDialog } from "./account-dialog";
 
 const ReasonDialog = lazily(() => import("@/components/ui/reason-dialog"), "ReasonDialog");

@@ -44,7 +44,7 @@ describe("what a preview says of its checks", () => {
     const whole = sample({ whole: true, checked: 4, wouldGo: 1, refused, samples: [stopped, held] });
     expect(sampleView({ sample: whole, eligible: 1 })).toEqual({
       found:
-        "3 of 4 cannot go: v3 has a payload that does not match the source's JSON Schema, 2 events wait behind it.",
+        "3 of 4 cannot be sent: v3 has a payload that does not match the source's JSON Schema, 2 events wait behind it.",
       bad: true,
       unchecked: "Not checked: what the target answers.",
       causes: [{ id: "id-3", label: "v3" }],

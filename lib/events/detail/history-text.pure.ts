@@ -78,7 +78,7 @@ function bounceText(before: AuditValues, after: AuditValues): string {
   if (after.failed === false) return `Parked again: arrived after all${broughtText(after)}`;
   const [was, is] = [text(before.errorCode), text(after.errorCode)];
   const change = was !== null && is !== null && was !== is ? `, now as ${is} instead of ${was}` : "";
-  return `Came back for the ${ordinal(Number(after.bounces))} time${change}${broughtText(after)}`;
+  return `Bounced for the ${ordinal(Number(after.bounces))} time${change}${broughtText(after)}`;
 }
 
 function broughtText({ revision, current }: AuditValues): string {

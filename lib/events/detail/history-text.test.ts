@@ -3,15 +3,15 @@ import { attemptText, auditText, controlText, verdictText } from "./history-text
 
 test.each([
   ["event.parked", {}, {}, "Parked"],
-  ["event.bounced", { errorCode: "A" }, { errorCode: "A", bounces: 1 }, "Came back for the 1st time"],
+  ["event.bounced", { errorCode: "A" }, { errorCode: "A", bounces: 1 }, "Bounced for the 1st time"],
   [
     "event.bounced",
     { errorCode: "A" },
     { errorCode: "B", bounces: 2 },
-    "Came back for the 2nd time, now as B instead of A",
+    "Bounced for the 2nd time, now as B instead of A",
   ],
-  ["event.bounced", {}, { bounces: 12 }, "Came back for the 12th time"],
-  ["event.bounced", {}, { bounces: 23 }, "Came back for the 23rd time"],
+  ["event.bounced", {}, { bounces: 12 }, "Bounced for the 12th time"],
+  ["event.bounced", {}, { bounces: 23 }, "Bounced for the 23rd time"],
   ["event.redriven", {}, { status: "REDRIVEN" }, "Sent"],
   ["event.redriven", {}, { status: "PENDING" }, "Sent; it had already been parked again"],
   ["event.changed", { revision: 1 }, { revision: 2, current: true }, "Arrived with other bytes: revision 2"],

@@ -39,7 +39,7 @@ export async function deleteView(deps: LowRateDeps, id: string, viewer: Viewer):
   await deps.lowRate.write(async ({ prisma, audit }) => {
     const view = await prisma.savedView.findUnique({ where: { id } });
     if (!view || !seesAll(viewer, (view.filter as EventFilter).source ?? []))
-      throw new DomainError("unknown-view", "There is no such saved view");
+      throw new DomainError("unknown-view", "Saved view not found");
     await prisma.savedView.delete({ where: { id } });
     await audit({
       actor: viewer.name,

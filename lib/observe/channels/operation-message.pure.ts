@@ -84,6 +84,6 @@ export function endedMessage(operation: ToldOperation, moment: Moment): AlertMes
 }
 
 export function standsStillMessage(operation: ToldOperation, why: string, moment: Moment): AlertMessage {
-  const sentence = `${KIND_WORDS[operation.kind] ?? operation.kind} stands still, ${endsWords(operation)}: ${why}`;
+  const sentence = `${KIND_WORDS[operation.kind] ?? operation.kind} is stuck, ${endsWords(operation)}: ${why}`;
   return messageOf(operation, { event: "stands-still", sentence, severity: "warning" }, moment);
 }

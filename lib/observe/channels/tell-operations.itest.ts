@@ -94,7 +94,7 @@ describe("a channel that asked to be told of a redrive", () => {
     await age();
     expect([await tell(), await tell()]).toEqual([1, 0]);
     expect((await told()).map(({ event, sentence }) => [event, sentence])).toEqual([
-      ["stands-still", expect.stringMatching(/^Redrive stands still, nothing was done of 1: No worker is alive/)],
+      ["stands-still", expect.stringMatching(/^Redrive is stuck, nothing was done of 1: No worker is alive/)],
     ]);
     await changeRedrive(world.deps, { id, change: { action: "pause" } }, ADA);
     // A person who pauses it knows.

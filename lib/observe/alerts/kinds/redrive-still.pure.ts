@@ -4,18 +4,18 @@ import { SCOPE } from "@/lib/observe/alerts/kinds/settings.pure";
 
 export const REDRIVE_STILL = alertKind({
   kind: "redrive-still",
-  words: "A redrive stands still",
+  words: "A redrive is stuck",
   runbook: "redrive-waits",
   settings: SCOPE,
-  describe: () => "A redrive stands still",
+  describe: () => "A redrive is stuck",
   facts: "redrives",
-  noPast: "Whether a redrive stands still is known while it runs; no past of it is kept",
+  noPast: "Whether a redrive is stuck is known while it runs; no past of it is kept",
   judge: (watch, rows) =>
     rows
       .filter(({ sources }) => watch.sources?.some((source) => sources.includes(source)) ?? true)
       .map(({ id, sources, reason, why }) => {
         const source = sources.length === 1 ? sources[0]! : null;
-        const sentence = `Redrive "${quoted(reason)}" stands still: ${quoted(why)}`;
+        const sentence = `Redrive "${quoted(reason)}" is stuck: ${quoted(why)}`;
         return found({ key: id, source, subject: { redriveId: id } }, sentence);
       }),
 });
