@@ -86,7 +86,7 @@ function useRunning(open: (id: string) => void): PaletteCommand[] {
     const change = (action: "pause" | "resume") =>
       changeRedrive(client, redrive.id, { action })
         .then(() => showToast({ title: action === "pause" ? "Redrive paused" : "Redrive resumed", detail: title }))
-        .catch((error: unknown) => failureToast("This was not done", error));
+        .catch((error: unknown) => failureToast("Request failed", error));
     return [
       { id: redrive.id, name: `Open redrive: ${title}`, run: () => open(redrive.id) },
       ...(move === undefined

@@ -3,7 +3,6 @@ import type { CodeSource, Condition, RuleEffect } from "@/lib/intake/admission/a
 import type { RuleOut, Trial } from "@/lib/intake/admission/admission.shapes";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
-import type { AdmissionMark } from "@/lib/states/admission-mark.pure";
 
 export const FIELD_LABEL: Record<Condition["field"], string> = {
   errorCode: "error code",
