@@ -6,7 +6,15 @@ import { itemsOf, ListState } from "./loaded";
 type Read = ComponentProps<typeof ListState<string>>["read"];
 
 const shown = (read: Partial<Read>) => {
-  const none = { data: undefined, isPending: false, isSuccess: false, isError: false, error: null, refetch: () => {} };
+  const none = {
+    data: undefined,
+    isPending: false,
+    isSuccess: false,
+    isError: false,
+    error: null,
+    refetch: () => {},
+    dataUpdatedAt: 0,
+  };
   return renderToStaticMarkup(
     <ListState read={{ ...none, ...read }} loading={{ rows: 2, columns: ["w-24"] }} none="There are none" />,
   );
@@ -33,4 +41,15 @@ it("shows an error above the items that an earlier read left, and in their place
   const failed = { isError: true, error: new Error("x") };
   expect(shown({ ...failed, data: { items: ["a"] } })).toContain("border-y");
   expect(shown(failed)).not.toContain("border-y");
+});
+
+it("says of rows that stay after a failed read when they were read", () => {
+  const read = {
+    data: { items: ["a"] },
+    isError: true,
+    error: new Error("x"),
+    dataUpdatedAt: Date.UTC(2026, 10, 20, 12),
+  };
+  expect(shown(read)).toContain('What is shown was read <time dateTime="2026-11-20T12:00:00.000Z"');
+  expect(shown({ ...read, data: { items: [] }, dataUpdatedAt: 0 })).not.toContain("What is shown");
 });

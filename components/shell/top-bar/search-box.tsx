@@ -129,8 +129,15 @@ function useSearch(input: RefObject<HTMLInputElement | null>) {
     setDismissed(false);
     setNotice(null);
   };
-  // What was typed before the scripts of the page ran is in the box alone.
-  useEffect(() => setText((now) => input.current?.value || now), [input]);
+  // What was typed before the scripts of the page ran is in the box alone: `early-keys.browser.ts`.
+  useEffect(() => {
+    const box = input.current!;
+    box.dataset.live = "1";
+    setText((now) => box.value || now);
+    // After this effect the form has the handler of this rendering.
+    const sending = box.dataset.entered ? setTimeout(() => box.form?.requestSubmit()) : undefined;
+    return () => clearTimeout(sending);
+  }, [input]);
   const submit = async () => {
     const text = input.current?.value ?? "";
     if (text.trim() === "" || busy) return;

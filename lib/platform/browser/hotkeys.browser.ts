@@ -115,8 +115,7 @@ function onKeyDown(event: KeyboardEvent) {
 /** Presses the keys that came before the page, except those that would change something or send it now. */
 function replayEarlyKeys(): void {
   for (const key of takeEarlyKeys()) {
-    if (key === "Enter") document.querySelector<HTMLInputElement>("[data-search]")?.form?.requestSubmit();
-    else if (!DELIBERATE.has(key)) document.dispatchEvent(new KeyboardEvent("keydown", { key }));
+    if (!DELIBERATE.has(key)) document.dispatchEvent(new KeyboardEvent("keydown", { key }));
   }
 }
 
