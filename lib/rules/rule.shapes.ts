@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { countOut, EDITED_EXAMPLE, editedOut, idOut, reasonSchema } from "@/lib/platform/api/schemas.shapes";
+import { countOut, editedOut, idOut, reasonSchema } from "@/lib/platform/api/schemas.shapes";
 import type { FieldError } from "@/lib/platform/plain/problem.pure";
 import { isStorableText, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
 
@@ -39,13 +39,6 @@ export const ruleOutShape = {
   ...editedOut,
 };
 export type StoredRuleOut = z.infer<z.ZodMiniObject<typeof ruleOutShape>>;
-
-export const RULE_EXAMPLE = {
-  id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b30",
-  position: 1,
-  enabled: true,
-  ...EDITED_EXAMPLE,
-};
 
 /** The stored body of a rule with its defaults; or what is wrong with it, by field such as `when[0].value`. */
 export function readStoredRule<Body>(

@@ -9,7 +9,6 @@ import {
 import { deletion, has, idOut, named, nullableText, reasonSchema, timeOut } from "@/lib/platform/api/schemas.shapes";
 import { isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
 import {
-  RULE_EXAMPLE,
   readStoredRule,
   ruleChangeShape,
   ruleName,
@@ -237,7 +236,13 @@ const ruleOutShape = {
   lastDay: countsSchema,
 };
 const ruleSchema = named("AdmissionRule", z.object(ruleOutShape), {
-  ...RULE_EXAMPLE,
+  id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b30",
+  position: 1,
+  enabled: true,
+  createdBy: "maria",
+  createdAt: "2026-11-22T02:44:59.120Z",
+  updatedBy: "maria",
+  updatedAt: "2026-11-22T02:44:59.120Z",
   name: "validation errors are permanent",
   source: "orders",
   version: 2,

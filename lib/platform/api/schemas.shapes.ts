@@ -46,14 +46,8 @@ export const nullableText = z.nullable(z.string());
 export const nullableTime = z.nullable(timeOut);
 export const nullableNumber = z.nullable(z.number());
 
-/** Of answers: who made and who changed a row last, and when; and an example. */
+/** Of answers: who made and who changed a row last, and when. */
 export const editedOut = { createdBy: z.string(), createdAt: timeOut, updatedBy: z.string(), updatedAt: timeOut };
-export const EDITED_EXAMPLE = {
-  createdBy: "maria",
-  createdAt: "2026-11-22T02:44:59.120Z",
-  updatedBy: "maria",
-  updatedAt: "2026-11-22T02:44:59.120Z",
-};
 
 export const countOut = z.int();
 /** How many, by a name such as a reason or an error code. */

@@ -5,7 +5,6 @@ import {
   boundedText,
   countOut,
   deletion,
-  EDITED_EXAMPLE,
   editedOut,
   idOut,
   named,
@@ -150,17 +149,6 @@ export const alertRuleSchema = named(
     firing: countOut,
     ...editedOut,
   }),
-  {
-    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b30",
-    name: "Orders rise",
-    severity: "warning",
-    enabled: true,
-    version: 1,
-    watch: WATCH,
-    fault: null,
-    firing: 0,
-    ...EDITED_EXAMPLE,
-  },
 );
 export type AlertRuleOut = z.infer<typeof alertRuleSchema>;
 export const alertRuleListSchema = pageOut(alertRuleSchema);
