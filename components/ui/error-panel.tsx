@@ -3,9 +3,11 @@
 import { RotateCw } from "lucide-react";
 import type { ReactNode } from "react";
 import { ApiError, type ApiErrorCode } from "@/lib/platform/api/api-error.shapes";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { Button } from "./button";
 import { classNames } from "./class-names";
 import { Shape } from "./shape";
+import { TimeAgo } from "./time-ago";
 
 /** Titles of the common errors. Every other error has the server's own sentence. */
 const TITLES: Partial<Record<ApiErrorCode, string>> = {
@@ -20,13 +22,22 @@ const TITLES: Partial<Record<ApiErrorCode, string>> = {
   internal: "Server error",
 };
 
-/** The error of a failed read, above the rows that an earlier read has left (`stale`) or in their place. */
+/** The error of a failed read, above the rows that an earlier read has left (`stale`), with their age, or in their place. */
 export function ReadError(props: {
-  read: { isError: boolean; error: unknown; refetch: () => unknown };
+  read: { isError: boolean; error: unknown; refetch: () => unknown; dataUpdatedAt: number };
   stale?: boolean;
 }) {
   const { read, stale = false } = props;
-  return read.isError ? <ErrorPanel error={read.error} onRetry={() => read.refetch()} inline={stale} /> : null;
+  if (!read.isError) return null;
+  return (
+    <ErrorPanel error={read.error} onRetry={() => read.refetch()} inline={stale}>
+      {stale && read.dataUpdatedAt > 0 ? (
+        <p className="text-muted">
+          What is shown was read <TimeAgo at={iso(read.dataUpdatedAt)} />.
+        </p>
+      ) : null}
+    </ErrorPanel>
+  );
 }
 
 /**

@@ -173,6 +173,7 @@ describe("the order of an aggregate", () => {
       heldAggregates: 1,
       earlierEvents: 4,
       bounded: false,
+      headIds: await world.idsOf(["v1"]),
       samples: [
         {
           ...(await version("v7", 7)),
