@@ -1,10 +1,12 @@
 import type { Metadata } from "next";
+import { pageCall } from "@/app/_server/page-call";
 import { PageHeader } from "@/components/ui/page-header";
 import { readGlossary } from "@/lib/observe/alerts/runbooks.read";
 
 export const metadata: Metadata = { title: "Glossary" };
 
 export default async function Page() {
+  await pageCall();
   return (
     <>
       <PageHeader title="Glossary" meta="the words of the console and the API" />
