@@ -25,7 +25,7 @@ export function Tabs(props: {
     <Base.Root value={value} onValueChange={(next) => onChange(String(next))} className="flex min-h-0 flex-1 flex-col">
       <Base.List
         aria-label={label}
-        className="flex shrink-0 gap-1 overflow-x-auto border-b border-line px-2"
+        className="flex shrink-0 gap-1 overflow-x-auto overflow-y-hidden border-b border-line px-2"
         activateOnFocus
       >
         {tabs.map((tab) => (

@@ -56,7 +56,7 @@ test("settled events are counted, removed into the archive, listed there and res
   expect(await run("archive", "restore", "order-1")).toMatchObject({ code: 0, out: "restored  1\n", said: "" });
   expect(await run("archive", "restore", "order-1")).toMatchObject({
     code: 1,
-    said: "parkade: No event order-1 lies in the archive (unknown-event)\n",
+    said: "parkade: No event order-1 is in the archive (unknown-event)\n",
   });
   const rest = await run("archive", "restore", "--operation", begun.out.trim(), "--json");
   expect(JSON.parse(rest.out)).toEqual({ restored: 1, duplicates: 0, refused: [], next: null });

@@ -126,7 +126,7 @@ test("login says that no sign-in is needed, or that nobody has an account yet", 
   await web.deps.db.run("update accounts set disabled_at = now()");
   const nobody = await run("login");
   await web.deps.db.run("update accounts set disabled_at = null");
-  expect(nobody).toMatchObject({ code: 1, said: expect.stringContaining("No accounts yet") });
+  expect(nobody).toMatchObject({ code: 1, said: expect.stringContaining("There are no accounts at") });
 });
 
 test("credentials that others may read, or that are something else, are not used", async () => {

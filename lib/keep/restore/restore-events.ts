@@ -70,7 +70,7 @@ export async function restoreEvents(
 
 function dayFault(id: string, nowMs: number): Rejection | null {
   const ms = uuidv7TimeMs(id);
-  if (ms > nowMs + AHEAD_MS_MAX) return invalid("stored.id", "is of a time to come");
+  if (ms > nowMs + AHEAD_MS_MAX) return invalid("stored.id", "is of a time in the future");
   if (ms >= nowMs - DAYS_BACK_MAX * DAY_MS) return null;
   return invalid("stored.id", `is of more than ${DAYS_BACK_MAX} days ago: leave stored out to park it as a new event`);
 }
