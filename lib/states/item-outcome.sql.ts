@@ -35,7 +35,7 @@ export function itemsWith(redriveId: string, outcomes: readonly ItemOutcomeWord[
         cross join lateral (select * from redrive_items own where own.id = b.id and own.redrive_id = b.redrive_id offset 0) i
         where i.id = b.id and b.redrive_id = ${redriveId}${caused("b.error_code")} order by b.id desc)`;
     const exception = ITEM_EXCEPTIONS.find((state) => state === outcome);
-    return exception ? `(${ofRedrive} and exception = ${ITEM[exception]}${caused("result")} order by id desc)` : null;
+    return exception ? `(${ofRedrive} and exception = ${ITEM[exception]}${caused("cause")} order by id desc)` : null;
   };
   const parts = [...new Set(outcomes)].map(part);
   if (parts.every((sql) => sql !== null)) return `(${parts.join(" union all ")})`;

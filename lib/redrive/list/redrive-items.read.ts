@@ -105,7 +105,7 @@ const SAMPLES = 3;
 /** SQL: with an outcome and a cause `c`, the newest items of that cause. */
 const SAMPLED = [
   `select i.id from redrive_items i
-    where c.outcome <> 'bounced' and i.redrive_id = $1 and i.exception = c.outcome and i.result = c.cause order by i.id desc limit ${SAMPLES}`,
+    where c.outcome <> 'bounced' and i.redrive_id = $1 and i.exception = c.outcome and i.cause = c.cause order by i.id desc limit ${SAMPLES}`,
   `select b.id from event_bounces b
     cross join lateral (select state from redrive_items own where own.id = b.id and own.redrive_id = b.redrive_id offset 0) i
     where c.outcome = 'bounced' and b.redrive_id = $1 and b.error_code = c.cause and i.state = ${ITEM.delivered}
