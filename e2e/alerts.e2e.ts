@@ -82,7 +82,7 @@ test("a failing consumer makes a group, its alert comes by webhook and mail, and
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("CONFIG_ERROR");
   await expect(page.getByRole("main")).toContainText("new");
   await expect(page.getByRole("region", { name: "Sample event" })).toContainText(`no price in ${source.name} for XAU`);
-  await expect(page.getByRole("link", { name: /^Alerts: \d+ fires?, / })).toBeVisible();
+  await expect(page.getByRole("link", { name: /^Alerts: \d+ firing, / })).toBeVisible();
   expect(await violations(page)).toEqual([]);
   const about = page.getByRole("region", { name: "Alerts" });
   await about.getByRole("link", { name: "New group" }).click();

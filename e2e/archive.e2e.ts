@@ -38,9 +38,9 @@ test("an ignored event is removed into the archive, found there by its aggregate
 
   // A word that is searched for may be the name of what was removed.
   await page.goto(`/events?q=${aggregateId}`);
-  await expect(page.getByText(`1 event of ${aggregateId} lies in the archive`)).toBeVisible();
+  await expect(page.getByText(`1 event of ${aggregateId} is in the archive`)).toBeVisible();
   await page.goto(list);
-  await expect(page.getByText(`1 more of ${aggregateId} lies in the archive`)).toBeVisible();
+  await expect(page.getByText(`1 more of ${aggregateId} is in the archive`)).toBeVisible();
   await expect(rowOf(page, "a-1")).toBeHidden();
   await page.getByRole("link", { name: "in the archive" }).click();
   const archived = page.getByRole("table", { name: "Archived events" }).getByRole("row").filter({ hasText: "a-1" });

@@ -100,7 +100,7 @@ test("a canary that the brake has paused goes on slower, to its confirmed end", 
   await rate.press("Enter");
   await braked.getByRole("button", { name: "Resume at 30/s" }).click();
   await expect(braked).toBeHidden();
-  await expect(main).toContainText("40 of 40 decided");
+  await expect(main).toContainText("40 of 40 finished");
   const done = await parkade.redrive(id);
   expect(done).toMatchObject({ state: "DONE", ratePerSecond: 30, failed, sent: 40 - failed });
   await main.getByRole("button", { name: /^not confirmed yet/ }).click();

@@ -54,7 +54,7 @@ test("a large set is ignored by a worker, shown below every page, and stopped; a
     await expect(listedOperation(page, /^Ignoring/)).toBeVisible();
     await running.getByRole("button", { name: "Cancel…" }).click();
     const cancelling = page.getByRole("dialog", { name: "Cancel this ignore?" });
-    await expect(cancelling).toContainText("The 0 events that are ignored stay so.");
+    await expect(cancelling).toContainText("The 0 events already ignored are kept that way.");
     await because(cancelling, "the wrong source", "Cancel this ignore");
     await expect(toast(page, "Cancelled")).toBeVisible();
     await expect(running).toHaveCount(0);

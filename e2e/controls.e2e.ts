@@ -25,7 +25,7 @@ test("a blacklist keeps an aggregate back until it is lifted", async ({ page, pa
   await expect.poll(() => source.statuses()).toEqual({ PENDING: 2, REDRIVEN: 1 });
 
   await page.getByRole("link", { name: "Controls" }).click();
-  const rule = page.getByRole("listitem").filter({ hasText: aggregate }).filter({ hasText: "catches 2 events" });
+  const rule = page.getByRole("listitem").filter({ hasText: aggregate }).filter({ hasText: "matches 2 events" });
   await expect(rule).toContainText("blacklist");
   await expect(rule).toContainText("its customer is being merged");
   await expect(rule).toContainText("until lifted");

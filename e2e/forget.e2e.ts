@@ -22,7 +22,7 @@ test("a person is forgotten by a tag, after the number was typed, and the report
   await dialog.getByRole("textbox", { name: "tag name" }).fill("customer");
   await dialog.getByRole("textbox", { name: "value" }).fill(who);
   await dialog.getByRole("textbox", { name: "Only in source" }).fill(source.name);
-  await expect(dialog).toContainText("2 events of the store");
+  await expect(dialog).toContainText("2 events in the store");
   const button = dialog.getByRole("button", { name: "Forget 2 events" });
   await expect(button).toBeDisabled();
   await dialog.getByRole("textbox", { name: "Type 2 to confirm" }).fill("2");

@@ -93,7 +93,7 @@ test.describe("redriving a batch", () => {
 
     await expect(page.getByRole("heading", { level: 1, name: "stock service is back" })).toBeVisible();
     const main = page.getByRole("main");
-    await expect(main).toContainText("30 of 30 decided");
+    await expect(main).toContainText("30 of 30 finished");
     await expect(main).toContainText("finished");
     await expect(main.getByText("DONE", { exact: true })).toBeVisible();
     await expect(main).toContainText(/29\s*not confirmed yet|not confirmed yet\s*29/);
@@ -174,7 +174,7 @@ test("a dry run finds the broken ones, says what is wrong with them, and sends n
   await toast(page, "Dry run started: 4 events").getByRole("button", { name: "View" }).click();
 
   const main = page.getByRole("main");
-  await expect(main).toContainText("4 of 4 decided");
+  await expect(main).toContainText("4 of 4 finished");
   await expect(main).toContainText("dry run, sends nothing");
   await expect(main).toContainText(/2\s*would be sent|would be sent\s*2/);
   await expect(main).toContainText(/2\s*would be refused|would be refused\s*2/);

@@ -40,7 +40,7 @@ test("a schema is inferred from what went through; a broken event is refused wit
     await (await pickLoaded(page)).getByRole("button", { name: "Verify" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Verify 2 events" }).click();
     await toast(page, "Dry run started: 2 events").getByRole("button", { name: "View" }).click();
-    await expect(page.getByRole("main")).toContainText("2 of 2 decided");
+    await expect(page.getByRole("main")).toContainText("2 of 2 finished");
   };
   await verify();
   const main = page.getByRole("main");

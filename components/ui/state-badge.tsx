@@ -69,22 +69,27 @@ type BadgeProps = {
 };
 
 function Badge({ look, word, detail, tip, href, className }: BadgeProps) {
-  const shown = {
-    "data-tip": tip,
-    className: classNames(
-      "inline-flex items-center gap-1.5 align-top font-mono text-sm leading-5! whitespace-nowrap",
-      look.colour,
-      className,
-    ),
-    children: (
-      <>
-        <Shape name={look.shape} />
-        {word}
-        {detail ? <span>{detail}</span> : null}
-      </>
-    ),
-  };
-  return href === undefined ? <span {...shown} /> : <Link {...shown} href={href} prefetch={false} />;
+  return (
+    <span
+      data-tip={tip}
+      className={classNames(
+        "inline-flex items-center gap-1.5 align-top font-mono text-sm leading-5! whitespace-nowrap",
+        look.colour,
+        className,
+      )}
+    >
+      <Shape name={look.shape} />
+      {/* The word alone: what holds an event may be a link itself. */}
+      {href === undefined ? (
+        word
+      ) : (
+        <Link href={href} prefetch={false}>
+          {word}
+        </Link>
+      )}
+      {detail ? <span>{detail}</span> : null}
+    </span>
+  );
 }
 
 /**

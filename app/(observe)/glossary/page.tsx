@@ -13,7 +13,11 @@ export default async function Page() {
       <dl className="grid max-w-[80ch] gap-y-2 px-4 pb-6 sm:grid-cols-[10rem_minmax(0,1fr)]">
         {(await readGlossary()).map(({ word, meaning }) => (
           <div key={word} id={word} className="contents [&:target>*]:bg-hover">
-            <dt className="font-medium sm:py-0.5">{word}</dt>
+            <dt className="font-medium sm:py-0.5">
+              <a href={`#${word}`} className="hover:underline">
+                {word}
+              </a>
+            </dt>
             <dd className="text-muted max-sm:mb-2 sm:py-0.5">{meaning}</dd>
           </div>
         ))}

@@ -27,7 +27,7 @@ export function restoredText({ restored, duplicates, refused }: Counts): { title
   };
 }
 
-/** `2 more of order-77 lie`, before the link `in the archive`. `listed`: the list holds events of the same filter. */
+/** `2 more of order-77 are`, before the link `in the archive`. `listed`: the list holds events of the same filter. */
 export function archivedLine(
   { eventId, aggregateId }: ArchiveFilter,
   { count, more }: { count: number; more: boolean },

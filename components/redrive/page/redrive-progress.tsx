@@ -90,7 +90,7 @@ function Stayed({ redrive }: { redrive: RedriveOut }) {
   );
 }
 
-function stateWords(redrive: RedriveOut, nowMs: number): string {
+function stateWords(redrive: RedriveOut, nowMs: number): string | null {
   switch (redrive.state) {
     case "RUNNING":
       return redrive.stalled
@@ -103,7 +103,7 @@ function stateWords(redrive: RedriveOut, nowMs: number): string {
     case "PAUSED":
       return "paused: nothing is sent";
     case "DONE":
-      return "finished";
+      return null;
     case "CANCELLED":
       return "cancelled";
   }
