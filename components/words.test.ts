@@ -19,7 +19,7 @@ const REPLACED: [phrase: RegExp, by: string][] = [
   [/\bthere is no such\b/i, "not found"],
   [/\b(?:came|comes|come) back\b/i, "bounced, returned"],
   [/\bcustomary (?:places|names)\b/i, "standard"],
-  [/ caught now\b|\bcatches (?:nothing|\d)/i, "matched"],
+  [/ caught now\b|\bcatches (?:nothing|\d|<)/i, "matched"],
   [/\bstands? still\b/i, "stalls"],
   [/\blies? in the archive\b/i, "is in the archive"],
   [/\bby themselves\b/i, "automatically"],

@@ -13,7 +13,7 @@ test("a blacklist keeps an aggregate back until it is lifted", async ({ page, pa
   // The dialog proposes the scope that the selected events share.
   const dialog = page.getByRole("dialog", { name: "Blacklist" });
   await expect(dialog.getByRole("textbox", { name: "aggregate" })).toHaveValue(aggregate);
-  await expect(dialog).toContainText("Catches 2 parked now, and new events.");
+  await expect(dialog).toContainText("Matches 2 parked now, and new events.");
   await because(dialog, "its customer is being merged", "Blacklist");
   await expect(toast(page, `Blacklisted ${aggregate}`)).toBeVisible();
 

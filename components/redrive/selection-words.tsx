@@ -4,7 +4,8 @@ import { FilterWords } from "@/components/events/filter-words";
 import { plural } from "@/lib/platform/plain/format.pure";
 import { selectionTerms } from "./redrive-title";
 
-const BECAME: Record<string, string> = { failed: "failed", bounced: "bounced", passed: "passed" };
+/** Outcomes that are verbs of the event; the others need `was`. */
+const VERBS = new Set<string>(["failed", "bounced", "passed"]);
 
 /** The selection in one line: `source orders · errorCode UPSTREAM_5XX`, `20 events, one by one`. */
 export function SelectionWords({ selection }: { selection: unknown }) {
@@ -12,7 +13,7 @@ export function SelectionWords({ selection }: { selection: unknown }) {
   if (selected.kind === "ids") return `${plural(selected.count, "event")}, one by one`;
   if (selected.kind === "operation") return "the events that a bulk operation changed";
   if (selected.kind === "redrive") {
-    const became = selected.outcome.map((outcome) => BECAME[outcome] ?? `was ${outcome}`);
+    const became = selected.outcome.map((outcome) => (VERBS.has(outcome) ? outcome : `was ${outcome}`));
     return `what ${became.join(" or ")} in another redrive`;
   }
   const terms = selected.terms.filter(({ name }) => name !== "to");

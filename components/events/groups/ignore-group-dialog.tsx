@@ -11,7 +11,7 @@ import { SelectField } from "@/components/ui/select";
 import { changeEvents } from "@/lib/events/bulk/bulk-operations.browser";
 import type { CountOut, GroupOut } from "@/lib/events/events.shapes";
 import { useMuteGroups } from "@/lib/events/groups/groups.browser";
-import { useCaught } from "@/lib/order/controls/controls.browser";
+import { useMatches } from "@/lib/order/controls/controls.browser";
 import { useNow } from "@/lib/platform/browser/clock-zone.browser";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { formatNumber, plural, visible } from "@/lib/platform/plain/format.pure";
@@ -48,7 +48,7 @@ export function IgnoreGroupDialog(props: {
   const ignored = groupFilter(filter, groups, "PENDING");
   // Fixed here: the list behind the dialog keeps counting.
   const [counted, setCounted] = useState<CountOut | null>(null);
-  const { data } = useCaught(ignored, counted === null);
+  const { data } = useMatches(ignored, counted === null);
   if (counted === null && data && data.total.value !== null) setCounted(data.total);
   const pending = counted?.value ?? groups.reduce((sum, { counts }) => sum + counts.PENDING, 0);
   const queued = groups.reduce((sum, { counts }) => sum + counts.QUEUED, 0);

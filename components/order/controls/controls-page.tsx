@@ -88,7 +88,7 @@ function Scope({ control }: { control: ControlOut }) {
   );
 }
 
-function Catches({ control }: { control: ControlOut }) {
+function Matches({ control }: { control: ControlOut }) {
   const scope = scopeOf(control.scope);
   if (control.catches === null || !scope) return <span className="text-muted">number of matches not known</span>;
   if (control.catches === 0) return <span className="text-muted">matches nothing now</span>;
@@ -105,7 +105,7 @@ function Control({ control }: { control: ControlOut }) {
       <div className="flex flex-wrap items-center gap-x-4 gap-y-1">
         <ControlBadge kind={control.kind} />
         <Scope control={control} />
-        <Catches control={control} />
+        <Matches control={control} />
         <span className="ml-auto text-muted">
           <ControlUntil expiresAt={control.expiresAt} />
         </span>

@@ -7,7 +7,7 @@ import { TextField } from "@/components/ui/input";
 import { NumberWithKind } from "@/components/ui/number-with-kind";
 import { SelectField } from "@/components/ui/select";
 import { useSettled } from "@/components/ui/use-settled";
-import { useCaught } from "@/lib/order/controls/controls.browser";
+import { useMatches } from "@/lib/order/controls/controls.browser";
 import type { ControlScopeName } from "@/lib/order/controls/controls.shapes";
 import { eventsHref } from "@/lib/selection/filter/filter-read.browser";
 import { type ControlDraft, draftScope } from "./control-draft";
@@ -42,7 +42,7 @@ export function ScopePicker({ draft, text, selected }: Form<ControlDraft> & { se
       {name !== "source" && draft.source.trim() === "" ? (
         <p className="text-muted">Without a source it applies to all sources.</p>
       ) : null}
-      <Caught scope={useSettled(JSON.stringify(draftScope(draft)))} selected={selected} />
+      <Matches scope={useSettled(JSON.stringify(draftScope(draft)))} selected={selected} />
     </div>
   );
 }
@@ -52,15 +52,15 @@ function Name(props: ComponentProps<typeof TextField>) {
 }
 
 /** @param scope as JSON, so that an equal scope is an equal value */
-function Caught({ scope, selected }: { scope: string; selected: number | null }) {
+function Matches({ scope, selected }: { scope: string; selected: number | null }) {
   const filter = scopeFilter(JSON.parse(scope));
   const value = scopeOf(JSON.parse(scope))?.value ?? "";
-  const caught = useCaught(filter, value !== "");
-  const total = caught.data?.total;
+  const counted = useMatches(filter, value !== "");
+  const total = counted.data?.total;
   const beyond = total ? beyondSelected(total.value, selected) : null;
   return (
     <p aria-live="polite" className="min-h-5 text-muted">
-      {value === "" ? null : caught.isError ? (
+      {value === "" ? null : counted.isError ? (
         "The number of matches is unknown; the control can still be added."
       ) : !total ? (
         "counting…"
@@ -68,7 +68,7 @@ function Caught({ scope, selected }: { scope: string; selected: number | null })
         "Matches no parked event now; it will apply to new events."
       ) : (
         <>
-          Catches <NumberWithKind count={total} className="font-medium text-ink" /> parked now, and new events.{" "}
+          Matches <NumberWithKind count={total} className="font-medium text-ink" /> parked now, and new events.{" "}
           {beyond === null ? null : <span className="text-warning">{beyond} </span>}
           <Link href={eventsHref(filter)} target="_blank" className="text-accent underline">
             Show them

@@ -21,7 +21,7 @@ import { TextLink } from "@/components/ui/text-link";
 import { useSettled } from "@/components/ui/use-settled";
 import { useBulkOperation } from "@/lib/events/bulk/bulk-operations.browser";
 import type { CountOut, EventDetail } from "@/lib/events/events.shapes";
-import { useCaught } from "@/lib/order/controls/controls.browser";
+import { useMatches } from "@/lib/order/controls/controls.browser";
 import { keys } from "@/lib/platform/browser/keys.browser";
 import { plural, shortenId, visible } from "@/lib/platform/plain/format.pure";
 import { useMendCounts, useMendOf, useMendSamples } from "@/lib/repair/mends/mends.browser";
@@ -224,7 +224,7 @@ function Write({ selection, onStarted }: { selection: Selection; onStarted: (ope
 /** How many events the recipe is for, and their error when the samples share it. */
 function Selected({ selection, samples }: { selection: Selection; samples: EventDetail[] }) {
   const filter = "filter" in selection ? selection.filter : null;
-  const counted = useCaught(filter ?? {}, filter !== null);
+  const counted = useMatches(filter ?? {}, filter !== null);
   const count = "ids" in selection ? plural(selection.ids.length, "event") : countWords(counted.data?.total);
   const error = sharedError(samples);
   if (count === null && error === null) return null;

@@ -27,7 +27,7 @@ export const useControls = (state: "live" | "ended") =>
   });
 
 /** The number of parked events that match a filter. `enabled`: false without a filter. */
-export function useCaught(filter: EventFilter, enabled: boolean) {
+export function useMatches(filter: EventFilter, enabled: boolean) {
   return useQuery<EventCounts, ApiError>({
     queryKey: keys.events.count(filter),
     queryFn: ({ signal }) => fetchJson<EventCounts>(`/api/v1/events/count?${toSearchParams(filter)}`, { signal }),

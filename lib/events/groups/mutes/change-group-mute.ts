@@ -104,7 +104,7 @@ async function beginMute(tx: Tx, fingerprint: string, terms: Terms): Promise<str
   }
 }
 
-/** Ends a mute before its time: what fires is told. Throws DomainError `unknown-mute` for one that is over, `forbidden`. */
+/** Ends a mute before its time: its alerts are sent again. Throws DomainError `unknown-mute` for one that is over, `forbidden`. */
 export async function liftGroupMute({ db, clock }: ChangeDeps, id: string, viewer: Viewer): Promise<void> {
   const atMs = clock.wallMs();
   await db.transaction(async (tx) => {
