@@ -90,7 +90,7 @@ test("from the first link to a person who may do little, and back after its sess
       await expect(olga).toHaveURL(/\/sign-in\/second-factor\?to=/);
       await olga.goto("/events?source=alpha");
       await expect(olga).toHaveURL(/\/sign-in\/second-factor\?to=/);
-      await expect(olga.getByText("Your role needs a second factor")).toBeVisible();
+      await expect(olga.getByText("Your role requires a second factor")).toBeVisible();
       await expect(olga.getByRole("navigation", { name: "Pages" })).toHaveCount(0);
       expect(await violations(olga)).toEqual([]);
       await ada.goto("/people");
@@ -163,7 +163,7 @@ test("from the first link to a person who may do little, and back after its sess
     await expect(olga.getByRole("checkbox", { name: "Select event alpha-1" })).toBeVisible();
     await ada.reload();
     await ada.getByRole("button", { name: "More about Olga" }).click();
-    await ada.getByRole("menuitem", { name: /^End its \d+ sessions?…$/ }).click();
+    await ada.getByRole("menuitem", { name: /^Sign out everywhere \(\d+\)…$/ }).click();
     await expect(olga.getByRole("button", { name: "Signed in as Olga" })).toBeVisible();
     await ada.getByRole("button", { name: "Sign out everywhere" }).click();
     await expect(ada.getByText("Signed Olga out everywhere")).toBeVisible();
