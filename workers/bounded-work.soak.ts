@@ -1,23 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { boundedWork } from "@/lib/testing/bounded-work";
-import type { TestDatabase } from "@/lib/testing/postgres";
-import { startPostgres } from "@/scripts/embedded-postgres";
-import { migrate } from "@/scripts/migrate";
+import { databaseOnDisk } from "@/lib/testing/postgres-on-disk";
 
-/** On a disk, which has room for ten gigabytes: the databases of other tests are in memory. */
-async function onDisk(): Promise<TestDatabase> {
-  const dataDir = mkdtempSync(join(tmpdir(), "parkade-bounded-"));
-  chmodSync(dataDir, 0o755);
-  const settings = { fsync: "off", full_page_writes: "off", wal_level: "minimal", max_wal_senders: "0" };
-  const server = await startPostgres({ dataDir, settings, ephemeral: true });
-  await migrate(server.url);
-  const drop = async () => {
-    await server.stop("immediate");
-    rmSync(dataDir, { recursive: true, force: true });
-  };
-  return { url: server.url, drop };
-}
-
-boundedWork(5_000_000, { open: onDisk });
+boundedWork(5_000_000, { open: databaseOnDisk });

@@ -14,7 +14,10 @@ test.each([600_000, -600_000])(
   "a list of a server whose clock is %i ms ahead is older than the next poll",
   (aheadMs) => {
     const client = new QueryClient();
-    const initial = { list: { items: [], nextCursor: null, prevCursor: null }, readAtMs: Date.now() + aheadMs };
+    const initial = {
+      list: { items: [], nextCursor: null, prevCursor: null, examinedTo: null },
+      readAtMs: Date.now() + aheadMs,
+    };
     renderToStaticMarkup(createElement(QueryClientProvider, { client }, createElement(List, { initial })));
     expect(client.getQueryState(keys.events.list({}))?.dataUpdatedAt).toBeLessThanOrEqual(Date.now());
   },

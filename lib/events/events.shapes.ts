@@ -5,6 +5,7 @@ import { appliedControlSchema } from "@/lib/order/controls/controls.shapes";
 import { heldBehindSchema } from "@/lib/order/tails/tails.shapes";
 import {
   countsOut,
+  described,
   headersSchema,
   hintsOut,
   idOut,
@@ -77,6 +78,10 @@ export const eventListSchema = z.object({
   items: z.array(listedEventSchema),
   nextCursor: nullableText,
   prevCursor: nullableText,
+  examinedTo: described(
+    z.nullable(timeOut),
+    "null = complete as far as it goes. A time = matches are rare, and only events that arrived since then (before `prevCursor`: until then) were examined: continue with the cursor",
+  ),
   hints: hintsOut,
 });
 export type EventList = z.infer<typeof eventListSchema>;

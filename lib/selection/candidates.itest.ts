@@ -135,7 +135,7 @@ test("events that failed long before they arrived are found by their time of fai
   const filter: EventFilter = { failedTo: "-300d" };
   const listed: string[] = [];
   const rows = await rowsRead(async (tx) => {
-    const found = await scanEvents(tx, {
+    const { rows: found } = await scanEvents(tx, {
       ...{ filter: scopeFilter(localViewer(), filter), nowMs: NOW, from: null },
       ...{ towards: "older", limit: 50 },
     });

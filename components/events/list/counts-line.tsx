@@ -6,6 +6,7 @@ import { NumberWithKind } from "@/components/ui/number-with-kind";
 import { Shape } from "@/components/ui/shape";
 import { Skeleton } from "@/components/ui/skeleton";
 import { STATE_LOOKS } from "@/components/ui/state-badge";
+import { TimeAbsolute } from "@/components/ui/time-ago";
 import type { EventCounts } from "@/lib/events/events.shapes";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
@@ -35,10 +36,12 @@ export function CountsLine(props: {
   failed: boolean;
   filter: EventFilter;
   newcomers: { count: number; more: boolean };
+  /** Rare matches are being looked for among the events that arrived before this time; null = the list is read as far as it shows. */
+  examinedTo: string | null;
   onFilter: (next: EventFilter) => void;
   onShowNew: () => void;
 }) {
-  const { counts, failed, filter, newcomers, onFilter, onShowNew } = props;
+  const { counts, failed, filter, newcomers, examinedTo, onFilter, onShowNew } = props;
   const narrow = (status: FilterStatus) => onFilter({ ...filter, status: [status] });
   const news = `+${formatNumber(newcomers.count)}${newcomers.more ? " or more" : ""} new`;
   return (
@@ -75,7 +78,12 @@ export function CountsLine(props: {
       ) : (
         <Skeleton className="w-56" />
       )}
-      <div aria-live="polite" className="ml-auto shrink-0">
+      {examinedTo ? (
+        <span className="ml-auto shrink-0 text-faint">
+          Searching events parked before <TimeAbsolute at={examinedTo} />…
+        </span>
+      ) : null}
+      <div aria-live="polite" className={classNames("shrink-0", examinedTo === null && "ml-auto")}>
         {newcomers.count > 0 ? (
           <button
             type="button"

@@ -118,6 +118,7 @@ function EventsList(props: {
         failed={counts.isError && !isOffline(counts.error)}
         filter={filter}
         newcomers={list.newcomers}
+        examinedTo={list.examinedTo}
         onFilter={setFilter}
         onShowNew={() => void showNew()}
       />
@@ -237,7 +238,7 @@ type NoRowsProps = {
 };
 
 function NoRows({ list, filter, setFilter }: NoRowsProps) {
-  if (list.isLoading) return <ListSkeleton />;
+  if (list.isLoading || (list.examinedTo && !list.error)) return <ListSkeleton />;
   if (!list.error) return <NothingHere filter={filter} hints={list.hints} onFilter={setFilter} />;
   const wrongFilter = list.error instanceof ApiError && list.error.code === "invalid-filter";
   return (

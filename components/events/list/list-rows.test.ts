@@ -1,18 +1,36 @@
 import { describe, expect, it } from "vitest";
 import type { EventList, ListedEvent } from "@/lib/events/events.shapes";
-import { type FreshPage, newcomers as newcomersIn, pageOfRow, shownRows as shownRowsIn } from "./list-rows";
+import {
+  type FreshPage,
+  heldByShortPages,
+  newcomers as newcomersIn,
+  pageOfRow,
+  shownRows as shownRowsIn,
+} from "./list-rows";
 
 const event = (id: string, status: ListedEvent["status"] = "PENDING") => ({ id, status }) as ListedEvent;
 const list = (ids: string[], nextCursor: string | null = "more"): EventList => ({
   items: ids.map((id) => event(id)),
   nextCursor,
   prevCursor: null,
+  examinedTo: null,
 });
 const shownRows = (pages: EventList[], fresh: FreshPage[], topId: string | null) =>
   shownRowsIn(pages, fresh, { sorted: false, topId });
 const newcomers = (fresh: EventList | undefined, topId: string | null, pages: EventList[] = []) =>
   newcomersIn(fresh, { sorted: false, topId }, pages);
 const text = (rows: ReturnType<typeof shownRows>) => rows.map((row) => `${row.event.id}${row.gone ? " gone" : ""}`);
+
+it("heldByShortPages counts the rows of the last pages that ended before they were full", () => {
+  const short = (ids: string[]) => ({ ...list(ids), examinedTo: "2026-12-01T00:00:00.000Z" });
+  const cases = [
+    [short(["9"]), short([]), short(["8"])],
+    [short(["9"]), list(["8"])],
+    [list(["9"]), short(["8", "7"])],
+    [],
+  ];
+  expect(cases.map(heldByShortPages)).toEqual([2, 0, 2, 0]);
+});
 
 describe("shownRows", () => {
   const pages = [list(["9", "8", "7"]), list(["6", "5", "4"])];

@@ -82,6 +82,12 @@ export function newcomers(
   return { count, more: count > 0 && count === fresh.items.length && fresh.nextCursor !== null };
 }
 
+/** Rows of the last pages, each of which ended before it was full. */
+export function heldByShortPages(pages: readonly EventList[]): number {
+  const short = pages.slice(pages.findLastIndex(({ examinedTo }) => examinedTo === null) + 1);
+  return short.reduce((sum, { items }) => sum + items.length, 0);
+}
+
 /** The page that holds a row, by its place in the list. */
 export function pageOfRow(pages: readonly EventList[], rowIndex: number): number {
   let rest = rowIndex;

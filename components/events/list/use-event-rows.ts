@@ -2,7 +2,8 @@
 
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { type InitialList, type ListOf, useEventList, useFreshPage } from "@/lib/events/events.browser";
-import { type FreshPage, newcomers, pageOfRow, shownRows } from "./list-rows";
+import { PAGE_ROWS } from "@/lib/platform/browser/page-rows.browser";
+import { type FreshPage, heldByShortPages, newcomers, pageOfRow, shownRows } from "./list-rows";
 
 /**
  * The rows of one list: read once, then updated in place. New events wait until the person asks for them, and a row
@@ -27,7 +28,8 @@ export function useEventRows(of: ListOf, initial: InitialList) {
   const cursor = visiblePage > 0 ? (pages?.[visiblePage - 1]?.nextCursor ?? null) : null;
   const visible = useFreshPage(of, cursor, { enabled: cursor !== null });
 
-  const before = visiblePage > 0 ? (pages?.[visiblePage - 1]?.items.at(-1)?.id ?? null) : null;
+  const above = pages?.slice(0, visiblePage).flatMap(({ items }) => items.at(-1) ?? []);
+  const before = above?.at(-1)?.id ?? null;
   const rows = useMemo(() => {
     const fresh: FreshPage[] = [];
     // A page that was read before the list is older than the list.
@@ -59,6 +61,13 @@ export function useEventRows(of: ListOf, initial: InitialList) {
     if (!isFetchingNextPage && !isFetchNextPageError) void fetchNextPage();
   }, [fetchNextPage, isFetchingNextPage, isFetchNextPageError]);
 
+  const examinedTo = pages?.at(-1)?.examinedTo ?? null;
+  // What the pages that were not full hold together: where matches are rare, a page is read on until as many rows are there as it has.
+  const isShort = examinedTo !== null && heldByShortPages(pages ?? []) < PAGE_ROWS;
+  useEffect(() => {
+    if (isShort) fetchMore();
+  }, [isShort, fetchMore]);
+
   // A count that was read before the list is older than the list.
   const readSince = newest.dataUpdatedAt > list.dataUpdatedAt ? newest.data : undefined;
   const news = newcomers(readSince, { sorted, topId: top }, pages);
@@ -76,6 +85,8 @@ export function useEventRows(of: ListOf, initial: InitialList) {
     // A failed read of new events matters only while the list itself is fine.
     error: list.error ?? newest.error,
     hasMore: list.hasNextPage,
+    /** While rare matches are looked for: all events that arrived since then were examined. */
+    examinedTo: isShort ? examinedTo : null,
     retry: () => {
       if (isFetchNextPageError) void fetchNextPage();
       else void (list.isError ? refetch() : newest.refetch());

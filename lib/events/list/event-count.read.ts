@@ -157,20 +157,22 @@ async function countRows(
     const counted = await countRows(db, ofGroups, nowMs, window);
     if (counted === null || counted.bounded) return counted;
   }
-  const { wheres, values } = await narrowParts(db, filter, nowMs, window);
   const bound = filter.status?.includes("HELD") ? HELD_LOOKED_AT_MAX : COUNT_BOUND;
-  const met = wheres.map((where) => `(select e.id, e.status from dlq_event_rows e where ${where} limit ${bound + 1})`);
-  if (met.length === 0) return { byStatus: new Map(), bounded: false };
-  // Parts overlap where two controls match the same event: the union counts it once.
-  const rows = await inTime(db, (tx) =>
-    tx.query<StatusRow>(
+  const rows = await inTime(db, async (tx) => {
+    const { wheres, values } = await narrowParts(tx, filter, nowMs, window);
+    if (wheres.length === 0) return [];
+    const met = wheres.map(
+      (where) => `(select e.id, e.status from dlq_event_rows e where ${where} limit ${bound + 1})`,
+    );
+    // Parts overlap where two controls match the same event: the union counts it once.
+    return tx.query<StatusRow>(
       `select status, count(*) as n from (select * from (${met.join(" union ")}) met limit ${bound + 1}) counted
         group by status`,
       values,
       // Planning costs more than reading, and of a filter without a list of kinds there are few texts.
       restrictsOnly({ ...filter, status: undefined }, []) ? { name: "count-rows" } : {},
-    ),
-  );
+    );
+  });
   if (rows === null) return null;
   const total = rows.reduce((sum, { n }) => sum + n, 0);
   if (total <= bound) return { byStatus: toCounts(rows), bounded: false };

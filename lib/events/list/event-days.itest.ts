@@ -50,7 +50,7 @@ async function page(
   filter: EventFilter = {},
 ): Promise<string[]> {
   const scoped = scopeFilter(localViewer("tester"), filter);
-  const rows = await scanEvents(noting, {
+  const { rows } = await scanEvents(noting, {
     filter: scoped,
     nowMs: NOON_MS + HOUR_MS,
     from: null,

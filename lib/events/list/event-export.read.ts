@@ -1,5 +1,5 @@
 import type { EventOut } from "@/lib/events/events.shapes";
-import { scanEvents } from "@/lib/events/list/event-scan.read";
+import { type Scanned, scanEvents } from "@/lib/events/list/event-scan.read";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Db } from "@/lib/platform/database/db";
@@ -23,7 +23,7 @@ export async function* exportEvents(
   const filter = await readScopedFilter(db, viewer, asked);
   let from: string | null = null;
   for (;;) {
-    const rows: Awaited<ReturnType<typeof scanEvents>> = await scanEvents(db, {
+    const { rows, examinedTo }: Scanned = await scanEvents(db, {
       filter,
       nowMs,
       from,
@@ -32,7 +32,7 @@ export async function* exportEvents(
     });
     maskRows(await readMasks(db), rows);
     if (rows.length > 0) yield rows;
-    if (rows.length < PAGE) return;
-    from = rows.at(-1)!.id;
+    if (rows.length < PAGE && examinedTo === null) return;
+    from = examinedTo ?? rows.at(-1)!.id;
   }
 }

@@ -8,6 +8,8 @@ import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { readDecidingControls } from "@/lib/order/controls/deciding-controls.read";
 import { readHeldBehind } from "@/lib/order/tails/held-behind.read";
 import type { Db, Queryable } from "@/lib/platform/database/db";
+import { uuidv7TimeMs } from "@/lib/platform/ids";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { decodeCursor, type EventCursor, encodeCursor } from "@/lib/selection/cursor.shapes";
 import { maskRows } from "@/lib/selection/event-rows.read";
 import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
@@ -18,7 +20,7 @@ type EventListQuery = { filter: EventFilter; limit: number; cursor: string | nul
 /**
  * A page of matching events, newest first, or in the order of `sort`. Keyset-paged by id, or by time of failure and id: rows that arrive
  * meanwhile neither shift nor repeat the next pages, even when a thousand rows have the same millisecond. `prevCursor` leads to the
- * page before; null on the first page.
+ * page before; null on the first page. A page whose matches are rare may end before it is full: see `examinedTo` of the answer.
  */
 export async function listEvents(db: Db, viewer: Viewer, query: EventListQuery, nowMs: number): Promise<EventList> {
   const { filter, limit, sort = null } = query;
@@ -26,19 +28,22 @@ export async function listEvents(db: Db, viewer: Viewer, query: EventListQuery, 
   const towards = cursor?.towards ?? "older";
   // One row more than requested shows whether there is a further page on that side.
   const scan = { filter: await readScopedFilter(db, viewer, filter), nowMs, limit: limit + 1 };
-  const found: FoundEvent[] =
+  const found: { rows: FoundEvent[]; examinedTo: string | null } =
     sort === null
       ? await scanEvents(db, { ...scan, from: cursor?.id ?? null, towards, flagControls: true })
-      : await scanByFailure(db, { ...scan, ...failureScan(sort, towards), from: cursor && placeOf(cursor) });
-  const more = found.length > limit;
-  const rows = found.slice(0, limit);
+      : {
+          rows: await scanByFailure(db, { ...scan, ...failureScan(sort, towards), from: cursor && placeOf(cursor) }),
+          examinedTo: null,
+        };
+  const more = found.rows.length > limit;
+  const rows = found.rows.slice(0, limit);
   if (towards === "newer") rows.reverse();
   const [masks, controls, held] = await Promise.all([
     readMasks(db),
     rows[0]?.control === true ? readDecidingControls(db, rows, nowMs) : null,
     readHeldBehind(db, rows, (read) => inTime(db, read)),
   ]);
-  const at = (row: FoundEvent | undefined, side: "older" | "newer") =>
+  const at = (row: Pick<FoundEvent, "id" | "failedUs"> | undefined, side: "older" | "newer") =>
     row === undefined ? null : encodeCursor({ id: row.id, towards: side, failedUs: row.failedUs }, filter, sort);
   const [first, last] = [at(rows[0], "newer"), at(rows.at(-1), "older")];
   // Changed in place: a copy of fifty rows takes as long as the read.
@@ -49,12 +54,14 @@ export async function listEvents(db: Db, viewer: Viewer, query: EventListQuery, 
     item.heldBehind = held.get(item.id) ?? null;
     delete (item as FoundEvent).failedUs;
   }
-  const hasOlder = towards === "newer" || more;
-  const hasNewer = towards === "newer" ? more : cursor !== null;
+  const { examinedTo } = found;
+  /** Where the page after this one starts, on the side that was read. */
+  const further = more ? { older: last, newer: first }[towards] : examinedTo && at({ id: examinedTo }, towards);
   return {
     items,
-    nextCursor: hasOlder ? last : null,
-    prevCursor: hasNewer ? first : null,
+    nextCursor: towards === "newer" ? last : further,
+    prevCursor: towards === "newer" ? further : cursor && first,
+    examinedTo: examinedTo && iso(uuidv7TimeMs(examinedTo)),
   };
 }
 
@@ -82,7 +89,7 @@ export async function readNeighbours(
   const one = async (towards: "older" | "newer") => {
     const [found] =
       sort === null || place === null
-        ? await scanEvents(db, { ...scan, from: id, towards })
+        ? (await scanEvents(db, { ...scan, from: id, towards })).rows
         : await scanByFailure(db, { ...scan, ...failureScan(sort, towards), from: place });
     return found?.id ?? null;
   };

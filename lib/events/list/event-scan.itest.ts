@@ -42,7 +42,7 @@ test("a common tag that the newest events lack is read in the order of the list,
     },
   };
   const filter = scopeFilter(localViewer("tester"), { tags: { tenant: ["acme"] } });
-  const rows = await scanEvents(noting, { filter, nowMs: Date.now(), from: null, towards: "older", limit: 50 });
+  const { rows } = await scanEvents(noting, { filter, nowMs: Date.now(), from: null, towards: "older", limit: 50 });
   expect(rows.map(({ eventId }) => eventId)).toEqual(Array.from({ length: 50 }, (_, i) => `event-${TAGGED - i}`));
   expect(sent.filter((text) => text.includes("dlq_group_levels"))).toEqual([]);
 });
@@ -113,7 +113,7 @@ test("events of a status that their group hardly has are found without reading t
   const filter = scopeFilter(localViewer("tester"), { fingerprint: ["thin"], status: ["PENDING"] });
   for (const towards of ["older", "newer"] as const) {
     counted.reset();
-    const rows = await scanEvents(counted.db, { filter, nowMs: Date.now(), from: null, towards, limit: 50 });
+    const { rows } = await scanEvents(counted.db, { filter, nowMs: Date.now(), from: null, towards, limit: 50 });
     expect(rows.map(({ eventId }) => eventId)).toEqual(["thin-24050"]);
     // Those that are looked at first, and those of one hour.
     expect(counted.rows()).toBeLessThan(4_000 + 200);
@@ -146,7 +146,7 @@ test("a status alone is read in order, or in the hours that hold it, and not by 
   for (const status of ["IGNORED", "REDRIVEN", "QUEUED"] as const) {
     const filter = scopeFilter(localViewer("tester"), { status: [status] });
     for (const towards of ["older", "newer"] as const) {
-      const rows = await scanEvents(noting, { filter, nowMs: Date.now(), from: null, towards, limit: 40 });
+      const { rows } = await scanEvents(noting, { filter, nowMs: Date.now(), from: null, towards, limit: 40 });
       const order = towards === "older" ? "desc" : "asc";
       const expected = await db.query(
         `select event_id as "eventId" from dlq_events where status = $1 order by id ${order} limit 40`,
@@ -199,7 +199,7 @@ test("few queued or ignored events are read in the order of their status, whatev
         towards,
         limit: 5,
       };
-      const rows = await scanEvents(counted.db, scan);
+      const { rows } = await scanEvents(counted.db, scan);
       expect(
         rows.map(({ id }) => id),
         JSON.stringify(filter),

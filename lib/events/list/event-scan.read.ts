@@ -1,5 +1,4 @@
 import type { EventOut } from "@/lib/events/events.shapes";
-import { readInLongLines } from "@/lib/order/tails/held-behind.read";
 import type { Queryable } from "@/lib/platform/database/db";
 import { type Params, paramsFrom } from "@/lib/platform/database/params.sql";
 import { uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";
@@ -27,7 +26,7 @@ import {
   type CompiledFilter,
   compileFilter,
   type FilterField,
-  isHeldOnly,
+  isHeldAsked,
   splitStatuses,
   statusesOf,
 } from "@/lib/selection/filter/event-filter.sql";
@@ -61,65 +60,134 @@ type Scan = {
 
 type ScannedEvent = EventOut & { control?: unknown };
 
+/** `examinedTo`: the page is not full, since no event behind this id was examined; null = it is full, or there are no more. */
+export type Scanned = { rows: ScannedEvent[]; examinedTo: string | null };
+
 /**
  * Ids are made from the wall clock: no id is much further in the future. Keeps the partitions of the days ahead out.
  */
 const CLOCK_SKEW_MS = 3_600_000;
 
 /** Rows in the requested order. Rejects with DomainError `invalid-filter` or `read-timeout`. */
-export async function scanEvents(db: Queryable, scan: Scan): Promise<ScannedEvent[]> {
+export async function scanEvents(db: Queryable, scan: Scan): Promise<Scanned> {
   const parts = await controlledParts(db, scan.filter);
   if (parts === null) return scanOne(db, scan);
   const found = await Promise.all(
     parts.map(({ ids, ...part }) => {
       const own = { ...scan, ...part };
-      return ids ? run(db, named(own, ids)) : scanOne(db, own);
+      return ids ? whole(run(db, named(own, ids))) : scanOne(db, own);
     }),
   );
-  return mergedPage(scan, found.flat());
+  return merged(scan, found);
 }
 
-async function scanOne(db: Queryable, asked: Scan): Promise<ScannedEvent[]> {
+/** What was found where every event that can match was examined, or the page is full. */
+const whole = async (rows: Promise<ScannedEvent[]>): Promise<Scanned> => ({ rows: await rows, examinedTo: null });
+
+/** A page of what several scans found, as far as all of them have examined the events. */
+function merged(scan: Scan, found: readonly Scanned[]): Scanned {
+  const ends = found.flatMap(({ examinedTo }) => examinedTo ?? []).sort();
+  const examinedTo = (scan.towards === "newer" ? ends[0] : ends.at(-1)) ?? null;
+  const rows = mergedPage(
+    scan,
+    found.flatMap((part) => part.rows),
+  ).filter(({ id }) => examinedTo === null || id === examinedTo || !isBehind({ ...scan, from: examinedTo }, id));
+  return { rows, examinedTo: rows.length < scan.limit ? examinedTo : null };
+}
+
+async function scanOne(db: Queryable, asked: Scan): Promise<Scanned> {
   const own = ownOrderOf(asked.filter);
   const scan = own === "ignored" ? { ...asked, hint: IS_IGNORED } : asked;
   if (own !== null && (await readsWhole(db, scan.filter, own))) {
-    const whole = own === "queue" ? QUEUE : IN_ORDER;
-    return walk(db, scan, (part) => inOrder(part, whole));
+    const plan = own === "queue" ? QUEUE : IN_ORDER;
+    return whole(walk(db, scan, (part) => inOrder(part, plan)));
   }
-  if (isHeldOnly(scan.filter) && !isNarrow(scan.filter)) {
-    const near = await run(db, probe({ ...scan, ...spansOf(scan)[0] }, own));
-    if (near.length >= scan.limit) return near;
-    const ids = await readInLongLines(db);
-    if (ids !== null) return run(db, named(scan, ids));
-  }
-  const plan = await choosePlan(db, scan.filter);
-  const searched = maySearch(scan.filter);
-  if (!searched && (plan.kind !== "kinds" || plan.sure)) return walk(db, scan, (part) => inOrder(part, plan));
+  const { filter } = scan;
+  const plan = await choosePlan(db, filter);
+  const isSparse = !isNarrow(filter) && leavesConditions(filter, plan.covered);
+  if (plan.kind === "column" && isSparse && !maySearch(filter)) return inRounds(db, scan, plan, PROBE_ROWS);
+  if (plan.kind === "kinds" ? plan.sure : !isSparse) return whole(walk(db, scan, (part) => inOrder(part, plan)));
   const near = await run(db, probe({ ...scan, ...spansOf(scan)[0] }, own));
-  if (near.length >= scan.limit) return near;
-  if (scan.filter.tags && (await areRare(db, scan.filter.tags))) return run(db, throughTags(scan));
-  const search = searched ? await readSearch(db, scan.filter) : null;
+  if (near.length >= scan.limit) return { rows: near, examinedTo: null };
+  if (filter.tags && (await areRare(db, filter.tags))) return whole(run(db, throughTags(scan)));
+  const first = likelyRows(probedRows(filter), near.length, scan.limit);
+  const search = await readSearch(db, filter);
   if (search !== null) {
     const failed = await fewFailed(db, scan);
-    return failed === null ? scanSearch(db, scan, { search, near }) : run(db, named(scan, failed));
+    return failed === null ? scanSearch(db, scan, search, first) : whole(run(db, named(scan, failed)));
   }
   // Nearly every kind may match, and by kind a page of each would be read instead of one page of all.
   const rest = plan.covered.some((field) => !isStatus(field)) ? plan : IN_ORDER;
   const mayBeThin = plan.covered.some(isStatus);
-  if (rest.kind === "order" && near.length > 0) return walk(db, scan, (part) => inOrder(part, rest));
+  if (rest.kind === "order" && (near.length > 0 || !mayBeThin)) return inRounds(db, scan, rest, first);
   const within: ScannedEvent[] = [];
   let left = scan;
   for (let tries = mayBeThin && near.length === 0 ? 0 : WINDOWS; tries > 0; tries--) {
     const window = likelyWindow(scan, within.length > 0 ? within : near);
     if (window === null || !isBehind(left, window)) break;
     within.push(...(await run(db, inOrder(upTo(left, window), rest))));
-    if (within.length >= scan.limit) return within;
+    if (within.length >= scan.limit) return { rows: within, examinedTo: null };
     left = { ...scan, from: window, limit: scan.limit - within.length };
   }
   // All statuses of these names are in the ranges that are read.
-  const { status: _status, "not.status": _excluded, ...names } = scan.filter;
-  const isThin = mayBeThin && (await areMany(db, names as ScopedFilter));
-  return [...within, ...(isThin ? await scanHours(db, left, rest) : await run(db, inOrder(left, rest)))];
+  const { status: _status, "not.status": _excluded, ...names } = filter;
+  const isMany = await areMany(db, names as ScopedFilter);
+  const found =
+    mayBeThin && isMany
+      ? await whole(scanHours(db, left, rest))
+      : isMany && leavesConditions(filter, rest.covered)
+        ? await inRounds(db, left, rest, first)
+        : await whole(run(db, inOrder(left, rest)));
+  return { ...found, rows: [...within, ...found.rows] };
+}
+
+/** Events that a page examines beyond those that it looks at first: some tenths of a second. Fewer where each is looked up in its line. */
+const EXAMINED_MAX = 200_000;
+const EXAMINED_MAX_HELD = 50_000;
+
+/** Examines a bounded number of the events that the plan reads, until the page is full. `first`: how many at first. */
+async function inRounds(
+  db: Queryable,
+  scan: Scan,
+  plan: ReadPlan,
+  first: number,
+  sqlOf = (part: Scan) => inOrder(part, plan),
+): Promise<Scanned> {
+  const rows: ScannedEvent[] = [];
+  const most = isHeldAsked(scan.filter) ? EXAMINED_MAX_HELD : EXAMINED_MAX;
+  let left = scan;
+  for (let [examined, size] = [0, first]; examined < most; ) {
+    size = Math.min(size, most - examined);
+    const until = await endOfRound(db, left, plan, size);
+    const found = await run(db, sqlOf(until === null ? left : upTo(left, until)));
+    rows.push(...found);
+    if (rows.length >= scan.limit || until === null) return { rows, examinedTo: null };
+    left = { ...left, from: until, limit: scan.limit - rows.length };
+    examined += size;
+    size = likelyRows(size, found.length, left.limit);
+  }
+  return { rows, examinedTo: left.from };
+}
+
+/** How many events probably hold a page, after some of which so many matched. */
+const likelyRows = (examined: number, matched: number, limit: number) =>
+  Math.ceil(examined * (matched === 0 ? 4 : Math.min(4, (2 * limit) / matched)));
+
+/** The last of so many events that the plan reads from the start of the scan on; null = there are fewer. */
+async function endOfRound(db: Queryable, scan: Scan, plan: ReadPlan, rows: number): Promise<string | null> {
+  const { from, to } = scan.filter;
+  const { compiled, params } = start({ ...scan, filter: { from, to } as ScopedFilter }, []);
+  const order = orderOf(scan);
+  const ofFacts = plan.kind === "column" && !scan.hint;
+  const { ranges, joined } = rangesIn(scan, plan.kind === "kinds" || ofFacts ? plan : IN_ORDER, params);
+  const bounds = all([joined, ...conditionsOf(scan, compiled, params)]);
+  const text = `select e.id
+    from (select r.*, ceil(${params.add(rows)}::float8 / count(*) over ())::int as most from ${ranges}) r
+    cross join lateral (
+      select e.id from ${ofFacts ? "dlq_event_facts" : "dlq_events"} e where ${bounds} order by e.id ${order} offset r.most - 1 limit 1) e
+   order by e.id ${order} limit 1`;
+  const [end] = await db.query<{ id: string }>(text, params.values, { name: "end-of-round" });
+  return end?.id ?? null;
 }
 
 const isStatus = (field: FilterField) => field === "status" || field === "not.status";
@@ -168,6 +236,7 @@ const daysFrom = (edgeMs: number, spanMs: number, forward: boolean): Days =>
 /** The part of a scan before this bound, within a power of two of days: few texts, whose plans are kept. */
 function upTo(scan: Scan, until: string): Scan {
   const forward = scan.towards === "newer";
+  if (forward && scan.from === null) return { ...scan, until };
   const edgeMs = edgeOf(scan.from === null ? scan.nowMs + CLOCK_SKEW_MS : uuidv7TimeMs(scan.from), forward);
   const daysWanted = Math.abs(uuidv7TimeMs(until) - edgeMs) / DAY_MS;
   const spanMs = DAY_MS * 2 ** Math.ceil(Math.log2(Math.max(2, daysWanted)));
@@ -264,28 +333,18 @@ function named(scan: Scan, ids: readonly string[]): Sql {
 }
 
 /**
- * The groups that hold all words fill the page as far as they can; last errors are read no further than that, first those of the
- * window that probably holds a page.
+ * The groups that hold all words fill the page as far as they can; last errors are read no further than that, a bounded number of them.
  */
-async function scanSearch(
-  db: Queryable,
-  scan: Scan,
-  { search, near }: { search: Search; near: readonly ScannedEvent[] },
-): Promise<ScannedEvent[]> {
+async function scanSearch(db: Queryable, scan: Scan, search: Search, first: number): Promise<Scanned> {
   const filter = inGroups(scan.filter, search);
-  const ofGroups = filter === null ? [] : await scanOne(db, { ...scan, filter });
-  const reaches = (end: string | null) => {
-    const last = ofGroups[scan.limit - 1];
-    return last !== undefined && (end === null || (scan.towards === "newer" ? last.id < end : last.id >= end));
-  };
-  const window = likelyWindow(scan, near);
-  if (window !== null && !reaches(window)) {
-    const within = await run(db, throughFacts(upTo(scan, window), search));
-    if (within.length >= scan.limit) return mergedPage(scan, [...ofGroups, ...within]);
-  }
-  const until = reaches(null) ? ofGroups[scan.limit - 1]!.id : scan.until;
-  return mergedPage(scan, [...ofGroups, ...(await run(db, throughFacts({ ...scan, until }, search)))]);
+  const ofGroups = filter === null ? EMPTY : await scanOne(db, { ...scan, filter });
+  const last = ofGroups.rows[scan.limit - 1];
+  const upToLast = { ...scan, until: last?.id ?? scan.until };
+  const others = await inRounds(db, upToLast, IN_ORDER, first, (part) => throughFacts(part, search));
+  return merged(scan, [ofGroups, others]);
 }
+
+const EMPTY: Scanned = { rows: [], examinedTo: null };
 
 /** A first window that was too short shows how long the next one has to be. */
 const WINDOWS = 2;
@@ -420,7 +479,7 @@ function boundsOf(scan: Scan, params: Params): string[] {
   const bounds = [...(scan.hint ? [scan.hint] : []), ...(scan.days ? [inDays("e", scan.days)] : [])];
   const forward = scan.towards === "newer";
   if (scan.from !== null) bounds.push(`e.id ${forward ? ">" : "<"} ${params.add(scan.from)}::uuid`);
-  if (scan.until) bounds.push(`e.id ${forward ? "<" : ">="} ${params.add(scan.until)}::uuid`);
+  if (scan.until) bounds.push(`e.id ${forward ? "<=" : ">="} ${params.add(scan.until)}::uuid`);
   if (scan.from === null || forward) {
     bounds.push(`e.id < ${params.add(uuidv7LowerBound(scan.nowMs + CLOCK_SKEW_MS))}::uuid`);
   }
@@ -460,15 +519,7 @@ function inOrder(scan: Scan, plan: ReadPlan, hours: readonly Hours[] | null = nu
   if (plan.kind === "order" && hours === null) {
     return page(scan, `${eventRows(scan.days)} where ${all(conditions)}`, { order, limit, params });
   }
-  const [relation, joined] =
-    plan.kind === "order"
-      ? ["(select) r", "true"]
-      : plan.kind === "column"
-        ? [`unnest(${params.add(plan.values)}::text[]) r (v)`, `e.${plan.column} = r.v`]
-        : [
-            `(${rangesOf(`select * from dlq_group_levels l where ${kindConditions(scan.filter, params)}`)}) r`,
-            `${IN_RANGE} and e.status = any(r.statuses)`,
-          ];
+  const { ranges, joined, also } = rangesIn(scan, plan, params);
   let within = "";
   if (hours !== null) {
     const ids = (end: keyof Hours) => `${params.add(hours.map((stretch) => uuidv7LowerBound(stretch[end])))}::uuid[]`;
@@ -477,10 +528,28 @@ function inOrder(scan: Scan, plan: ReadPlan, hours: readonly Hours[] | null = nu
   }
   return page(
     scan,
-    `${relation}${within} cross join lateral (
-       select e.id from ${eventRows(scan.days)} where ${all([joined!, ...conditions])} order by e.id ${order} limit ${limit}) e`,
+    `${ranges}${within} cross join lateral (
+       select e.id from ${eventRows(scan.days)} where ${all([joined, also, ...conditions])} order by e.id ${order} limit ${limit}) e`,
     { order, limit, params },
   );
+}
+
+/** SQL: what a plan reads: `ranges` r, the events `joined` to each in the order of an index, and what is `also` true of those that match. */
+function rangesIn(
+  { filter }: Pick<Scan, "filter">,
+  plan: ReadPlan,
+  params: Params,
+): { ranges: string; joined: string; also: string } {
+  if (plan.kind === "column") {
+    return {
+      ranges: `unnest(${params.add(plan.values)}::text[]) r (v)`,
+      joined: `e.${plan.column} = r.v`,
+      also: "true",
+    };
+  }
+  if (plan.kind !== "kinds") return { ranges: "(select) r", joined: "true", also: "true" };
+  const kinds = `select * from dlq_group_levels l where ${kindConditions(filter, params)}`;
+  return { ranges: `(${rangesOf(kinds)}) r`, joined: IN_RANGE, also: "e.status = any(r.statuses)" };
 }
 
 /** SQL: the ids of the open items of a scan in its order. Each is one of a queued event. */
@@ -547,6 +616,9 @@ const FACTS = [
   "not.tags",
 ] as const;
 
+const readsFacts = (filter: ScopedFilter) => FACTS.some((field) => filter[field] !== undefined);
+const probedRows = (filter: ScopedFilter) => (readsFacts(filter) || isHeldAsked(filter) ? PROBE_FACTS : PROBE_ROWS);
+
 /** The conditions on these fields and the bounds of the page, and the other conditions. */
 function soonerAndLater(
   scan: Scan,
@@ -568,10 +640,12 @@ function probe(scan: Scan, own: OwnOrder | null): Sql {
     return page(scan, matching(next, scan.days, [...sooner, ...later]), limitOf(params));
   }
   const { sooner, later, params } = soonerAndLater(scan, ["window"]);
-  const facts = FACTS.some((field) => scan.filter[field] !== undefined);
-  const rows = facts || isHeldOnly(scan.filter) ? PROBE_FACTS : PROBE_ROWS;
-  const next = `select e.* from dlq_events e where ${all(sooner)} order by e.id ${order} limit ${rows}`;
-  return page(scan, `${facts ? withFacts(next, scan.days) : `(${next}) e`} where ${all(later)}`, limitOf(params));
+  const next = `select e.* from dlq_events e where ${all(sooner)} order by e.id ${order} limit ${probedRows(scan.filter)}`;
+  return page(
+    scan,
+    `${readsFacts(scan.filter) ? withFacts(next, scan.days) : `(${next}) e`} where ${all(later)}`,
+    limitOf(params),
+  );
 }
 
 /** Reads times of failure and last errors, and the rest of the events that these match. */

@@ -1,16 +1,18 @@
 import { beforeAll, expect, test } from "vitest";
 import { countEvents } from "@/lib/events/list/event-count.read";
 import { exportEvents } from "@/lib/events/list/event-export.read";
+import { listEvents } from "@/lib/events/list/event-list.read";
 import { scanEvents } from "@/lib/events/list/event-scan.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
-import { LINE_COLUMNS, linesOf } from "@/lib/order/line.sql";
 import type { Db, Queryable } from "@/lib/platform/database/db";
+import { uuidv7TimeMs } from "@/lib/platform/ids";
 import { cutoffOf, readCandidates } from "@/lib/selection/candidates.read";
 import { readScopedSelection } from "@/lib/selection/scope.read";
 import { scopeFilter } from "@/lib/selection/scope.shapes";
 import { type Plan, scansOf } from "@/lib/testing/explained-statements";
-import { addSource, countStored } from "@/lib/testing/letters";
+import { addSource } from "@/lib/testing/letters";
+import { parkLines } from "@/lib/testing/park-lines";
 import { storeOfFile } from "@/lib/testing/store-of-file";
 
 /** More held events than are looked up one by one, and than a change takes. */
@@ -27,28 +29,9 @@ beforeAll(async () => {
   await addSource(db, "few");
   await addSource(db, "orders");
   // Two held events; then aggregates of thirteen events, of which twelve are held.
-  await park("few", { events: 3, each: 3, agoMs: 3_600_000 });
-  await park("orders", { events: (HELD / 12) * 13, each: 13, agoMs: 1_800_000 });
+  await parkLines(db, "few", { events: 3, each: 3, agoMs: 3_600_000 });
+  await parkLines(db, "orders", { events: (HELD / 12) * 13, each: 13, agoMs: 1_800_000 });
 });
-
-/** Events of aggregates of `each` events, a millisecond apart. */
-async function park(source: string, { events, each, agoMs }: { events: number; each: number; agoMs: number }) {
-  await db.run(
-    `with fresh as materialized (
-       select uuidv7(make_interval(secs => (n - $3::float8) / 1000)) as id, n from generate_series(0, $2::int - 1) n),
-     facts as (insert into dlq_event_facts (id, payload_bytes, aggregate_id) select id, 2, $1 || n / $4::int from fresh)
-     insert into dlq_events (id, source_id, event_id, aggregate_type, aggregate_id, version, error_code, fingerprint, attempts, first_seen)
-     select f.id, s.id, $1 || '-' || n, 'order', $1 || n / $4::int, 1 + n % $4::int, 'TIMEOUT', 'g', 1, uuid_extract_timestamp(f.id)
-       from fresh f, sources s where s.name = $1`,
-    [source, events, agoMs, each],
-  );
-  await db.run("truncate aggregate_lines, dlq_levels, dlq_group_levels");
-  await db.run(
-    `insert into aggregate_lines (${LINE_COLUMNS}) select ${LINE_COLUMNS} from (${linesOf("true")}) e where part is not null`,
-  );
-  await countStored(db);
-  await db.run("vacuum analyze");
-}
 
 /** The store, which also counts the rows of lines and of events that statements looked at. */
 function looking(): { db: Db; looked: { lines: number; events: number } } {
@@ -71,8 +54,8 @@ function looking(): { db: Db; looked: { lines: number; events: number } } {
   return { db: { ...explaining(db), transaction }, looked };
 }
 
-const page = (on: Queryable, from: string | null = null) =>
-  scanEvents(on, { filter, nowMs: Date.now(), from, towards: "older", limit: 50 });
+const page = async (on: Queryable, from: string | null = null) =>
+  (await scanEvents(on, { filter, nowMs: Date.now(), from, towards: "older", limit: 50 })).rows;
 
 test("a page of frequent HELD events reads as far as the page, and its count as far as its bound", async () => {
   const first = looking();
@@ -98,7 +81,7 @@ test("a count of many parked events looks at the order of some, and says that mo
 });
 
 test("HELD events behind newer ones of which none is held are found, and all of them exported", async () => {
-  await park("orders", { events: ALONE, each: 1, agoMs: 60_000 });
+  await parkLines(db, "orders", { events: ALONE, each: 1, agoMs: 60_000 });
   const rows = await page(db);
   expect(rows).toHaveLength(50);
   expect(rows[0]!.eventId).toBe(`orders-${(HELD / 12) * 13 - 1}`);
@@ -126,12 +109,41 @@ test("a change takes the held events of its request, and refuses more than can b
   expect([newest!.eventId, other!.eventId]).toEqual(["few-2", "few-1"]);
 });
 
-test("the only HELD events of a store are found by its lines", async () => {
+/** More than a page examines. */
+const EXAMINED = 52_000;
+
+test("the only HELD events of a store are found by pages that examine a bounded number of events each, towards either side", async () => {
   await db.run("delete from dlq_events where event_id like 'orders-%'");
-  await park("orders", { events: 2 * ALONE, each: 1, agoMs: 30_000 });
+  await parkLines(db, "orders", { events: EXAMINED, each: 1, agoMs: 70_000 });
+  const scan = { filter, nowMs: Date.now(), limit: 50 };
   const sparse = looking();
-  expect((await page(sparse.db)).map(({ eventId }) => eventId)).toEqual(["few-2", "few-1"]);
-  expect(sparse.looked.events).toBeLessThan(2_500);
+  const first = await scanEvents(sparse.db, { ...scan, from: null, towards: "older" });
+  expect(first.rows).toEqual([]);
+  expect(first.examinedTo).not.toBeNull();
+  // Of each its row, and its entry in the index by which the end of the page was found. None comes after another in its line.
+  expect(sparse.looked.events).toBeLessThan(2.2 * EXAMINED);
+  expect(sparse.looked.lines).toBeLessThan(100);
+  const second = await scanEvents(db, { ...scan, from: first.examinedTo, towards: "older" });
+  expect(second.rows.map(({ eventId }) => eventId)).toEqual(["few-2", "few-1"]);
+  expect(second.examinedTo).toBeNull();
+  const third = await scanEvents(db, { ...scan, from: second.rows[0]!.id, towards: "newer" });
+  expect(third.rows).toEqual([]);
+  const rest = await scanEvents(db, { ...scan, from: third.examinedTo, towards: "newer" });
+  expect(rest).toEqual({ rows: [], examinedTo: null });
+  const list = (cursor: string | null) =>
+    listEvents(db, viewer, { filter: { status: ["HELD"] }, limit: 50, cursor }, Date.now());
+  const listed = await list(null);
+  expect(listed).toMatchObject({ items: [], nextCursor: expect.any(String), prevCursor: null });
+  expect(listed.examinedTo).toBe(new Date(uuidv7TimeMs(first.examinedTo!)).toISOString());
+  const next = await list(listed.nextCursor);
+  expect(next).toMatchObject({
+    items: [{ eventId: "few-2" }, { eventId: "few-1" }],
+    nextCursor: null,
+    examinedTo: null,
+  });
+  let exported = 0;
+  for await (const events of exportEvents(db, viewer, { status: ["HELD"] }, Date.now())) exported += events.length;
+  expect(exported).toBe(2);
   const { total } = await countEvents(db, viewer, { status: ["HELD"] }, Date.now());
   expect(total).toMatchObject({ value: 2, kind: "exact" });
 });

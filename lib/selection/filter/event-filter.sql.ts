@@ -147,6 +147,11 @@ export function asksRefinement({ status = [], "not.status": excluded = [] }: Eve
   return [status, excluded].some((statuses) => splitStatuses(statuses).refined.length > 0);
 }
 
+/** Whether each event must be looked up in its line. */
+export function isHeldAsked({ status = [], "not.status": excluded = [] }: EventFilter): boolean {
+  return [status, excluded].some((statuses) => splitStatuses(statuses).refined.includes("HELD"));
+}
+
 /** Whether all matching events are held ones. */
 export function isHeldOnly({ status = [] }: EventFilter): boolean {
   return status.length > 0 && status.every((one) => one === "HELD");
