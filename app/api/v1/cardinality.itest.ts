@@ -21,7 +21,9 @@ beforeAll(async () => {
   const each = `select $1::uuid as source, 'CODE-' || i as code, lpad(to_hex(i), 16, '0') as print
                   from generate_series(1, ${CODES}) i
                 union all select $2, 'TIMEOUT', repeat('f', 16)`;
-  const insert = (text: string) => db.run(text, [buggy, honest]);
+  // A hundred thousand rows at once take longer than a request may, on a busy machine.
+  const insert = (text: string) =>
+    db.transaction((tx) => tx.run(text, [buggy, honest]), { statementTimeoutMs: 120_000 });
   const n = "case code when 'TIMEOUT' then 7 else 1 end";
   await insert(`insert into dlq_levels select source, code, 'PENDING', ${hour}, ${n} from (${each}) e`);
   await insert(`insert into dlq_group_levels select print, source, 'PENDING', ${n} from (${each}) e`);
