@@ -35,7 +35,7 @@ export function eventRows(days?: Days): string {
   from dlq_events e left join dlq_event_facts f on f.id = e.id and ${inDays("f", days)} where ${inDays("e", days)}) e`;
 }
 
-/** SQL: rows of dlq_events as those of dlq_event_rows, in the same order. The facts of each are looked up by key, see `matching` in event-scan. */
+/** SQL: rows of dlq_events as those of dlq_event_rows, in the same order. The facts of each are looked up by key, see `matching` in scan-statements.read.ts. */
 export function withFacts(events: string, days?: Days): string {
   return `(select e.*, ${FACTS} from (${events}) e
     left join lateral (select * from dlq_event_facts f where f.id = e.id${days ? ` and ${inDays("f", days)}` : ""} offset 0) f on true) e`;

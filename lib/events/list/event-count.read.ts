@@ -225,7 +225,7 @@ async function countHeld(db: Db, filter: ScopedFilter, nowMs: number): Promise<{
     );
     const more = found.length > HELD_LOOKED_AT_MAX;
     const ids = found.slice(0, more ? HELD_SAMPLE : HELD_LOOKED_AT_MAX).map(({ id }) => id);
-    // The columns are read only for these rows, see `page` in event-scan.ts; none is in the facts, whose errors are long.
+    // The columns are read only for these rows, see `page` in scan-statements.read.ts; none is in the facts, whose errors are long.
     const rows = await tx.query<HeldFacts>(
       `select e.id, s.name as source, e.status, e.event_id as "eventId", e.aggregate_type as "aggregateType",
               e.aggregate_id as "aggregateId", e.version, e.error_code as "errorCode", e.cooldown_until as "cooldownUntil"

@@ -1,5 +1,6 @@
 import type { EventOut } from "@/lib/events/events.shapes";
-import { ANY_CONTROL, areRare } from "@/lib/events/list/event-scan.read";
+import { areRare } from "@/lib/events/list/event-scan.read";
+import { ANY_CONTROL } from "@/lib/events/list/scan-statements.read";
 import type { Queryable } from "@/lib/platform/database/db";
 import { paramsFrom } from "@/lib/platform/database/params.sql";
 import { KIND_ROWS_MAX, kindShare } from "@/lib/selection/event-kinds.read";
