@@ -1,5 +1,4 @@
 import type { EventList, EventOut, Neighbours } from "@/lib/events/events.shapes";
-import { inTime } from "@/lib/events/list/event-count.read";
 import { scanEvents } from "@/lib/events/list/event-scan.read";
 import type { EventSort } from "@/lib/events/list/event-sort.pure";
 import { type FailurePlace, readFailurePlace, scanByFailure } from "@/lib/events/list/failure-order.read";
@@ -41,7 +40,7 @@ export async function listEvents(db: Db, viewer: Viewer, query: EventListQuery, 
   const [masks, controls, held] = await Promise.all([
     readMasks(db),
     rows[0]?.control === true ? readDecidingControls(db, rows, nowMs) : null,
-    readHeldBehind(db, rows, (read) => inTime(db, read)),
+    readHeldBehind(db, rows),
   ]);
   const at = (row: Pick<FoundEvent, "id" | "failedUs"> | undefined, side: "older" | "newer") =>
     row === undefined ? null : encodeCursor({ id: row.id, towards: side, failedUs: row.failedUs }, filter, sort);

@@ -15,8 +15,6 @@ type Facts = {
   version: number | string | null;
 };
 
-type ReadInTime = <T>(read: (tx: Queryable) => Promise<T>) => Promise<T | null>;
-
 /** A look-up for each event. */
 const HELD_BEHIND = `
 select w.id, h.id as "holder", h.event_id as "eventId", nullif(h.place, ${LAST_PLACE}) as version
@@ -28,15 +26,8 @@ select w.id, h.id as "holder", h.event_id as "eventId", nullif(h.place, ${LAST_P
                             coalesce(head.event_id, cooling.event_id) as event_id) h
  where h.id is not null`;
 
-/**
- * What holds each of these events behind it, by the rule of the gate; those that nothing holds are left out. `inTime` bounds the
- * read; null = its time was over, and then the answer is empty.
- */
-export async function readHeldBehind(
-  db: Queryable,
-  events: readonly Facts[],
-  inTime: ReadInTime = (read) => read(db),
-): Promise<Map<string, HeldBehind>> {
+/** What holds each of these events behind it, by the rule of the gate; those that nothing holds are left out. */
+export async function readHeldBehind(db: Queryable, events: readonly Facts[]): Promise<Map<string, HeldBehind>> {
   const pending = events.filter(({ status, aggregateId }) => status === "PENDING" && aggregateId !== null);
   if (pending.length === 0) return new Map();
   const values = [
@@ -46,10 +37,8 @@ export async function readHeldBehind(
     pending.map(({ aggregateId }) => aggregateId),
     pending.map(({ version }) => (version ?? LAST_PLACE).toString()),
   ];
-  const rows = await inTime((tx) =>
-    tx.query<HeldBehind & { holder: string }>(HELD_BEHIND, values, { name: "held-behind" }),
-  );
-  return new Map(rows?.map(({ id, holder, eventId, version }) => [id, { id: holder, eventId, version }]));
+  const rows = await db.query<HeldBehind & { holder: string }>(HELD_BEHIND, values, { name: "held-behind" });
+  return new Map(rows.map(({ id, holder, eventId, version }) => [id, { id: holder, eventId, version }]));
 }
 
 /** More events in lines of several than this are not looked up one by one. */
