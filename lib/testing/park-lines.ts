@@ -17,10 +17,12 @@ export async function parkLines(
        from fresh f, sources s where s.name = $1`,
     [source, events, agoMs, each],
   );
-  await db.run("truncate aggregate_lines, dlq_levels, dlq_group_levels");
+  const fresh = `e.source_id = (select id from sources where name = $1) and not exists (select from aggregate_lines l where l.id = e.id)`;
   await db.run(
-    `insert into aggregate_lines (${LINE_COLUMNS}) select ${LINE_COLUMNS} from (${linesOf("true")}) e where part is not null`,
+    `insert into aggregate_lines (${LINE_COLUMNS}) select ${LINE_COLUMNS} from (${linesOf(fresh)}) e where part is not null`,
+    [source],
   );
+  await db.run("truncate dlq_levels, dlq_group_levels");
   await countStored(db);
   await db.run("vacuum analyze");
 }
