@@ -9,11 +9,11 @@ import { formatNumber, formatRate } from "@/lib/platform/plain/format.pure";
 export async function listApprovals(call: Call): Promise<number> {
   const list = await call.api.get<ApprovalList>("api/v1/approvals", new URLSearchParams({ state: "asked" }));
   return printTable(call, list, [
-    { title: "id", whole: true, of: ({ id }) => id },
-    { title: "what", of: ({ subjectKind }) => (subjectKind === "redrive" ? "redrive" : "mend") },
-    { title: "events", of: ({ terms }) => terms.events },
-    { title: "asked by", of: ({ askedBy }) => askedBy },
-    { title: "until", of: ({ expiresAt }) => expiresAt },
+    "id",
+    ["what", ({ subjectKind }) => (subjectKind === "redrive" ? "redrive" : "mend")],
+    ["events", ({ terms }) => terms.events],
+    ["asked by", "askedBy"],
+    ["until", "expiresAt"],
   ]);
 }
 

@@ -68,10 +68,10 @@ function table({ terminal }: Call, reports: ContractReportList): string {
   return tableText(
     rows,
     [
-      { title: "of", of: (row) => row.of },
-      { title: "assertion", of: ({ id }) => id },
-      { title: "result", of: ({ result }) => result },
-      { title: "numbers", of: ({ numbers, reason }) => (reason === null ? numbers : `${numbers} (${reason})`) },
+      "of",
+      ["assertion", "id"],
+      "result",
+      ["numbers", ({ numbers, reason }) => (reason === null ? numbers : `${numbers} (${reason})`)],
     ],
     terminal.columns,
   );

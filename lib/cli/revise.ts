@@ -11,14 +11,14 @@ export async function listRevisions(call: Call): Promise<number> {
   const { id } = await findEvent(call, call.line.arguments[0]!);
   const answer = await call.api.get<RevisionList>(`api/v1/events/${id}/revisions`);
   return printTable(call, answer, [
-    { title: "revision", of: ({ revision, current }) => `${revision}${current ? " (current)" : ""}` },
-    { title: "cause", of: ({ cause }) => cause },
-    { title: "from", of: ({ base }) => base },
-    { title: "size", of: ({ bytes }) => formatBytes(bytes) },
-    { title: "sends", of: ({ sends }) => sends },
-    { title: "at", of: ({ at }) => at },
-    { title: "by", of: ({ actor }) => actor },
-    { title: "reason", of: ({ reason }) => reason },
+    ["revision", ({ revision, current }) => `${revision}${current ? " (current)" : ""}`],
+    "cause",
+    ["from", "base"],
+    ["size", ({ bytes }) => formatBytes(bytes)],
+    "sends",
+    "at",
+    ["by", "actor"],
+    "reason",
   ]);
 }
 

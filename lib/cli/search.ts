@@ -68,30 +68,24 @@ export async function exportEvents({ line, api, terminal, signal }: Call): Promi
 
 /** For programs: whole values, the event's id first. */
 export const EVENT_COLUMNS: readonly Column<ListedEvent>[] = [
-  { title: "id", of: ({ id }) => id },
-  { title: "status", of: ({ status }) => status },
-  { title: "source", of: ({ source }) => source },
-  { title: "event", of: ({ eventId }) => eventId },
-  { title: "aggregate", of: ({ aggregateId }) => aggregateId },
-  { title: "error code", of: ({ errorCode }) => errorCode },
-  { title: "tries", of: ({ attempts }) => attempts },
-  { title: "first seen", of: ({ firstSeen }) => firstSeen },
-  { title: "error", of: ({ lastError }) => lastError },
+  "id",
+  "status",
+  "source",
+  ["event", "eventId"],
+  ["aggregate", "aggregateId"],
+  ["error code", "errorCode"],
+  ["tries", "attempts"],
+  ["first seen", "firstSeen"],
+  ["error", "lastError"],
 ];
 
 /** For a terminal: without the id, and with the age in place of the time. */
 function EVENT_COLUMNS_NARROW(nowMs: number, byFailure: boolean): readonly Column<ListedEvent>[] {
+  const age = (time: string | null) => (time === null ? "" : formatAgo(Date.parse(time), nowMs));
   return EVENT_COLUMNS.slice(1).map((column) => {
-    if (column.title === "first seen" && byFailure) {
-      return {
-        title: "failed",
-        of: ({ failedAt }) => (failedAt === null ? "" : formatAgo(Date.parse(failedAt), nowMs)),
-      };
-    }
-    if (column.title === "first seen") {
-      return { title: "parked", of: ({ firstSeen }) => formatAgo(Date.parse(firstSeen), nowMs) };
-    }
-    return column.title === "status" ? { title: "status", of: statusText } : column;
+    if (column === "status") return ["status", statusText];
+    if (column[0] !== "first seen") return column;
+    return byFailure ? ["failed", ({ failedAt }) => age(failedAt)] : ["parked", ({ firstSeen }) => age(firstSeen)];
   });
 }
 

@@ -72,18 +72,7 @@ function textOf(event: EventDetail, columns: number | null): string {
         ? "(no body: a tombstone, which is not an empty payload)"
         : (indented(decoded?.text ?? body.text) ?? "(no UTF-8 text: --payload writes the bytes)") || "(empty)",
     ],
-    [
-      "History",
-      tableText(
-        history,
-        [
-          { title: "at", of: ({ at }) => at },
-          { title: "what", of: ({ text }) => text },
-          { title: "by", of: ({ actor }) => actor },
-        ],
-        columns,
-      ),
-    ],
+    ["History", tableText(history, ["at", ["what", "text"], ["by", "actor"]], columns)],
   ] as const;
   return facts + sections.flatMap(([title, text]) => (text ? [`\n${title}\n${printable(text)}\n`] : [])).join("");
 }

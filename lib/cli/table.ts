@@ -1,24 +1,33 @@
 import { visible } from "@/lib/platform/plain/format.pure";
 
-/** `whole`: never cut, such as an id that another command takes. */
-export type Column<Row> = { title: string; whole?: true; of(row: Row): string | number | null };
+type Cell = string | number | null;
+type CellField<Row> = { [Field in keyof Row & string]: Row[Field] extends Cell | undefined ? Field : never }[keyof Row &
+  string];
+
+/** The name of a field, or a title and what stands below it. */
+export type Column<Row> = CellField<Row> | readonly [title: string, of: CellField<Row> | ((row: Row) => Cell)];
 
 const GAP = "  ";
 /** No column becomes narrower than this, however narrow the terminal is. */
 const WIDTH_MIN = 6;
 
 /**
- * Rows as text. For a terminal of `columns` characters: aligned, with titles, the widest columns cut until a row fits. For
- * a pipe (null): whole values with tabs between them, without titles.
+ * Rows as text. For a terminal of `columns` characters: aligned, with titles, the widest columns cut until a row fits, but never the
+ * first: another command takes its value. For a pipe (null): whole values with tabs between them, without titles.
  */
 export function tableText<Row>(rows: readonly Row[], shown: readonly Column<Row>[], columns: number | null): string {
-  const cells = rows.map((row) => shown.map(({ of }) => oneLine(of(row))));
+  const cells = rows.map((row) =>
+    shown.map((column) => {
+      const of = typeof column === "string" ? column : column[1];
+      return oneLine(typeof of === "function" ? of(row) : (row[of] as Cell));
+    }),
+  );
   if (columns === null) return cells.map((row) => `${row.join("\t")}\n`).join("");
-  const lines = [shown.map(({ title }) => title.toUpperCase()), ...cells];
+  const lines = [shown.map((column) => (typeof column === "string" ? column : column[0]).toUpperCase()), ...cells];
   const widths = shown.map((_, at) => Math.max(...lines.map((line) => lengthOf(line[at]!))));
   const available = columns - GAP.length * (shown.length - 1);
   for (let excess = sum(widths) - available; excess > 0; excess--) {
-    const cut = widths.map((width, at) => (shown[at]!.whole ? 0 : width));
+    const cut = widths.map((width, at) => (at === 0 ? 0 : width));
     const widest = cut.indexOf(Math.max(...cut));
     if (cut[widest]! <= WIDTH_MIN) break;
     widths[widest]!--;

@@ -3,7 +3,7 @@ import { type Call, patiently } from "@/lib/cli/call";
 import { EXIT, UsageError } from "@/lib/cli/command";
 import { PAGE_MAX } from "@/lib/cli/lists";
 import { EVENT_COLUMNS } from "@/lib/cli/search";
-import { tableText } from "@/lib/cli/table";
+import { type Column, tableText } from "@/lib/cli/table";
 import type { EventList, ListedEvent } from "@/lib/events/events.shapes";
 import type { Clock } from "@/lib/platform/clock";
 
@@ -39,15 +39,18 @@ async function write({ line, terminal }: Call, events: readonly ListedEvent[]): 
   await terminal.print(line.flag("json") ? json() : tailText(events, terminal.columns));
 }
 
+const TAIL_COLUMNS: readonly Column<ListedEvent>[] = [
+  ["first seen", "firstSeen"],
+  "source",
+  ["event", "eventId"],
+  ["error code", "errorCode"],
+  ["error", "lastError"],
+];
+
 /** Without titles, which would stand between the events of two polls. */
 function tailText(events: readonly ListedEvent[], columns: number | null): string {
   if (columns === null) return tableText(events, EVENT_COLUMNS, null);
-  const shown = EVENT_COLUMNS.filter(({ title }) =>
-    ["first seen", "source", "event", "error code", "error"].includes(title),
-  );
-  const first = shown.findIndex(({ title }) => title === "first seen");
-  const ordered = [shown[first]!, ...shown.filter((_, at) => at !== first)];
-  return tableText(events, ordered, columns).split("\n").slice(1).join("\n");
+  return tableText(events, TAIL_COLUMNS, columns).split("\n").slice(1).join("\n");
 }
 
 /**

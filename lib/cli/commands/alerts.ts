@@ -86,13 +86,7 @@ export const ALERT_COMMANDS: readonly Command[] = [
     examples: ["parkade alert list", "parkade alert list --state resolved --source orders"],
     run: list<AlertOut>(
       "api/v1/alerts",
-      [
-        { title: "id", whole: true, of: ({ id }) => id },
-        { title: "severity", of: ({ severity }) => severity },
-        { title: "since", of: ({ since }) => since },
-        { title: "acknowledged", of: ({ acknowledgedBy }) => acknowledgedBy },
-        { title: "what", of: ({ sentence }) => sentence },
-      ],
+      ["id", "severity", "since", ["acknowledged", "acknowledgedBy"], ["what", "sentence"]],
       { state: "firing" },
     ),
   },
@@ -115,13 +109,13 @@ export const ALERT_COMMANDS: readonly Command[] = [
     details: "Shows what each watches, how many of its alerts fire, and why it cannot be judged, if so.",
     examples: ["parkade alert rules"],
     run: list<AlertRuleOut>("api/v1/alert-rules", [
-      { title: "id", whole: true, of: ({ id }) => id },
-      { title: "name", of: ({ name }) => name },
-      { title: "severity", of: ({ severity }) => severity },
-      { title: "on", of: ({ enabled }) => (enabled ? "on" : "off") },
-      { title: "firing", of: ({ firing }) => String(firing) },
-      { title: "watches", of: ({ watch }) => alertKindOf(watch.kind).words },
-      { title: "not judged", of: ({ fault }) => fault },
+      "id",
+      "name",
+      "severity",
+      ["on", ({ enabled }) => (enabled ? "on" : "off")],
+      "firing",
+      ["watches", ({ watch }) => alertKindOf(watch.kind).words],
+      ["not judged", "fault"],
     ]),
   },
   {
@@ -133,12 +127,12 @@ export const ALERT_COMMANDS: readonly Command[] = [
     run: async (call) => {
       const answer = await call.api.get<{ items: ChannelOut[] }>("api/v1/channels");
       await printTable(call, answer, [
-        { title: "name", whole: true, of: ({ name }) => name },
-        { title: "kind", of: ({ config }) => config.kind },
-        { title: "on", of: ({ enabled }) => (enabled ? "on" : "off") },
-        { title: "waiting", of: ({ waiting }) => String(waiting) },
-        { title: "last sent", of: ({ lastSentAt }) => lastSentAt },
-        { title: "last error", of: ({ lastError }) => lastError },
+        "name",
+        ["kind", ({ config }) => config.kind],
+        ["on", ({ enabled }) => (enabled ? "on" : "off")],
+        "waiting",
+        ["last sent", "lastSentAt"],
+        ["last error", "lastError"],
       ]);
       if (answer.items.length === 0) call.terminal.say("No channels: alerts are shown in the console only.");
       return EXIT.done;
@@ -181,12 +175,12 @@ export const ALERT_COMMANDS: readonly Command[] = [
     run: list<MaintenanceOut>(
       "api/v1/maintenances",
       [
-        { title: "id", whole: true, of: ({ id }) => id },
-        { title: "of", of: ({ sources }) => sources?.join(", ") ?? "every source" },
-        { title: "from", of: ({ from }) => from },
-        { title: "until", of: ({ until, endedAt }) => endedAt ?? until },
-        { title: "by", of: ({ createdBy }) => createdBy },
-        { title: "reason", of: ({ reason }) => reason },
+        "id",
+        ["of", ({ sources }) => sources?.join(", ") ?? "every source"],
+        "from",
+        ["until", ({ until, endedAt }) => endedAt ?? until],
+        ["by", "createdBy"],
+        "reason",
       ],
       { state: "live" },
     ),

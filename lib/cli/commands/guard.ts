@@ -28,12 +28,12 @@ function listAudit(call: Call): Promise<number> {
   const names = ["action", "subjectKind", "subjectId", "eventId", "redriveId", "operationId", "from", "to"];
   const { by: actor, ...filter } = given(call, "by", ...names);
   return printList<AuditOut>(call, "api/v1/audit", { ...(actor && { actor }), ...filter }, [
-    { title: "at", whole: true, of: ({ at }) => at },
-    { title: "by", of: ({ actor }) => actor },
-    { title: "action", of: ({ action }) => action },
-    { title: "count", of: ({ count }) => count ?? "not yet" },
-    { title: "subject", of: ({ subjectId, operationId, redriveId }) => subjectId ?? operationId ?? redriveId },
-    { title: "reason", of: ({ reason }) => reason },
+    "at",
+    ["by", "actor"],
+    "action",
+    ["count", ({ count }) => count ?? "not yet"],
+    ["subject", ({ subjectId, operationId, redriveId }) => subjectId ?? operationId ?? redriveId],
+    "reason",
   ]);
 }
 

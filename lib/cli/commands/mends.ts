@@ -100,28 +100,19 @@ function previewText({ terminal }: Call, counts: MendCounts, samples: readonly M
         })),
   );
   if (rows.length === 0) return facts;
-  const table = tableText(
-    rows,
-    [
-      { title: "event", of: ({ eventId }) => eventId },
-      { title: "outcome", of: ({ outcome }) => outcome },
-      { title: "at", of: ({ at }) => at },
-      { title: "change", of: ({ change }) => change },
-    ],
-    terminal.columns,
-  );
+  const table = tableText(rows, [["event", "eventId"], "outcome", "at", "change"], terminal.columns);
   return `${facts}\n${table}`;
 }
 
 async function listRecipes(call: Call): Promise<number> {
   const answer = await call.api.get<RecipeList>(RECIPES);
   return printTable(call, answer, [
-    { title: "name", of: ({ name }) => name },
-    { title: "version", of: ({ version }) => version },
-    { title: "kind", of: ({ recipe }) => recipe.kind },
-    { title: "source", of: ({ source }) => source },
-    { title: "by", of: ({ createdBy }) => createdBy },
-    { title: "at", of: ({ createdAt }) => createdAt },
+    "name",
+    "version",
+    ["kind", ({ recipe }) => recipe.kind],
+    "source",
+    ["by", "createdBy"],
+    ["at", "createdAt"],
   ]);
 }
 

@@ -26,13 +26,13 @@ const stateOf = ({ enabled, stopped }: RedriveRuleOut) => (enabled ? "on" : stop
 async function listRedriveRules(call: Call): Promise<number> {
   const rules = await readRules(call);
   return printTable(call, { items: rules }, [
-    { title: "name", of: ({ name }) => name },
-    { title: "state", of: stateOf },
-    { title: "delay", of: ({ delayMs }) => formatDuration(delayMs) },
-    { title: "lane", of: ({ lane }) => lane },
-    { title: "24 h", of: ({ lastDay }) => formatNumber(lastDay) },
-    { title: "stopped", of: ({ stopped }) => stopped?.reason ?? null },
-    { title: "filter", of: ({ filter }) => JSON.stringify(filter) },
+    "name",
+    ["state", stateOf],
+    ["delay", ({ delayMs }) => formatDuration(delayMs)],
+    "lane",
+    ["24 h", ({ lastDay }) => formatNumber(lastDay)],
+    ["stopped", ({ stopped }) => stopped?.reason ?? null],
+    ["filter", ({ filter }) => JSON.stringify(filter)],
   ]);
 }
 

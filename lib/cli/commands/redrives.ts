@@ -59,17 +59,17 @@ function listRedrives(call: Call): Promise<number> {
   const { terminal, clock } = call;
   const age = (time: string) => (terminal.columns === null ? time : formatAgo(Date.parse(time), clock.wallMs()));
   return printList<RedriveOut>(call, "api/v1/redrives", given(call, "state", "waitsFor"), [
-    { title: "id", whole: true, of: ({ id }) => id },
-    { title: "state", of: ({ state }) => state },
-    { title: "created", of: ({ createdAt }) => age(createdAt) },
-    { title: "by", of: ({ createdBy }) => createdBy },
-    { title: "events", of: ({ total }) => total },
-    { title: "delivered", of: ({ delivered }) => delivered },
-    { title: "failed", of: ({ failed }) => failed },
-    { title: "refused", of: ({ refused }) => refused },
-    { title: "open", of: ({ open }) => open },
-    { title: "reason", of: ({ reason }) => reason },
-    { title: "why it does not move", of: ({ stalled }) => stalled?.text ?? null },
+    "id",
+    "state",
+    ["created", ({ createdAt }) => age(createdAt)],
+    ["by", "createdBy"],
+    ["events", "total"],
+    "delivered",
+    "failed",
+    "refused",
+    "open",
+    "reason",
+    ["why it does not move", ({ stalled }) => stalled?.text ?? null],
   ]);
 }
 

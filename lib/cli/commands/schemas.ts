@@ -17,12 +17,12 @@ const pathOf = (call: Call) => `api/v1/sources/${encodeURIComponent(call.line.ar
 async function listSchemas(call: Call): Promise<number> {
   const list = await call.api.get<SchemaList>(pathOf(call), new URLSearchParams());
   return printTable(call, list, [
-    { title: "type", of: ({ eventType }) => eventType ?? "all others" },
-    { title: "version", of: ({ version, current }) => (current ? version : `${version}, retired`) },
-    { title: "versions", of: ({ versions }) => versions },
-    { title: "origin", of: ({ origin }) => origin },
-    { title: "by", of: ({ createdBy }) => createdBy },
-    { title: "id", of: ({ id }) => id },
+    ["type", ({ eventType }) => eventType ?? "all others"],
+    ["version", ({ version, current }) => (current ? version : `${version}, retired`)],
+    "versions",
+    "origin",
+    ["by", "createdBy"],
+    "id",
   ]);
 }
 

@@ -27,13 +27,13 @@ export async function readSources({ api }: Pick<Call, "api">): Promise<SourceOut
 async function listSources(call: Call): Promise<number> {
   const sources = await readSources(call);
   return printTable(call, { items: sources, nextCursor: null }, [
-    { title: "name", of: ({ name }) => name },
-    { title: "kind", of: ({ kind }) => kind },
-    { title: "mode", of: ({ mode }) => mode },
-    { title: "state", of: ({ state }) => state?.state ?? null },
-    { title: "lag", of: ({ state }) => state?.lag ?? null },
-    { title: "parked", of: ({ parked }) => parked },
-    { title: "last error", of: ({ state }) => state?.lastError ?? null },
+    "name",
+    "kind",
+    "mode",
+    ["state", ({ state }) => state?.state ?? null],
+    ["lag", ({ state }) => state?.lag ?? null],
+    "parked",
+    ["last error", ({ state }) => state?.lastError ?? null],
   ]);
 }
 
@@ -131,12 +131,7 @@ function probeText({ reachable, detail, depth, sample, targets }: ProbeOut, colu
   if (sample.length === 0) return facts;
   const table = tableText(
     sample,
-    [
-      { title: "event", of: ({ eventId }) => eventId },
-      { title: "error code", of: ({ errorCode }) => errorCode },
-      { title: "convention", of: ({ convention }) => convention },
-      { title: "bytes", of: ({ payloadBytes }) => payloadBytes },
-    ],
+    [["event", "eventId"], ["error code", "errorCode"], "convention", ["bytes", "payloadBytes"]],
     columns,
   );
   return `${facts}\n${table}`;

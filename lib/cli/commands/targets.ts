@@ -17,12 +17,12 @@ export async function readTargets({ api }: Pick<Call, "api">): Promise<TargetOut
 async function listTargets(call: Call): Promise<number> {
   const targets = await readTargets(call);
   return printTable(call, { items: targets, nextCursor: null }, [
-    { title: "name", of: ({ name }) => name },
-    { title: "source", of: ({ source }) => source },
-    { title: "lane", of: ({ lane }) => lane },
-    { title: "rate", of: ({ ratePerSecond }) => rateText(ratePerSecond) },
-    { title: "held", of: ({ breakerForce }) => breakerForce },
-    { title: "address", of: ({ address }) => address },
+    "name",
+    "source",
+    "lane",
+    ["rate", ({ ratePerSecond }) => rateText(ratePerSecond)],
+    ["held", "breakerForce"],
+    "address",
   ]);
 }
 
