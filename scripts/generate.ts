@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { readRouteMethods } from "./route-methods.ts";
 import { runCommand, StartError } from "./start-error.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -10,8 +11,9 @@ const SCHEMA = join(ROOT, "prisma", "schema.prisma");
 const OUTPUT = join(ROOT, "lib", "platform", "database", "generated");
 const MARK = join(OUTPUT, ".made-from");
 
-/** Makes the Prisma client from the schema; does nothing when it was made from this schema by this version. */
+/** Makes the list of the API's routes, and the Prisma client unless it was made from this schema by this version. */
 export function generate(): "made" | "up to date" | "no schema" {
+  writeRoutes();
   if (!existsSync(SCHEMA)) return "no schema";
   const mark = fingerprint();
   if (existsSync(MARK) && readFileSync(MARK, "utf8") === mark) return "up to date";
@@ -34,6 +36,19 @@ export function generate(): "made" | "up to date" | "no schema" {
   mkdirSync(OUTPUT, { recursive: true });
   writeFileSync(MARK, mark);
   return "made";
+}
+
+/** `app/routes.ts`: every route of the API by its path. No program calls those that lead a browser to a provider and back. */
+function writeRoutes(): void {
+  const file = join(ROOT, "app", "routes.ts");
+  const called = readRouteMethods(ROOT).filter(({ path }) => !path.startsWith("/sign-in/oidc/"));
+  const routes = called.map(({ path, file }) => {
+    const from = JSON.stringify(`@/${file.replace(/\.ts$/, "")}`);
+    return `  "${path.replaceAll("[", "{").replaceAll("]", "}")}": () => import(${from}),\n`;
+  });
+  const text = `import type { Routes } from "@/app/_server/openapi/openapi";\n\nexport const ROUTES: Routes = {\n${routes.sort().join("")}};\n`;
+  // A file that did not change keeps its time: the server of development would load it again.
+  if (!existsSync(file) || readFileSync(file, "utf8") !== text) writeFileSync(file, text);
 }
 
 function fingerprint(): string {
