@@ -176,8 +176,6 @@ async function asStartErrors(work: () => Promise<void>): Promise<void> {
   }
 }
 
-// --- what a person reads --------------------------------------------------------------------------------------------
-
 type Manifest = RestoreReport["manifest"];
 
 function contentText({ tables, madeAt, migrations, archive }: Manifest): string {

@@ -163,8 +163,6 @@ function noteChild(lock: RunLock | null, pid: number): void {
   }
 }
 
-// --- the end --------------------------------------------------------------------------------------------------------
-
 /** The signal aborts on the first Ctrl-C (or the death of npm), for an orderly stop; a second one ends all at once. */
 function stopOnSignals(launcher: Launcher): AbortController {
   const stop = new AbortController();

@@ -197,8 +197,6 @@ function linesOf(stream: Readable | null, onLine: (line: string) => void): void 
   if (stream) createInterface({ input: stream }).on("line", onLine);
 }
 
-// --- logs -----------------------------------------------------------------------------------------------------------
-
 function record(options: ProcessOptions, log: ProcessLog, line: string, last: { line: string }): void {
   log.write(line);
   const shown = important(line);

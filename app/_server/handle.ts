@@ -25,7 +25,6 @@ const CHECKED = process.env.NODE_ENV !== "production";
 /** Connections that a read may use at once, of a process's ten: consoles poll, and writes of services must not wait behind charts. */
 const READ_CONNECTIONS = 3;
 
-/** One parsed request. */
 export type Call<Query = undefined, Body = undefined, Params = Record<never, never>> = {
   deps: Deps;
   request: Request;

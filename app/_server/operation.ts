@@ -16,7 +16,6 @@ export type Operation<Params = unknown, Query = unknown, Body = unknown> = {
   params?: PathOf<Params>;
   /** Absent = none, and any name is refused. */
   query?: QueryOf<Query>;
-  /** Shape of a JSON body. */
   body?: z.ZodMiniType<Body>;
   /**
    * The handler reads the body itself: `body` is the shape of its JSON alone, and these are the other media types with the
@@ -66,7 +65,6 @@ export const SELECT_PROBLEMS: readonly ProblemCode[] = [
   "channel-not-found",
 ];
 
-/** Of a change to the revisions of an event. */
 export const REVISION_PROBLEMS: readonly ProblemCode[] = [
   "event-queued",
   "illegal-transition",
@@ -112,7 +110,6 @@ export function takesKey({ idempotent }: Operation, method: string): boolean {
   return idempotent !== undefined || ["PUT", "PATCH", "DELETE"].includes(method);
 }
 
-/** Every code that the operation may answer. */
 export function problemsOf(operation: Operation, method: string): ProblemCode[] {
   const { params, query, body, open, problems = [] } = operation;
   if (open) return [];

@@ -37,7 +37,6 @@ function boundsOf(body: unknown): PolicyOut["bounds"] {
   };
 }
 
-/** The version in force of each policy. */
 export async function currentPolicies(lowRate: LowRateStore, viewer: Viewer): Promise<PolicyOut[]> {
   const versions = await allVersions(lowRate, viewer, null);
   const newest = new Map<string, PolicyOut>();

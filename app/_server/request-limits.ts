@@ -84,7 +84,6 @@ export class RequestLimits {
     return this.take("client", this.clients, this.settings.clientRequests, client, nowMs);
   }
 
-  /** Clients and sources that are remembered. */
   remembered(): number {
     return this.clients.size + this.sources.size;
   }

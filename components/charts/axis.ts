@@ -2,7 +2,6 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Distances between the ticks of a time axis. */
 const TIME_STEPS_MS = [
   10_000,
   30_000,

@@ -83,7 +83,6 @@ function Stack({ stack }: { stack: string }) {
   );
 }
 
-/** The reason why the event was parked: type, message and stack as the consumer reported them. */
 export function ErrorView({ event }: { event: EventDetail }) {
   const { type, message, stack } = event.errorDetail;
   const text = message ?? event.lastError;

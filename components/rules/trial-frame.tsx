@@ -6,7 +6,6 @@ import { TextLink } from "@/components/ui/text-link";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { shortenId } from "@/lib/platform/plain/format.pure";
 
-/** How many samples of a trial are shown. */
 export const SAMPLES_SHOWN = 5;
 
 /** What a try of a rule found. `old`: the answer is of an earlier draft. */

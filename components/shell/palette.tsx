@@ -35,7 +35,6 @@ type PaletteCommand = {
   run: () => void;
 };
 
-/** The commands that every page has. */
 function useCommands(onHelp: () => void, onStop: (order: StopOrder) => void) {
   const router = useRouter();
   const zone = useZone();

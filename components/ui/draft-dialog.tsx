@@ -54,7 +54,6 @@ export function DraftDialog<Draft, Request>({
   title: ReactNode;
   initial: () => Draft;
   request: (draft: Draft, reason: string) => Asked<Request>;
-  /** The errors of the server at the fields of the form. */
   errorsOf?: (fields: readonly FieldError[]) => Errors;
   /** Those of the errors that are shown before the first press. */
   early?: (errors: Errors) => Errors;

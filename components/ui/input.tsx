@@ -141,7 +141,6 @@ export function TextField(props: FieldWith<ComponentProps<"input">>) {
   );
 }
 
-/** A field of a `CodeTextarea`. */
 export function CodeField(props: FieldWith<ComponentProps<"textarea">>) {
   const { label, hint, error, optional, className, inputClassName, onValue, ...area } = props;
   return (

@@ -1,7 +1,6 @@
 import type { ReactNode } from "react";
 import { classNames } from "./class-names";
 
-/** A surface with a title. */
 export function Panel(props: {
   title?: ReactNode;
   /** Quiet text after the title: a count, `as of …`. */

@@ -14,7 +14,6 @@ const PopoverPanel = lazily(loadPopover, "PopoverPanel");
 type PopupButtonProps = ButtonLook &
   Pick<AnchoredPopup, "align" | "side"> &
   Pick<ComponentProps<"button">, "className" | "disabled"> & {
-    /** The content of the button. */
     label: ReactNode;
     /** The accessible name of the button and of its popup. */
     name: string;

@@ -26,7 +26,6 @@ export type Terminal = {
   ask(question: string): Promise<string | null>;
 };
 
-/** One run of a command. */
 export type Call = { line: CommandLine; api: Api; terminal: Terminal; clock: Clock; signal: AbortSignal };
 
 /** An answer as JSON with --json, else as text. */

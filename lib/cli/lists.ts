@@ -32,7 +32,6 @@ export function moreText({ length }: readonly unknown[], ways: string): string {
   return `There are more than ${length === 1 ? "this one" : `these ${formatNumber(length)}`}: ${ways}.`;
 }
 
-/** Prints pages of a list as a table. */
 export async function printList<Item>(
   call: Call,
   path: string,
@@ -55,7 +54,6 @@ export function list<Item>(path: string, columns: Column<Item>[], defaults: Reco
   };
 }
 
-/** An answer whose items are the rows of a table. */
 export function printTable<Item>(
   call: Call,
   answer: Partial<Page<Item>> & { items: Item[] },

@@ -8,7 +8,6 @@ import { visible } from "@/lib/platform/plain/format.pure";
 /** Between two lines of progress where no terminal shows them in one place. */
 const PROGRESS_MS = 5_000;
 
-/** The streams of this process. */
 export function createTerminal(clock: Clock, signal: AbortSignal): Terminal {
   const { stdin, stdout, stderr } = process;
   let progressAtMs: number | null = null;

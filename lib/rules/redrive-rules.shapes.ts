@@ -232,7 +232,6 @@ export const redriveRuleSchema = named(
     enabledAt: nullableTime,
     /** It switched itself off; null = a person did, or it is on. */
     stopped: z.nullable(z.object({ at: timeOut, reason: z.string() })),
-    /** Events that it redrove. */
     lastHour: countOut,
     lastDay: countOut,
     /** Of the events of its redrives since it was switched on, 24 hours at most; delivered = sent + deduplicated. */

@@ -6,7 +6,6 @@ import type { EventStatus } from "@/lib/states/event-state.pure";
 export type GateFacts = ControlFacts & {
   status: EventStatus;
   cooldownUntilMs: number | null;
-  /** Deliver redrives that already sent this event. */
   redrives: number;
   /** What the admission at intake marked the event with. */
   admission: AdmissionMark | null;

@@ -145,7 +145,6 @@ function bucketOf(text: string | null, windowMs: number): number {
   return width;
 }
 
-/** Starts of the buckets that cover the window. */
 export function bucketStarts({ fromMs, toMs, bucketMs }: Pick<StatsQuery, "fromMs" | "toMs" | "bucketMs">): number[] {
   const starts: number[] = [];
   for (let at = Math.floor(fromMs / bucketMs) * bucketMs; at < toMs || starts.length === 0; at += bucketMs)

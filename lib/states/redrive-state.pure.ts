@@ -27,7 +27,6 @@ export const REDRIVE_MOVES = {
   cancel: { from: ["PLANNING", "PLANNED", "RUNNING", "PAUSED"], to: "CANCELLED" },
 } as const satisfies Record<RedriveMove, { from: readonly RedriveState[]; to: RedriveState }>;
 
-/** The states that a redrive does not leave. */
 export const FINAL_REDRIVE_STATES = ["DONE", "CANCELLED"] as const satisfies readonly RedriveState[];
 export const LIVE_REDRIVE_STATES = REDRIVE_STATES.filter((state) => !isFinal(state));
 
@@ -41,7 +40,6 @@ export function nextRedriveState(from: RedriveState, move: RedriveMove): Redrive
   return (before as readonly RedriveState[]).includes(from) ? to : null;
 }
 
-/** How many items a redrive has, and how many of them ended in each state. */
 export type RedriveCounts = Record<ItemEnd, number> & { total: number };
 
 /** Items not yet decided. */

@@ -21,7 +21,6 @@ function FilterText({ filter }: { filter: EventFilter }) {
   return <FilterWords terms={[...termsOf(filter), ...window]} />;
 }
 
-/** Saves the present filter under a name, and deletes saved filters. */
 export function ViewsDialog({ filter, onClose }: { filter: EventFilter; onClose: () => void }) {
   const client = useQueryClient();
   const { data } = useSavedViews();

@@ -10,7 +10,6 @@ import { isEmptyFilter } from "@/lib/selection/filter/qualified-search.browser";
 
 const ViewsDialog = lazily(() => import("./views-dialog"), "ViewsDialog");
 
-/** Saved filters: the menu opens one, or saves the present filter. */
 export function ViewsMenu({ filter, onFilter }: { filter: EventFilter; onFilter: (next: EventFilter) => void }) {
   const { data } = useSavedViews();
   const [managing, setManaging] = useState<"save" | "manage" | null>(null);

@@ -23,7 +23,6 @@ export function BulkBar({
   selection: ReturnType<typeof useListSelection>;
   actions: ListActions;
   filter: EventFilter;
-  /** The loaded events. */
   events: readonly ListedEvent[];
   /** How many match the list; undefined = unknown. */
   matching: EventCounts["total"] | undefined;

@@ -46,7 +46,6 @@ function Entry({ entry }: { entry: HistoryEntry }) {
   );
 }
 
-/** The history of an event, the latest entry first. */
 export function HistoryView({ eventId, history }: { eventId: string; history: HistoryEntry[] }) {
   const latestFirst = history.toReversed();
   return (

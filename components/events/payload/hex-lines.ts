@@ -1,4 +1,3 @@
-/** Bytes in one line of a hex dump. */
 const LINE_BYTES = 16;
 
 type HexLine = { offset: string; hex: string; ascii: string };

@@ -8,7 +8,6 @@ import { TimeAgo } from "@/components/ui/time-ago";
 import { failureToast } from "@/components/ui/toast";
 import { useEndOwnSession, useOwnSessions } from "@/lib/guard/accounts/accounts.browser";
 
-/** Where the account is signed in. */
 export function OwnSessions() {
   const sessions = useOwnSessions();
   const end = useEndOwnSession();

@@ -6,7 +6,6 @@ import { Dialog } from "@/components/ui/dialog";
 /** A secret that nobody can read again: of a link, a token, recovery codes. Its button alone closes it. */
 export function ShownOnce(props: {
   title: string;
-  /** What the button copies. */
   label: string;
   text: string;
   /** The label of the button that closes it. */

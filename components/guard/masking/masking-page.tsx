@@ -28,7 +28,6 @@ const FINDS: Record<Detector, string> = {
 
 const KIND_WORDS = { pointer: "pointer", key: "name", detector: "detector" } as const;
 
-/** What is masked for everybody: built-in detectors, and rules. */
 export function MaskingPage() {
   const rules = useMaskRules();
   const items = rules.data?.items ?? [];

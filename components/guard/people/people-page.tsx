@@ -37,7 +37,6 @@ type Open =
 /** Actions that take something away from an account need confirmation: a wrong menu entry is easily clicked. */
 type Sure = { title: string; effect: string; verb: string; run: () => Promise<unknown>; done: string };
 
-/** Accounts of people and services. */
 export function PeoplePage() {
   const { data: me } = useMe();
   const refusal = useRefusal("change-accounts", true);

@@ -2,7 +2,6 @@ import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
 import { withPart } from "@/lib/selection/filter/filter-read.browser";
 import { PARKED_STATUSES } from "@/lib/states/event-state.pure";
 
-/** The window of the overview without one in the address. */
 const WINDOW_DEFAULT = "-24h";
 
 /** The filter with a start, which every chart needs. */

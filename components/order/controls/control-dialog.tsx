@@ -14,7 +14,6 @@ import { isOfEverySource, KIND_EFFECT, scopeOf } from "./scope-words";
 
 type ControlDialogProps = {
   kind: ControlRequest["kind"];
-  /** The scope that the dialog proposes. */
   scope?: ControlRequest["scope"];
   /** The number of selected events; null = unknown, undefined = none selected. */
   selected?: number | null;

@@ -268,7 +268,6 @@ export function needsApproval({ approvalCauses }: Pick<PreviewOut, "approvalCaus
   return approvalCauses !== null && approvalCauses.length > 0;
 }
 
-/** The label of the button. */
 export function buttonWords(mode: RedriveOut["mode"], preview: PreviewOut): string {
   return mode === "deliver" && needsApproval(preview)
     ? `Ask for approval of ${countWords(preview.eligible, preview.kind)}`

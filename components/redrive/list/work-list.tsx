@@ -26,7 +26,6 @@ export function WorkList<Item>(props: {
   above?: ReactNode;
   children: (items: Item[]) => ReactNode;
   none: ReactNode;
-  /** The label of the button that reads the next page. */
   older: string;
 }) {
   const { read } = props;

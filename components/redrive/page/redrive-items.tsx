@@ -22,7 +22,6 @@ import { eventsHref } from "@/lib/selection/filter/filter-read.browser";
 import { usePageParam } from "@/lib/selection/filter/filter-url.browser";
 import { type OutcomeTab, outcomeTabs } from "./cause-words";
 
-/** The events of a redrive, by outcome. */
 export function RedriveItems({ redrive, live, className }: { redrive: RedriveOut; live: boolean; className?: string }) {
   const [param, setParam] = usePageParam("tab");
   const tabs = outcomeTabs(redrive);

@@ -16,7 +16,6 @@ import { limitWords, ruleSentence, triedWords, workWords } from "./rule-words";
 const SwitchOnDialog = lazily(() => import("./switch-dialog"), "SwitchOnDialog");
 const SwitchOffDialog = lazily(() => import("./switch-dialog"), "SwitchOffDialog");
 
-/** One redrive rule: which events, when, what it did, and its actions. */
 export function RedriveRuleCard(card: RuleCardProps<RedriveRuleOut>) {
   const { rule } = card;
   const filter = rule.filter as EventFilter;

@@ -102,7 +102,6 @@ const FIELD: Record<string, keyof RuleDraft> = {
   stopAtFailureRatio: "stopAtPercent",
 };
 
-/** The errors of the server at the fields of the form. */
 export function errorsOf(fields: readonly FieldError[]): RuleErrors {
   return Object.fromEntries(
     fields.flatMap(({ field, detail }) => {

@@ -36,7 +36,6 @@ export const CONTRACT_FIELDS = [
   { name: "timeoutRatio", label: "Timeouts per operation", hint: "0.005 when empty", most: 1 },
 ] as const satisfies readonly NumberField<keyof Contract>[];
 
-/** The numbers of a source's contract. */
 export const SOURCE_CONTRACT_FIELDS = [
   {
     name: "dedupWindowMs",

@@ -72,7 +72,6 @@ export class HttpPublisher implements Publisher {
   }
 }
 
-/** How long a probe waits for any answer. */
 const PROBE_TIMEOUT_MS = 5_000;
 
 /** Probes as a send would be authorized, with HEAD, which changes nothing. Any answer means reachable: 404 and 405 are usual where only POST is accepted. */

@@ -11,7 +11,6 @@ import { toSearchParams } from "@/lib/selection/filter/filter-params.shapes";
 const POLL_MS = 15_000;
 const DETAIL_POLL_MS = 10_000;
 
-/** The groups that have events matching the filter, in this order. */
 export const useGroups = (filter: EventFilter, order: GroupOrder, initial?: InitialPage<GroupList>) =>
   usePages<GroupList>("groups", groupListPath(filter, order), firstPageEvery(POLL_MS), { initial });
 
@@ -35,7 +34,6 @@ export const useMergeGroup = () =>
 export const useSplitGroup = () =>
   useChange("events", (fingerprint: string) => fetchJson<void>(`${pathOf(fingerprint)}/merge`, { method: "DELETE" }));
 
-/** Mutes groups until later. */
 export const useMuteGroups = () =>
   useChange("alerts", (body: GroupMuteRequest) =>
     fetchJson<GroupMutesBegun>("/api/v1/group-mutes", { method: "POST", body, once: true }),

@@ -14,13 +14,11 @@ export async function appendAudit(tx: Tx, entry: AuditEntry): Promise<string> {
 
 type Change = Omit<AuditEntry, "subjectKind" | "subjectId" | "count" | "eventIds">;
 
-/** An entry about a change of these events. */
 export function auditEvents(tx: Tx, ids: readonly string[], change: Change): Promise<string> {
   const subjectId = ids.length === 1 ? ids[0]! : null;
   return appendAudit(tx, { ...change, subjectKind: "event", subjectId, count: ids.length, eventIds: ids });
 }
 
-/** An entry about a change of one redrive. */
 export function auditRedrive(tx: Tx, redriveId: string, change: Change): Promise<string> {
   return appendAudit(tx, { ...change, subjectKind: "redrive", subjectId: redriveId, redriveId, count: 1 });
 }

@@ -32,7 +32,6 @@ export function maskedPlaces(text: string, set: MaskSet, path: Path = []): Maske
 /** The mask, plain or as a JSON writer may escape it. */
 const ANY_MASK = /(?:\u2022|\\u2022){6}/gi;
 
-/** How often a text holds the mask. */
 export function countMasks(text: string): number {
   return text.match(ANY_MASK)?.length ?? 0;
 }

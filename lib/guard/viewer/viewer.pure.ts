@@ -1,7 +1,6 @@
 import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
 import { LOCAL_ACTOR } from "./actor.pure";
 
-/** All actions that a viewer may be allowed. */
 export const ACTIONS = [
   "view",
   /** Read what is masked, with a reason that the audit keeps. */
@@ -29,7 +28,6 @@ export const ACTIONS = [
   "change-target",
   "change-policy",
   "change-settings",
-  /** Say what is masked. */
   "change-masks",
   "change-view",
   /** Rules of alerts, channels and maintenance windows. */

@@ -24,7 +24,6 @@ const PARTIAL = ".partial";
 type BackupFile = {
   /** Absolute. */
   readonly path: string;
-  /** Writes the rows of one table, packed. */
   section(table: string, rows: AsyncIterable<Buffer>): Promise<{ packedBytes: number; sha256: string }>;
   /** Ends the file, makes it durable and gives it its name. Resolves with its bytes. */
   finish(manifest: BackupManifest): Promise<number>;

@@ -3,7 +3,6 @@ import type { EventStatus } from "@/lib/states/event-state.pure";
 
 const DAY_MS = 86_400_000;
 
-/** Days that an event is kept. */
 export const KEPT_DAYS = { min: 7, max: 3_650, initial: 30 } as const;
 
 /** An event that something happened to within this time stays, however old it is. A restored one stays as long. */

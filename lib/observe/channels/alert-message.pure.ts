@@ -13,7 +13,6 @@ export type AlertMessage = {
   rule: string;
   kind: AlertKind | null;
   severity: Severity;
-  /** What is wrong, in one sentence. */
   sentence: string;
   /** ISO 8601; the first of the alerts. */
   since: string;

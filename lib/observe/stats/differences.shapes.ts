@@ -35,7 +35,6 @@ export const differencesSchema = named(
         fingerprint: z.string(),
         errorCode: z.string(),
         pattern: z.string(),
-        /** Names of the sources of its arrivals. */
         sources: z.array(z.string()),
         /** Arrivals in the last window, and in the one before. */
         now: countOut,

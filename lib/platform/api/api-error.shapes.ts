@@ -54,7 +54,6 @@ function retryAfterOf(response: Response): number | null {
   return text !== null && /^\d{1,6}$/.test(text) ? Number(text) * 1000 : null;
 }
 
-/** The error of an answer that is not 2xx. */
 export async function problemOf(response: Response): Promise<ApiError> {
   const type = response.headers.get("content-type") ?? "";
   if (!type.includes("json")) {

@@ -182,8 +182,6 @@ async function keepPlans(client: pg.ClientBase, kind: "pages" | "keys"): Promise
     set max_parallel_workers_per_gather = 0`);
 }
 
-// --- connections ----------------------------------------------------------------------------------------------------
-
 /** `broken`: the error that makes the connection unusable. `changes`: the running transaction writes. */
 type Connection = { pool: PostgresPool; client: pg.PoolClient; broken: Error | null; changes: boolean };
 

@@ -1,4 +1,3 @@
-/** The kinds of things that an audit entry can be about. */
 export const AUDIT_SUBJECTS = [
   "event",
   "redrive",

@@ -1,7 +1,6 @@
 import type { SchemaFault } from "@/lib/sources/schemas/schema-fault.pure";
 import { type ConfirmableRefusal, type DryRunRefusal, REFUSAL_FIX, type Refusal } from "@/lib/states/refusal.pure";
 
-/** The input of the dry run for one event. */
 export type DryRunFacts = OrderFacts & {
   payload: {
     bytes: number;
@@ -40,11 +39,9 @@ export type OrderFacts = {
   heldBy: string | null;
   /** An earlier event of the aggregate has an open item in another redrive: this event waits until that item ends. */
   waits: boolean;
-  /** Names of the consumers that reported this event as processed. */
   processedBy: string[];
 };
 
-/** One named check. */
 export type Check = {
   check: string;
   /** null = the check was not made, and `detail` says why. */

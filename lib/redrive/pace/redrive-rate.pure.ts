@@ -31,7 +31,6 @@ export function effectiveRate(asked: number | null, targets: readonly TargetPace
   return Math.min(asked, together);
 }
 
-/** The remaining work of a redrive. */
 export type Work = {
   events: number;
   asked: number | null;

@@ -14,7 +14,6 @@ export function sliceCount(total: number): number {
   return total <= SINGLE_SLICE_ITEMS_MAX ? 1 : Math.min(Math.ceil(total / SLICE_ITEMS), SLICES_MAX);
 }
 
-/** The slices of a redrive, by number. */
 export function allSlices({ slices }: { slices: number }): number[] {
   return Array.from({ length: slices }, (_, slice) => slice);
 }

@@ -6,7 +6,6 @@ import type { SliceTarget } from "@/lib/redrive/targets/target";
 import type { EventBody } from "@/lib/selection/bodies.read";
 import type { DryRunRefusal } from "@/lib/states/refusal.pure";
 
-/** An item with the target whose owner is asked about it. */
 export type ItemToAsk = { examined: ExaminedItem; target: SliceTarget; body: EventBody };
 
 export type OwnerJudgement = { finding: Check; refusal: DryRunRefusal | null };

@@ -84,7 +84,6 @@ async function conclude(
   return send(redriver, session, examined, signals);
 }
 
-/** The state of one operation while it runs. */
 type Operation = {
   /** Of the attempts under way, by their number. */
   intents: Map<number, Intent>;

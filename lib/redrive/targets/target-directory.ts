@@ -98,7 +98,6 @@ export class TargetDirectory {
     return Object.fromEntries(used.map((line) => [line.row.name, line.report()] as const));
   }
 
-  /** Takes due self-healing steps. */
   heal(): void {
     for (const { row, state } of this.#all()) {
       const step = state.heal();

@@ -25,7 +25,6 @@ export type SliceTarget = {
   state: TargetState;
   /** Aborts when a person stops the sends to it. */
   readonly stopped: AbortSignal;
-  /** Waits for a token of the target's rate. */
   takeToken(signal: AbortSignal): Promise<void>;
   health(): Promise<TargetHealth>;
   /** By a probe of this moment. */

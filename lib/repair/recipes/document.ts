@@ -104,8 +104,6 @@ export class MendedMessage {
     return { payload: same ? this.#message.payload : payload, contentType, headers };
   }
 
-  // --- places of the payload ----------------------------------------------------------------------------------------
-
   /** The value at a path; null = there is none. */
   find(path: readonly string[]): JsonValue | null {
     let value = this.root();
@@ -122,8 +120,6 @@ export class MendedMessage {
     const holder = this.find(path.slice(0, -1));
     return holder && (holder.type === "object" || holder.type === "array") ? holder : null;
   }
-
-  // --- headers ------------------------------------------------------------------------------------------------------
 
   headers(): readonly Header[] {
     return this.#headers ?? this.#message.headers;

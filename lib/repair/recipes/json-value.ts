@@ -47,7 +47,6 @@ export class JsonValue {
     return first === "t" || first === "f" ? "boolean" : "number";
   }
 
-  /** The value as text. */
   print(): string {
     if (this.#entries === null) return this.#span ? this.#text.slice(this.#span.start, this.#span.end) : this.#text;
     const [open, close] = this.type === "object" ? "{}" : "[]";

@@ -19,7 +19,6 @@ import { UUID } from "@/lib/platform/plain/uuid.pure";
 import { REVISION_CAUSES } from "@/lib/repair/revisions/revision.pure";
 import { ATTEMPT_STATES } from "@/lib/states/item-state.pure";
 
-/** A send of a revision. */
 const sendSchema = z.object({
   redriveId: idOut,
   attempt: z.int(),
@@ -85,7 +84,6 @@ export const payloadQuery = queryOf({
   reason: REVEAL_REASON,
 });
 
-/** The path parameters `id` and `revision`. */
 export const byRevision: PathOf<{ id: string; revision: number }> = {
   parameters: { id: uuidText(), revision: number },
   problems: ["unknown-event", "unknown-revision"],
@@ -144,7 +142,6 @@ export const restoreRequestSchema = named(
 );
 export type RestoreRequest = z.infer<typeof restoreRequestSchema>;
 
-/** What a restore answers. */
 export const revisedSchema = named("Revised", z.object({ id: idOut, revision: z.int() }));
 export type RevisedAnswer = z.infer<typeof revisedSchema>;
 

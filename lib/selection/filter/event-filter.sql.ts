@@ -267,7 +267,6 @@ export function wordPatterns(words: string): string {
   return `array(select lower(word) from unnest(${words}::text[]) word)`;
 }
 
-/** The groups whose text holds all words. */
 export function groupsHolding(words: string): string {
   return `select g.fingerprint from dlq_groups g where lower(${GROUP_TEXT}) like all (${wordPatterns(words)})`;
 }

@@ -58,7 +58,6 @@ export function filterHref(path: string, filter: EventFilter, current?: URLSearc
   return query === "" ? path : `${path}?${query}`;
 }
 
-/** A link to the events list with a filter. */
 export function eventsHref(filter: EventFilter): string {
   return filterHref("/events", filter);
 }

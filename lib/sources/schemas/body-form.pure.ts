@@ -8,7 +8,6 @@ export type FormedBody = {
   origin: Origin;
 };
 
-/** What a message says of its body. */
 export type BodyForm = {
   /** In the order in which they were applied, as in Content-Encoding: the last is undone first. Unknown names stay. */
   encodings: string[];

@@ -2,7 +2,6 @@
 export type SchemaFault = {
   /** JSON pointer into the payload; "" = the whole payload. */
   pointer: string;
-  /** The keyword of the schema that refuses it. */
   keyword: string;
   detail: string;
   /** What a person can do about it. */

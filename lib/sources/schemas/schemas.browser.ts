@@ -16,7 +16,6 @@ import type {
 const ofSource = (source: string) => `/api/v1/sources/${encodeURIComponent(source)}/schemas`;
 const ofId = (id: string) => `/api/v1/schemas/${encodeURIComponent(id)}`;
 
-/** The schemas of a source by event type. */
 export const useSchemas = (source: string) => useRead<SchemaList>("sources", ofSource(source), { retry: false });
 
 /** One version with its text, and all versions of its event type. null = none is asked for. */

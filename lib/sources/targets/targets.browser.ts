@@ -30,7 +30,6 @@ export const useContractReports = () =>
     retry: false,
   });
 
-/** All versions of one policy, newest first. */
 export const usePolicyVersions = (name: string, enabled: boolean) =>
   useRead<{ items: PolicyOut[] }>("targets", `/api/v1/policies/${encodeURIComponent(name)}`, { enabled });
 

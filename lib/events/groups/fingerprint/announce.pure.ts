@@ -230,7 +230,6 @@ const SPEAKS_OF_ERROR =
   /(?:^|[^A-Za-z])(?:not|no|fail\w*|errors?|invalid|denied|declined|refused|time(?:d )?out|missing|expired?|exceed\w*|unknown|cannot|can't|could|unable|unavailable|closed|required|must|unexpected|exists?|forbidden|unauthori[sz]ed|rejected|insufficient|already|too|unsupported|aborted|reset|broken|duplicate|illegal|lost|gone|dead|full|busy|stopped|interrupted|cancell?ed|disconnected|unreachable|terminated|killed|truncated|malformed|unrecogni[sz]ed|undefined|incorrect|wrong|empty|mismatch\w*|blocked|locked|disabled|unhandled|limit|quota|does|too many|violat\w*|conflict|deadlock|overflow|corrupt\w*)(?![A-Za-z])/i;
 export const speaksOfError = (text: string) => SPEAKS_OF_ERROR.test(text);
 
-/** The signature of a method. */
 const SIGNATURE = /^(?:public|private|protected|internal|static|final|abstract|async|void|function|def|fn|func|fun) /;
 const TYPE_NAME = /^(?:class |interface |type |struct )?[\w.$]+(?:<[\w.$<>, ?]+>|\[\])?$/;
 /** `Acme.Core, Version=1.0.0.0, Culture=neutral`, `orders_fkey (index)`, `Acme.IStock stock`: a name and what it is. */

@@ -63,7 +63,6 @@ export type GroupMuteOut = z.infer<typeof groupMuteSchema>;
 export const groupMuteListSchema = pageOut(groupMuteSchema);
 export type GroupMuteList = z.infer<typeof groupMuteListSchema>;
 
-/** What POST /api/v1/group-mutes began, a mute for each group. */
 export const groupMutesBegunSchema = named("GroupMutesBegun", z.object({ items: z.array(groupMuteSchema) }));
 export type GroupMutesBegun = z.infer<typeof groupMutesBegunSchema>;
 

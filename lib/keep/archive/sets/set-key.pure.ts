@@ -3,7 +3,6 @@ const LINES = ".ndjson.zst";
 const PARQUET = ".parquet";
 const MANIFEST = ".manifest.json";
 
-/** Folder of all objects of the archive. */
 export const ARCHIVE_FOLDER = "events/";
 
 export function isLinesKey(key: string): boolean {

@@ -34,7 +34,6 @@ import { type HeartbeatInfo, IS_ALIVE } from "@/lib/sources/targets/target-list.
 import { LIVE_REDRIVE_STATES } from "@/lib/states/redrive-state.pure";
 import { PARKED } from "@/lib/states/state.sql";
 
-/** What the rules ask for. */
 type Needs = {
   rules: readonly AlertWatch[];
   watched: readonly WatchedGroup[];

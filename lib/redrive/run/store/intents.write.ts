@@ -19,7 +19,6 @@ export type AttemptIntent = {
   /** Name of the target. */
   target: string;
   targetId: string;
-  /** The revision that is sent. */
   revision: number;
   idempotencyKey: string;
   eventId: string;
@@ -120,7 +119,6 @@ select w.id
  */
 export const BEGIN_MS_MAX = 1_500;
 
-/** An intent on record. */
 export type Intent = {
   /** When it was recorded, epoch ms of the store's clock. */
   openedAtMs: number;

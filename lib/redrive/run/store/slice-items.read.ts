@@ -92,7 +92,6 @@ type PageRequest = {
   redriveId: string;
   /** Inclusive range of slices: one slice, or all of them for a canary. */
   slices: [first: number, last: number];
-  /** The epoch of each slice. */
   epochs: ReadonlyMap<number, bigint>;
   after: SliceCursor;
   limit: number;

@@ -136,7 +136,6 @@ export async function lockSlicesOf(
 
 type OwnedSlice = { redriveId: string; slice: number; epoch: string };
 
-/** The slices that a worker owns, by the store. */
 export function ownedSlices(db: Queryable, workerId: string): Promise<OwnedSlice[]> {
   return db.query(`select redrive_id as "redriveId", slice, epoch::text as epoch from slice_owners where owner = $1`, [
     workerId,
