@@ -2,15 +2,18 @@
 
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
+import { DraftDialog } from "@/components/ui/draft-dialog";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ReadError } from "@/components/ui/error-panel";
+import { TextField } from "@/components/ui/input";
 import { PageHeader } from "@/components/ui/page-header";
 import { Panel } from "@/components/ui/panel";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { useOwnAccount } from "@/lib/guard/accounts/accounts.browser";
+import { useChangePassword, useOwnAccount } from "@/lib/guard/accounts/accounts.browser";
+import { passwordFault } from "@/lib/guard/sign-in/password.pure";
 import { useMe } from "@/lib/guard/viewer/me.browser";
 import { OwnSessions } from "./own-sessions";
-import { PasswordDialog } from "./password-dialog";
+import { CodeField } from "./proof-fields";
 import { AddSecondFactorDialog, RemoveSecondFactorDialog } from "./second-factor-dialogs";
 import { Tokens } from "./tokens";
 
@@ -82,5 +85,50 @@ function Own() {
       {open === "add" ? <AddSecondFactorDialog onClose={close} /> : null}
       {open === "remove" ? <RemoveSecondFactorDialog demanded={totp?.demanded === true} onClose={close} /> : null}
     </>
+  );
+}
+
+/** @param needsCode the account has a second factor */
+function PasswordDialog({ needsCode, onClose }: { needsCode: boolean; onClose: () => void }) {
+  const { data: me } = useMe();
+  const change = useChangePassword();
+  return (
+    <DraftDialog
+      needs={null}
+      title="Change password"
+      description="This signs out your other sessions and revokes all your tokens."
+      verb="Change password"
+      reason="none"
+      initial={() => ({ password: "", newPassword: "", code: "" })}
+      request={({ code, ...typed }) => {
+        const fault = passwordFault(typed.newPassword, me?.name ?? "");
+        const errors = {
+          ...(typed.password === "" && { password: "Enter your password" }),
+          ...(fault !== null && { newPassword: `The password ${fault}` }),
+          ...(needsCode && code.trim() === "" && { code: "Enter the code" }),
+        };
+        if (Object.keys(errors).length > 0) return { ok: false, errors };
+        return { ok: true, request: { ...typed, ...(needsCode && { code }) } };
+      }}
+      save={async (request) => {
+        await change.mutateAsync(request);
+        return "Password changed";
+      }}
+      onClose={onClose}
+    >
+      {({ text }) => (
+        <div className="grid gap-3">
+          <TextField {...text("password")} label="Current password" type="password" autoComplete="current-password" />
+          <TextField
+            {...text("newPassword")}
+            label="New password"
+            hint="At least 12 characters; four random words work well."
+            type="password"
+            autoComplete="new-password"
+          />
+          {needsCode ? <CodeField {...text("code")} hint="The current code in your app, or a recovery code." /> : null}
+        </div>
+      )}
+    </DraftDialog>
   );
 }

@@ -7,7 +7,6 @@ import { useMendCounts } from "@/lib/repair/mends/mends.browser";
 import type { Recipe } from "@/lib/selection/operations/recipe.shapes";
 import { pinSelection } from "@/lib/selection/pin-selection.shapes";
 import type { Selection } from "@/lib/selection/selection.shapes";
-import { askedSelection } from "./asked-selection";
 import { MendPreview } from "./mend-preview";
 
 /** What a mend that waits for approval would do: the preview that its requester saw, computed again for the approver. */
@@ -25,4 +24,15 @@ export function MendAwaited({ operation }: { operation: BulkOperationOut }) {
 
 function Previewed({ select, recipe }: { select: Selection; recipe: Recipe }) {
   return <MendPreview select={select} recipe={recipe} counting={useMendCounts(select, recipe)} />;
+}
+
+/** The selection of a stored operation as requested, without the time and the sources that the server added; null = unknown. */
+export function askedSelection(stored: unknown): Selection | null {
+  if (typeof stored !== "object" || stored === null) return null;
+  const { ids, filter, operation, redrive, outcome, result } = stored as Partial<Record<string, never>>;
+  if (ids !== undefined) return { ids };
+  if (filter !== undefined) return { filter };
+  if (operation !== undefined) return { operation };
+  if (redrive === undefined || outcome === undefined) return null;
+  return { redrive, outcome, ...(result === undefined ? {} : { result }) };
 }

@@ -1,11 +1,12 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { abortable } from "@/lib/brokers/abortable";
+import { isReferenceOnly } from "@/lib/brokers/conventions/convention";
 import { HeldConnection } from "@/lib/brokers/held-connection";
 import { answerOf, connectNats } from "@/lib/brokers/nats/connection";
 import { addressOf, natsFault } from "@/lib/brokers/nats/fault";
-import { asHeaders } from "@/lib/brokers/nats/header-block";
+import { asHeaders, headerBlock, unsendable } from "@/lib/brokers/nats/header-block";
 import type { NatsConfig } from "@/lib/brokers/nats/kind.shapes";
-import { outboundOf } from "@/lib/brokers/nats/outbound";
+import { outboundHeaders } from "@/lib/brokers/outbound-headers";
 import {
   type AdapterDeps,
   type OnPhase,
@@ -16,6 +17,7 @@ import {
   type PublishReceipt,
 } from "@/lib/brokers/port";
 import { probed } from "@/lib/brokers/probe-sample";
+import { headerText, identityOf } from "@/lib/platform/plain/dead-letter.pure";
 
 /** Last resort against a server that neither answers nor closes; the caller's signal is the real timeout. */
 const ANSWER_TIMEOUT_MS = 60_000;
@@ -96,4 +98,56 @@ export class NatsPublisher implements Publisher {
   close(): Promise<void> {
     return this.connections.close();
   }
+}
+
+type NatsOutbound = { subject: string; block: Buffer; payload: Uint8Array };
+
+function refuse(code: string, message: string): PublishError {
+  return new PublishError(code, message, { sent: "no" });
+}
+
+/** Words of the message or of an operator may stand in a subject: a wildcard there would be none for NATS. */
+const SUBJECT = /^[^\s.*>]+(\.[^\s.*>]+)*$/;
+
+function subjectOf(
+  { origin, headers }: OutboundMessage,
+  { redriveTo, slowLaneSubject }: NatsConfig,
+  lane: string,
+): string {
+  if (lane === "slow" && slowLaneSubject !== undefined) return slowLaneSubject;
+  const { subject, subjectHeader, stripPrefix } = redriveTo ?? {};
+  const named = headers.find(([name]) => name.toLowerCase() === subjectHeader?.toLowerCase());
+  const readFrom = (origin.deadLetter as { subject?: unknown } | undefined)?.subject;
+  const stripped =
+    typeof readFrom === "string" && stripPrefix !== undefined && readFrom.startsWith(stripPrefix)
+      ? readFrom.slice(stripPrefix.length)
+      : null;
+  const found = subject ?? (named && headerText(named)) ?? origin.subject ?? stripped;
+  if (typeof found === "string" && SUBJECT.test(found)) return found;
+  throw refuse(
+    "NATS_NO_ORIGIN_SUBJECT",
+    "the message does not name the subject it was published to: set redriveTo.subject, subjectHeader or stripPrefix in the source's configuration",
+  );
+}
+
+/** The NATS message of one attempt. Throws PublishError (`sent: "no"`) when the event cannot be sent as it is. */
+function outboundOf(message: OutboundMessage, config: NatsConfig, lane: "main" | "slow"): NatsOutbound {
+  const { origin, redriveId, attempt, payload } = message;
+  if (isReferenceOnly(origin))
+    throw refuse("NATS_REFERENCE_ONLY", "the stream did not hold this message any more: there is nothing to send");
+  const subject = subjectOf(message, config, lane);
+  // The names of NATS are instructions to it: deduplication, expectations, schedules, expiry.
+  const own = outboundHeaders(message).filter(([name]) => !/^nats-/i.test(name));
+  const faulty = own.map(unsendable).find((fault) => fault !== null);
+  if (faulty !== undefined) throw refuse("NATS_INVALID_HEADER", `${faulty}: change or remove it`);
+  const id = `${encodeURIComponent(identityOf(message).toWellFormed())}:r${redriveId}:${attempt}`;
+  const block = headerBlock([
+    ...own,
+    // A stream drops a message whose id it has seen in its window, and says that it was stored: each send has its own.
+    ["Nats-Msg-Id", Buffer.from(id)],
+    ...(config.redriveTo?.expectStream && typeof origin.stream === "string" && subject === origin.subject
+      ? [["Nats-Expected-Stream", Buffer.from(origin.stream)] satisfies [string, Buffer]]
+      : []),
+  ]);
+  return { subject, block, payload };
 }

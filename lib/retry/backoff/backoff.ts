@@ -1,15 +1,3 @@
-import {
-  decorrelatedMs,
-  decorrelatedMsMax,
-  type ExponentialBackoff,
-  exponentialMs,
-  type FixedBackoff,
-  fixedMs,
-  type LadderBackoff,
-  type LinearBackoff,
-  ladderMs,
-  linearMs,
-} from "@/lib/retry/backoff/delays";
 import { type Jitter, spread, spreadMsMax, spreadMsMin } from "@/lib/retry/backoff/jitter";
 import type { Random } from "@/lib/retry/clock";
 
@@ -55,4 +43,52 @@ export function backoffMsMin(backoff: Backoff, retry: number): number {
     return Math.min(backoff.baseMs, backoff.capMs);
   }
   return spreadMsMin(plainMs(backoff, retry), backoff.jitter);
+}
+
+/** base, base * factor, base * factor^2 ... up to the cap. */
+type ExponentialBackoff = { kind: "exponential"; baseMs: number; factor: number; capMs: number };
+
+/**
+ * Milliseconds before retry `retry` (1-based), capped, before jitter: min(cap, base * factor^(retry-1)).
+ * The power overflows to Infinity near retry 1,000 and the cap takes it; 0 * Infinity would be NaN, hence the guard.
+ */
+function exponentialMs(backoff: ExponentialBackoff, retry: number): number {
+  if (backoff.baseMs === 0) return 0;
+  return Math.min(backoff.baseMs * backoff.factor ** (retry - 1), backoff.capMs);
+}
+
+/** min(cap, uniform(base, 3 * previous)), where the first "previous" is the base. Source: Brooker 2015, `Decorr`. */
+export function decorrelatedMs(backoff: ExponentialBackoff, previousMs: number, random: Random): number {
+  const low = backoff.baseMs;
+  const high = Math.max(low, previousMs * 3);
+  return Math.min(backoff.capMs, low + (high - low) * random());
+}
+
+/** Largest decorrelated delay before retry `retry`: every draw at its top, base * 3^retry, capped. */
+function decorrelatedMsMax(backoff: ExponentialBackoff, retry: number): number {
+  if (backoff.baseMs === 0) return 0;
+  return Math.min(backoff.capMs, backoff.baseMs * 3 ** retry);
+}
+
+type FixedBackoff = { kind: "fixed"; delayMs: number };
+
+/** Milliseconds before retry `retry` (1-based), before jitter. */
+function fixedMs(backoff: FixedBackoff): number {
+  return backoff.delayMs;
+}
+
+/** An explicit list of delays; past its end the last one repeats. */
+type LadderBackoff = { kind: "ladder"; stepsMs: readonly number[] };
+
+/** Milliseconds before retry `retry` (1-based), before jitter. An empty ladder waits 0 ms; validation refuses it. */
+function ladderMs(backoff: LadderBackoff, retry: number): number {
+  return backoff.stepsMs[Math.min(retry, backoff.stepsMs.length) - 1] ?? 0;
+}
+
+/** base, 2 base, 3 base ... up to the cap. */
+type LinearBackoff = { kind: "linear"; baseMs: number; capMs: number };
+
+/** Milliseconds before retry `retry` (1-based), capped, before jitter. */
+function linearMs(backoff: LinearBackoff, retry: number): number {
+  return Math.min(backoff.baseMs * retry, backoff.capMs);
 }

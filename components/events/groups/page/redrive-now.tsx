@@ -12,6 +12,7 @@ const COUNTED_MAX = 2_000;
 
 /** Redrives what of the group may go now. Its number is what goes: `Redrive 6 of 19`. */
 export function RedriveNow(props: {
+  /** The PENDING events of the group. */
   filter: EventFilter;
   pending: number;
   onClick: (count: number) => void;

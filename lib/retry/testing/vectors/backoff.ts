@@ -1,5 +1,11 @@
-import { type Backoff, backoffMs, backoffMsMax, backoffMsMin, plainMs } from "@/lib/retry/backoff/backoff";
-import { decorrelatedMs } from "@/lib/retry/backoff/delays";
+import {
+  type Backoff,
+  backoffMs,
+  backoffMsMax,
+  backoffMsMin,
+  decorrelatedMs,
+  plainMs,
+} from "@/lib/retry/backoff/backoff";
 import { type Jitter, spread } from "@/lib/retry/backoff/jitter";
 import { type Case, type Cases, eachRow, sameFor } from "@/lib/retry/testing/vectors/vector";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ageRows } from "@/components/observe/overview/age-rows";
+import { ageRows } from "@/components/observe/overview/age-panel";
 
 const at = "2026-11-20T14:00:00.000Z";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { selectionSchema } from "@/lib/selection/selection.shapes";
-import { askedSelection } from "./asked-selection";
+import { askedSelection } from "./mend-awaited";
 
 const id = "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a60";
 
