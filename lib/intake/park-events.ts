@@ -358,9 +358,7 @@ async function parkNew(
     await appendAudit(tx, {
       actor,
       action: "event.parked",
-      subjectKind: "event",
       subjectId: fresh.length === 1 ? fresh[0]!.id : null,
-      before: null,
       after: { status: PARKED_AS },
       count: fresh.length,
       atMs: nowMs,

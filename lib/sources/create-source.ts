@@ -89,11 +89,8 @@ export async function createSource(
       await audit({
         actor: viewer.name,
         action: "source.created",
-        subjectKind: "source",
         subjectId: name,
-        before: null,
         after,
-        count: 1,
         atMs: nowMs,
       });
     });

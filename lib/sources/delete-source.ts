@@ -44,11 +44,8 @@ export async function deleteSource(
     await audit({
       actor: viewer.name,
       action: "source.deleted",
-      subjectKind: "source",
       subjectId: name,
       before: { kind, config: redactConfig(kind, config as Record<string, unknown>), mode },
-      after: null,
-      count: 1,
       atMs: deps.clock.wallMs(),
     });
   });

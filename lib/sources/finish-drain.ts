@@ -17,12 +17,10 @@ export async function finishDrain(
     await appendAudit(tx, {
       actor: viewer.name,
       action: "source.changed",
-      subjectKind: "source",
       subjectId: source.name,
       reason,
       before: { mode: "draining" },
       after: { mode: "paused" },
-      count: 1,
       atMs: clock.wallMs(),
     });
     return true;

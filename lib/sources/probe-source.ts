@@ -90,11 +90,8 @@ async function probe(deps: ProbeDeps, probed: Probed, viewer: Viewer): Promise<P
     appendAudit(tx, {
       actor: viewer.name,
       action: "source.probed",
-      subjectKind: "source",
       subjectId: name,
-      before: null,
       after: { kind: source.kind, config: redactConfig(source.kind, source.config) },
-      count: 1,
       atMs: deps.clock.wallMs(),
     }),
   );

@@ -13,11 +13,7 @@ export async function retrySource(deps: { db: Db; clock: Clock }, name: string, 
     await appendAudit(tx, {
       actor: viewer.name,
       action: "source.retried",
-      subjectKind: "source",
       subjectId: name,
-      before: null,
-      after: null,
-      count: 1,
       atMs: deps.clock.wallMs(),
     });
   });

@@ -67,12 +67,10 @@ export async function updateSource(
     await audit({
       actor: viewer.name,
       action: "source.changed",
-      subjectKind: "source",
       subjectId: name,
       reason,
       before,
       after,
-      count: 1,
       atMs: deps.clock.wallMs(),
     });
   });

@@ -32,12 +32,10 @@ export async function cancelBulkOperation(
     await appendAudit(tx, {
       actor: viewer.name,
       action: "operation.cancelled",
-      subjectKind: "operation",
       subjectId: id,
       reason: reason ?? null,
       before: { state: BULK_MOVES.cancel.from[0] },
       after: { state: operation.state, changed: operation.changed },
-      count: 1,
       atMs: deps.clock.wallMs(),
     });
   });

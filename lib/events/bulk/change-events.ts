@@ -154,9 +154,7 @@ async function leaveToWorker(
     actor,
     action: BULK_EFFECT[kind].action,
     subjectKind: "event",
-    subjectId: null,
     reason,
-    before: null,
     after: {
       ...BULK_EFFECT[kind].after,
       ...options,

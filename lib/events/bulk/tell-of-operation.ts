@@ -35,11 +35,9 @@ export async function tellOfOperation(
     await appendAudit(tx, {
       actor: viewer.name,
       action: "operation.tell-changed",
-      subjectKind: "operation",
       subjectId: id,
       before: { tell: before },
       after: { tell },
-      count: 1,
       atMs,
     });
   });

@@ -21,11 +21,8 @@ export async function saveView(
       await audit({
         actor: viewer.name,
         action: "view.saved",
-        subjectKind: "view",
         subjectId: name,
-        before: null,
         after: { filter },
-        count: 1,
         atMs: nowMs,
       });
       return savedViewOut(row);
@@ -44,11 +41,8 @@ export async function deleteView(deps: LowRateDeps, id: string, viewer: Viewer):
     await audit({
       actor: viewer.name,
       action: "view.deleted",
-      subjectKind: "view",
       subjectId: view.name,
       before: { filter: view.filter },
-      after: null,
-      count: 1,
       atMs: deps.clock.wallMs(),
     });
   });

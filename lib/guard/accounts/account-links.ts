@@ -91,11 +91,8 @@ export async function useLink({ db, clock, env }: LinkDeps, use: LinkUse, browse
     await appendAudit(tx, {
       actor: name,
       action: link.purpose === "setup" ? "account.created" : "account.password-set",
-      subjectKind: "account",
       subjectId: account,
-      before: null,
       after: { account: name, by: link.purpose, ...(link.purpose === "setup" && { role: "admin" }) },
-      count: 1,
       atMs: nowMs,
     });
     if (totpSince !== null) return null;

@@ -212,7 +212,7 @@ type Entry = { id: string; action: string; before: object | null; after: object;
 
 async function audit(tx: Tx, { id, action, before, after, viewer, nowMs }: Entry): Promise<void> {
   await appendAudit(tx, {
-    ...{ action, before, after, subjectKind: "account" as const, subjectId: id, count: 1, atMs: nowMs },
+    ...{ action, before, after, subjectKind: "account" as const, subjectId: id, atMs: nowMs },
     actor: viewer.name,
   });
 }

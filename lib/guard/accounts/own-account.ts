@@ -239,7 +239,7 @@ type Entry = { deps: SignInDeps; viewer: Viewer; account: string; action: string
 
 async function audit(tx: Tx, { deps, viewer, account, action, more }: Entry): Promise<void> {
   await appendAudit(tx, {
-    ...{ action, subjectKind: "account" as const, subjectId: account, before: null, count: 1 },
+    ...{ action, subjectKind: "account" as const, subjectId: account },
     actor: viewer.name,
     after: { account: viewer.name, ...more },
     atMs: deps.clock.wallMs(),

@@ -20,7 +20,7 @@ export function auditEvents(tx: Tx, ids: readonly string[], change: Change): Pro
 }
 
 export function auditRedrive(tx: Tx, redriveId: string, change: Change): Promise<string> {
-  return appendAudit(tx, { ...change, subjectKind: "redrive", subjectId: redriveId, redriveId, count: 1 });
+  return appendAudit(tx, { ...change, subjectKind: "redrive", subjectId: redriveId, redriveId });
 }
 
 /** Appends entries in one statement, however many there are. Returns their ids. */
@@ -47,13 +47,13 @@ export async function appendAudits(tx: Tx, entries: readonly AuditEntry[]): Prom
       column(({ atMs }) => atMs),
       column(({ actor }) => actor),
       column(({ action }) => action),
-      column(({ subjectKind }) => subjectKind),
-      column(({ subjectId }) => subjectId),
+      column(({ action, subjectKind = action.split(".")[0] }) => subjectKind),
+      column(({ subjectId = null }) => subjectId),
       column(({ redriveId }) => redriveId ?? null),
       column(({ reason }) => reason ?? null),
       column(({ before }) => toJson(before)),
       column(({ after }) => toJson(after)),
-      column(({ count }) => count),
+      column(({ count = 1 }) => count),
       column(({ eventIds = [] }) => (typeof eventIds === "string" ? eventIds : `{${eventIds.join(",")}}`)),
       column(({ listed }) => listed !== undefined),
     ],

@@ -77,7 +77,7 @@ export async function decideDeviceSignIn(
       });
       if (program === null) return null;
       await appendAudit(tx, {
-        ...{ actor: viewer.name, subjectKind: "account" as const, subjectId: account, before: null, count: 1 },
+        ...{ actor: viewer.name, subjectKind: "account" as const, subjectId: account },
         action: decision === "confirm" ? "account.program-confirmed" : "account.program-denied",
         after: {
           account: viewer.name,

@@ -25,9 +25,6 @@ export async function endSessionsOfProvider(
       await appendAudit(tx, {
         actor: "web",
         action: "session.ended",
-        subjectKind: "session",
-        subjectId: null,
-        before: null,
         after: { account: name, by: "oidc", sessions },
         count: sessions,
         atMs: nowMs,

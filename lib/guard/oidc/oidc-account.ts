@@ -96,7 +96,6 @@ function auditOf(tx: Tx, { id, name }: { id: string; name: string }, atMs: numbe
       subjectId: id,
       before,
       after: { account: name, ...after },
-      count: 1,
       atMs,
     });
 }

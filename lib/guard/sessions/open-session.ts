@@ -35,11 +35,8 @@ export async function openSession(tx: Tx, opening: Opening): Promise<{ id: strin
   await appendAudit(tx, {
     actor: name,
     action: "session.opened",
-    subjectKind: "session",
     subjectId: id,
-    before: null,
     after: { account: name, means, address, ...(wrongCodes > 0 && { wrongCodes }) },
-    count: 1,
     atMs: nowMs,
   });
   return { id, secret };

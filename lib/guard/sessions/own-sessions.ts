@@ -39,9 +39,7 @@ export async function endOwnSessions(
     await appendAudit(tx, {
       actor: viewer.name,
       action: "session.ended",
-      subjectKind: "session",
       subjectId: which === "others" ? null : which,
-      before: null,
       after: { account: viewer.name, sessions: ended },
       count: ended,
       atMs: clock.wallMs(),

@@ -39,8 +39,6 @@ export async function changeSettings(
     await audit({
       actor: viewer.name,
       action: "setting.changed",
-      subjectKind: "setting",
-      subjectId: null,
       reason: change.reason,
       before,
       after,

@@ -114,9 +114,7 @@ async function auditFailure(
       action: "session.refused",
       subjectKind: "account",
       subjectId: account?.account ?? null,
-      before: null,
       after: { account: account?.name ?? "nobody", address, ...(wrongCode && { wrong: "code" }) },
-      count: 1,
       atMs: clock.wallMs(),
     });
     await tx.run(account === null ? "rollback to savepoint entry" : "release savepoint entry");

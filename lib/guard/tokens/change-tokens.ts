@@ -123,7 +123,7 @@ async function audit(
   { id, action, actor, nowMs, after }: { id: string; action: string; actor: string; nowMs: number; after: object },
 ): Promise<void> {
   await appendAudit(tx, {
-    ...{ action, subjectKind: "token" as const, subjectId: id, before: null, after, count: 1, atMs: nowMs },
+    ...{ action, subjectKind: "token" as const, subjectId: id, after, atMs: nowMs },
     actor,
   });
 }

@@ -198,7 +198,7 @@ async function stopSends(
   const channelsOff = await silenceChannels(tx);
   await appendAudit(tx, {
     ...entry,
-    ...{ action: "stop.imposed", subjectKind: "stop", subjectId: null, count: 1 },
+    action: "stop.imposed",
     before: imposed ? null : { stopped: true },
     after: { stopped: true, backup: id, tokensRevoked, ...(channelsOff.length === 0 ? {} : { channelsOff }) },
   });

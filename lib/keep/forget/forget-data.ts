@@ -39,7 +39,6 @@ export async function forgetData(
         subjectKind: "forget",
         subjectId: id,
         reason: request.reason,
-        before: null,
         after: { keyKind: kind, keyHash, source, from: isoOrNull(fromMs), to: isoOrNull(toMs) },
         count: 0,
         atMs,

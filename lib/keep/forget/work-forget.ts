@@ -209,7 +209,6 @@ async function forgetInAudit(deps: ForgetDeps, tx: Tx, forget: ForgetRow): Promi
     action: "data.forget-ended",
     subjectKind: "forget",
     subjectId: id,
-    before: null,
     after: { keyKind: kindOf(forget.scope.key), searched: SEARCHED, counts, refused },
     count: (counts.events ?? 0) + (counts.archivedEvents ?? 0),
     atMs: deps.clock.wallMs(),

@@ -183,7 +183,6 @@ async function store(
   await auditEvents(tx, ids, {
     actor,
     action: "event.imported",
-    before: null,
     after: statusesOf(events),
     atMs: nowMs,
   });

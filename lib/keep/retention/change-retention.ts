@@ -31,12 +31,9 @@ export async function changeRetention(
     await audit({
       actor: viewer.name,
       action: "retention.changed",
-      subjectKind: "retention",
-      subjectId: null,
       reason,
       before,
       after,
-      count: 1,
       atMs,
     });
   });

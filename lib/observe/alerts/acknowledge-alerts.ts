@@ -25,9 +25,7 @@ export async function acknowledgeAlerts(
         subjectKind: "alert",
         subjectId: id,
         reason: note ?? null,
-        before: null,
         after: { sentence, source },
-        count: 1,
         atMs,
       });
     }

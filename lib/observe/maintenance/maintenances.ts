@@ -90,8 +90,8 @@ export async function endMaintenance({ db, clock }: NounDeps, id: string, viewer
     );
     if (ended === 0) throw MAINTENANCES.unknown(id);
     await appendAudit(tx, {
-      ...{ actor: viewer.name, action: "maintenance.ended", subjectKind: "maintenance", subjectId: id, reason: null },
-      ...{ before: { sources }, after: null, count: 1, atMs },
+      ...{ actor: viewer.name, action: "maintenance.ended", subjectId: id },
+      ...{ before: { sources }, atMs },
     });
   });
 }

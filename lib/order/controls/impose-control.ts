@@ -35,12 +35,9 @@ export async function imposeControl(
     await audit({
       actor: viewer.name,
       action: "control.imposed",
-      subjectKind: "control",
       subjectId: id,
       reason,
-      before: null,
       after: { kind, scope: request.scope, expiresAt: request.expiresAt ?? null },
-      count: 1,
       atMs: nowMs,
     });
   });

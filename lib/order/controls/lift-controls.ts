@@ -29,12 +29,9 @@ export async function liftControl(deps: Deps, input: { id: string; reason: strin
     await appendAudit(tx, {
       actor: viewer.name,
       action: "control.lifted",
-      subjectKind: "control",
       subjectId: id,
       reason,
       before: { kind: lifted.kind, scope: scopeOut(lifted) },
-      after: null,
-      count: 1,
       atMs,
     });
   });

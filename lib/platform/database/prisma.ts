@@ -79,12 +79,12 @@ async function appendEntry(
   entry: Omit<AuditEntry, "eventIds">,
   nothing: Prisma.NullableJsonNullValueInput,
 ): Promise<void> {
-  const { atMs, before, after, ...columns } = entry;
+  const { atMs, action, subjectKind = action.split(".")[0]!, count = 1, before, after, ...columns } = entry;
   const id = uuidv7(atMs);
   await client.auditEntry.create({
     data: {
       ...columns,
-      id,
+      ...{ id, action, subjectKind, count },
       at: new Date(atMs),
       before: jsonOf(before) ?? nothing,
       after: jsonOf(after) ?? nothing,

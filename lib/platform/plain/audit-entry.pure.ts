@@ -34,19 +34,20 @@ export type AuditEntry = {
   actor: string;
   /** `<subject>.<verb>`: event.parked, event.queued, redrive.paused ... */
   action: string;
-  subjectKind: AuditSubject;
+  /** Absent = as `action` begins. */
+  subjectKind?: AuditSubject;
   /**
-   * Events, redrives, controls: their id. Sources, targets, policies, views: their name. null = the entry covers
+   * Events, redrives, controls: their id. Sources, targets, policies, views: their name. Absent or null = the entry covers
    * several, or everything.
    */
-  subjectId: string | null;
+  subjectId?: string | null;
   redriveId?: string | null;
   reason?: string | null;
   /** The values before and after: small values, never a payload, never a secret. */
-  before: unknown;
-  after: unknown;
-  /** The number of state changes that the entry covers. null = not known yet: an export begins, and its end is another entry. */
-  count: number | null;
+  before?: unknown;
+  after?: unknown;
+  /** The number of state changes that the entry covers; absent = 1. null = not known yet: an export begins, and its end is another entry. */
+  count?: number | null;
   atMs: number;
   /**
    * The events whose state the entry covers: the history of each shows the entry. Of a lift of many, the controls. As text:

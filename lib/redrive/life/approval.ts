@@ -81,9 +81,7 @@ async function askFor(
     subjectId,
     redriveId: subjectKind === "redrive" ? subjectId : null,
     reason,
-    before: null,
     after: { digest, causes },
-    count: 1,
     atMs: nowMs,
   });
 }
@@ -156,7 +154,6 @@ export async function reviewApproval(
     action: "redrive.approval-voided",
     reason: `changed: ${changed.join(", ")}`,
     before: { digest: latest.digest, approvedBy: latest.decidedBy },
-    after: null,
     atMs: nowMs,
   });
   await ask(tx, redrive, { causes: latest.causes, terms, nowMs, by: actor, changed });

@@ -52,7 +52,6 @@ export async function decideApproval(
       reason: reason ?? null,
       before: { askedBy: approval.askedBy, ...subject.before },
       after: { digest: approval.digest, events: approval.terms.events },
-      count: 1,
       atMs: nowMs,
     });
     return approves ? subject.start(viewer.name, nowMs) : subject.cancel(viewer.name);

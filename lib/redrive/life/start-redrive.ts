@@ -168,12 +168,10 @@ async function cancelOverdueMend(deps: Deps, id: string): Promise<void> {
     await appendAudit(tx, {
       actor: WORKER,
       action: "operation.cancelled",
-      subjectKind: "operation",
       subjectId: id,
       reason: UNANSWERED,
       before: { state: mend.state },
       after: { changed: 0 },
-      count: 1,
       atMs: deps.clock.wallMs(),
     });
   });

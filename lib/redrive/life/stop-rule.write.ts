@@ -27,13 +27,11 @@ export async function stopRule(
   await appendAudit(tx, {
     actor: `rule:${rule.name}`,
     action: "redrive-rule.stopped",
-    subjectKind: "redrive-rule",
     subjectId: id,
     redriveId,
     reason,
     before: { ...shown, enabled: true },
     after: { ...shown, enabled: false },
-    count: 1,
     atMs,
   });
   return true;

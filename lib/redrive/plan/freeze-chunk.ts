@@ -274,7 +274,6 @@ async function freeze(
     await appendAudit(tx, {
       actor: redrive.actor,
       action: "event.queued",
-      subjectKind: "event",
       subjectId: open === 1 ? first : null,
       redriveId: redrive.id,
       reason: redrive.reason,

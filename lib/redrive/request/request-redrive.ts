@@ -242,7 +242,6 @@ async function auditRequest(tx: Tx, redrive: NewRedrive, stranded: Stranded | nu
     actor: createdBy,
     action: "redrive.requested",
     reason,
-    before: null,
     after: {
       mode,
       lane,

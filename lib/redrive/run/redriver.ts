@@ -72,11 +72,8 @@ async function auditHealing({ db, clock }: Deps, target: string, step: HealingSt
     appendAudit(tx, {
       actor: "worker",
       action: "target.healing",
-      subjectKind: "target",
       subjectId: target,
-      before: null,
       after: step,
-      count: 1,
       atMs: clock.wallMs(),
     }),
   );

@@ -34,11 +34,9 @@ export async function saveRecipe(
       await audit({
         actor: viewer.name,
         action: "recipe.saved",
-        subjectKind: "recipe",
         subjectId: name,
         before: last && { version: last.version, recipe: last.recipe, source },
         after: { version, recipe, source },
-        count: 1,
         atMs: nowMs,
       });
       return savedRecipeOut(row);
@@ -58,11 +56,8 @@ export async function deleteRecipe(deps: LowRateDeps, id: string, viewer: Viewer
     await audit({
       actor: viewer.name,
       action: "recipe.deleted",
-      subjectKind: "recipe",
       subjectId: name,
       before: { recipe: recipe.recipe, source, versions: count },
-      after: null,
-      count: 1,
       atMs: deps.clock.wallMs(),
     });
   });

@@ -56,12 +56,9 @@ async function auditReveal(tx: Tx, viewer: Viewer, { id, reason, atMs, shown }: 
   await appendAudit(tx, {
     actor: viewer.name,
     action: "event.revealed",
-    subjectKind: "event",
     subjectId: id,
     reason,
-    before: null,
     after: shown,
-    count: 1,
     atMs,
     eventIds: [id],
   });

@@ -228,7 +228,6 @@ async function audited(
     reason,
     before: { revision: before },
     after: { revision: revised.revision },
-    count: 1,
     atMs,
     eventIds: [id],
   });

@@ -25,12 +25,10 @@ export async function storePolicy(
     await audit({
       actor: viewer.name,
       action: "policy.stored",
-      subjectKind: "policy",
       subjectId: input.name,
       reason,
       before: newest,
       after: { version, body },
-      count: 1,
       atMs,
     });
     return version;

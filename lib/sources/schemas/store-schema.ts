@@ -91,7 +91,6 @@ export async function changeSchema(
       subjectKind: "source",
       subjectId: source.name,
       actor: viewer.name,
-      count: 1,
       atMs,
       action: change.current ? "source.schema-restored" : "source.schema-retired",
       reason: change.reason,

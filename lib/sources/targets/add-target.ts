@@ -31,12 +31,9 @@ export async function addTarget(
       await audit({
         actor: viewer.name,
         action: "target.added",
-        subjectKind: "target",
         subjectId: name,
         reason,
-        before: null,
         after: { source: sourceName, destination: redactConfig(source.kind, destination), retryable },
-        count: 1,
         atMs,
       });
     }),

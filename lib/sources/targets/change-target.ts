@@ -45,7 +45,6 @@ export async function changeTarget(
       reason,
       before: { ...before, ...(named && shownNamed(target)) },
       after: { ...after, ...(named && shownNamed({ ...target, ...named })) },
-      count: 1,
       atMs,
     });
   };

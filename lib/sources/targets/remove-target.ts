@@ -36,15 +36,12 @@ export async function removeTarget(
     await audit({
       actor: viewer.name,
       action: "target.removed",
-      subjectKind: "target",
       subjectId: name,
       reason,
       before: {
         source: source.name,
         destination: redactConfig(source.kind, destination as Record<string, unknown>),
       },
-      after: null,
-      count: 1,
       atMs: deps.clock.wallMs(),
     });
   });

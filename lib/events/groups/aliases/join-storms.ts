@@ -96,8 +96,8 @@ async function joinStorm(tx: Tx, storm: Case, atMs: number): Promise<string[]> {
     for (const group of all) add(aliasOf(group, target));
     if (all === members) for (const group of older) add(keptApart(group));
     await appendAudit(tx, {
-      ...{ actor: WORKER, action: "group.storm-joined", subjectKind: "group", subjectId: target, reason: null },
-      ...{ before: null, after: { source: storm.source, groups: all.length }, count: 1, atMs },
+      ...{ actor: WORKER, action: "group.storm-joined", subjectId: target },
+      ...{ after: { source: storm.source, groups: all.length }, atMs },
     });
   }
   if (aliases.size === 0) return [];

@@ -42,8 +42,8 @@ export async function mergeGroup(
     } as const;
     await storeAliases(tx, [alias], viewer.name);
     await appendAudit(tx, {
-      ...{ actor: viewer.name, action: "group.merged", subjectKind: "group", subjectId: from!, reason },
-      ...{ before: null, after: { into: target }, count: 1, atMs: clock.wallMs() },
+      ...{ actor: viewer.name, action: "group.merged", subjectId: from!, reason },
+      ...{ after: { into: target }, atMs: clock.wallMs() },
     });
     return { fingerprint: from!, into: target! };
   });
@@ -86,8 +86,8 @@ export async function splitGroup(
       [target],
     );
     await appendAudit(tx, {
-      ...{ actor: viewer.name, action: "group.split", subjectKind: "group", subjectId: fingerprint, reason: null },
-      ...{ before: { into: target }, after: null, count: 1, atMs: clock.wallMs() },
+      ...{ actor: viewer.name, action: "group.split", subjectId: fingerprint },
+      ...{ before: { into: target }, atMs: clock.wallMs() },
     });
     return target;
   });

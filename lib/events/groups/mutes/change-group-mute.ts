@@ -39,8 +39,8 @@ export async function muteGroups(
     for (const fingerprint of fingerprints) {
       const id = await beginMute(tx, fingerprint, { source, untilMs, more: more ?? null, reason, viewer, atMs });
       await appendAudit(tx, {
-        ...{ actor: viewer.name, action: "group.muted", subjectKind: "group", subjectId: fingerprint, reason },
-        ...{ before: null, after: { source, until: until ?? null, more: more ?? null }, count: 1, atMs },
+        ...{ actor: viewer.name, action: "group.muted", subjectId: fingerprint, reason },
+        ...{ after: { source, until: until ?? null, more: more ?? null }, atMs },
       });
       ids.push(id);
     }
@@ -118,8 +118,8 @@ export async function liftGroupMute({ db, clock }: ChangeDeps, id: string, viewe
     const { fingerprint, source } = lifted;
     assertMay(viewer, "ignore", source === null ? "all" : [source]);
     await appendAudit(tx, {
-      ...{ actor: viewer.name, action: "group.unmuted", subjectKind: "group", subjectId: fingerprint, reason: null },
-      ...{ before: { source }, after: null, count: 1, atMs },
+      ...{ actor: viewer.name, action: "group.unmuted", subjectId: fingerprint },
+      ...{ before: { source }, atMs },
     });
   });
 }

@@ -29,8 +29,8 @@ export async function endMutes(
     if (!row) continue;
     const { fingerprint, source, untilMore } = mute;
     await appendAudit(tx, {
-      ...{ actor: "worker", action: "group.mute-ended", subjectKind: "group", subjectId: fingerprint, reason: null },
-      ...{ before: { source, more: untilMore }, after: { because }, count: 1, atMs },
+      ...{ actor: "worker", action: "group.mute-ended", subjectId: fingerprint },
+      ...{ before: { source, more: untilMore }, after: { because }, atMs },
     });
   }
 }
