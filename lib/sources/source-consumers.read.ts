@@ -10,7 +10,7 @@ const CONSUMER_LOST_S = 10;
 /** SQL over `c`, a row of source_consumers: its worker reports. */
 export const CONSUMER_IS_LIVE = isWithin("c.at", `interval '${CONSUMER_LOST_S} s'`);
 
-type Row = {
+export type ConsumerRow = {
   sourceId: string;
   worker: string;
   state: ConsumerWord;
@@ -29,8 +29,8 @@ type Row = {
   partCount: number;
 };
 
-export async function readConsumers(db: Queryable, sourceIds: readonly string[]): Promise<Map<string, Row[]>> {
-  const rows = await db.query<Row>(
+export async function readConsumers(db: Queryable, sourceIds: readonly string[]): Promise<Map<string, ConsumerRow[]>> {
+  const rows = await db.query<ConsumerRow>(
     `select c.source_id as "sourceId", c.worker, c.state, c.since as "sinceMs", c.at as "atMs", c.mode_at = s.mode_at as obeys,
             ${CONSUMER_IS_LIVE} as live, c.lag, c.parked, c.rate_per_second as "ratePerSecond",
             c.last_error as "lastError", c.last_error_at as "lastErrorAtMs", c.recovered_at as "recoveredAtMs",
@@ -43,7 +43,7 @@ export async function readConsumers(db: Queryable, sourceIds: readonly string[])
   return Map.groupBy(rows, (row) => row.sourceId);
 }
 
-export function consumerOut(row: Row): SourceConsumerOut {
+export function consumerOut(row: ConsumerRow): SourceConsumerOut {
   return {
     worker: row.worker,
     state: row.state,
@@ -63,10 +63,10 @@ export function consumerOut(row: Row): SourceConsumerOut {
 }
 
 /** The worst state with its error. Silent workers count only when no other reports; parts add up, other workers count the same queue. */
-export function stateOf(rows: readonly Row[]): SourceOut["state"] {
+export function stateOf(rows: readonly ConsumerRow[]): SourceOut["state"] {
   const live = rows.filter((row) => row.live);
   const counted = live.length > 0 ? live : rows;
-  const rank = (row: Row) => CONSUMER_STATES.indexOf(row.state);
+  const rank = (row: ConsumerRow) => CONSUMER_STATES.indexOf(row.state);
   const [worst] = [...counted].sort((left, right) => rank(left) - rank(right) || right.atMs - left.atMs);
   if (worst === undefined) return null;
   const error = [worst, ...counted].find((row) => row.lastError !== null && row.recoveredAtMs === null);
@@ -83,7 +83,7 @@ export function stateOf(rows: readonly Row[]): SourceOut["state"] {
   };
 }
 
-function lagOf(rows: readonly Row[]): number | null {
+function lagOf(rows: readonly ConsumerRow[]): number | null {
   const lags = rows.flatMap((row) => row.lag ?? []);
   if (lags.length === 0) return null;
   return rows.some((row) => row.partCount > 0) ? sum(lags) : Math.max(...lags);

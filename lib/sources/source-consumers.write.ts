@@ -1,20 +1,13 @@
-import type { ConsumerPart, ConsumerWord } from "@/lib/brokers/source-mode.pure";
+import type { ConsumerPart } from "@/lib/brokers/source-mode.pure";
 import type { Db, Tx } from "@/lib/platform/database/db";
-import { CONSUMER_IS_LIVE } from "@/lib/sources/source-consumers.read";
+import { CONSUMER_IS_LIVE, type ConsumerRow } from "@/lib/sources/source-consumers.read";
 
-export type ConsumerReport = {
-  sourceId: string;
-  worker: string;
+export type ConsumerReport = Omit<
+  ConsumerRow,
+  "sinceMs" | "atMs" | "obeys" | "live" | "recoveredAtMs" | "parts" | "partCount"
+> & {
   /** `mode_at` of the mode that the worker obeys. */
   modeAt: string;
-  state: ConsumerWord;
-  lag: number | null;
-  parked: number;
-  ratePerSecond: number | null;
-  /** null: no error lasts. */
-  lastError: string | null;
-  lastErrorAtMs: number | null;
-  retryAtMs: number | null;
   parts: readonly ConsumerPart[];
 };
 

@@ -1,6 +1,6 @@
 import type { LiveState } from "@/lib/observe/alerts/alert-state.pure";
+import type { LiveAlertRow } from "@/lib/observe/alerts/alerts.read";
 import type { AlertEvidence } from "@/lib/observe/alerts/alerts.shapes";
-import type { AlertSubject } from "@/lib/observe/alerts/kinds/alert-kind.pure";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 
 /** Returns the number of the next evaluation. One that is under way is refused at its end. */
@@ -26,26 +26,11 @@ export async function endEvaluation(tx: Tx, tookMs: number): Promise<void> {
 }
 
 /** An alert as it is after an evaluation. Times are epoch milliseconds. */
-export type AlertChange = {
-  id: string;
-  ruleId: string;
-  ruleName: string;
+export type AlertChange = Omit<LiveAlertRow, "acknowledged" | "acknowledgedBy" | "state" | "evidence"> & {
   /** Of the rule that was judged. */
   version: number;
-  kind: string;
-  severity: string;
-  key: string;
-  source: string | null;
-  subject: AlertSubject;
   state: LiveState | "resolved";
-  sinceMs: number;
-  firedAtMs: number | null;
-  toldFrom: number | null;
-  clearSinceMs: number | null;
-  value: number | null;
   threshold: number | null;
-  usual: number | null;
-  sentence: string;
   /** null = it stays. */
   evidence: AlertEvidence | null;
 };

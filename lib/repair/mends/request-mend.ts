@@ -19,16 +19,10 @@ import { compileRecipe } from "@/lib/repair/recipes/apply-recipe";
 import type { MendRequest, UndoMendRequest } from "@/lib/repair/recipes/recipes.shapes";
 import { maskedRefusal } from "@/lib/repair/revisions/revision.pure";
 import { cutoffOf, readCandidates, type Selected } from "@/lib/selection/candidates.read";
-import { type BulkOptions, insertBulkOperation } from "@/lib/selection/operations/bulk-operations.write";
+import { insertBulkOperation, type NewBulkOperation } from "@/lib/selection/operations/bulk-operations.write";
 import { setOperationTells } from "@/lib/selection/operations/operation-tells.write";
 import { readScopedSelection } from "@/lib/selection/scope.read";
-import {
-  askedSelection,
-  type FrozenSelection,
-  type ScopedSelection,
-  scopeSelection,
-  sourcesOf,
-} from "@/lib/selection/scope.shapes";
+import { askedSelection, type ScopedSelection, scopeSelection, sourcesOf } from "@/lib/selection/scope.shapes";
 import { assertEnded, selectEvents } from "@/lib/selection/select-events";
 import { BULK_BEGINS, BULK_EFFECT } from "@/lib/states/bulk-operation.pure";
 
@@ -157,15 +151,8 @@ function missingOf(missing: number): Record<string, number> {
   return missing > 0 ? { "not-found": missing } : {};
 }
 
-type NewMend = {
-  id: string;
+type NewMend = Omit<NewBulkOperation, "expectedKind" | "auditId" | "createdBy" | "atMs"> & {
   kind: "mend" | "undo-mend";
-  selection: FrozenSelection;
-  options: BulkOptions;
-  cutoff: string;
-  reason: string;
-  expected: number;
-  refused: Record<string, number>;
 };
 
 /** The operation and its audit entry, which holds the recipe; each chunk adds its events to the entry. */

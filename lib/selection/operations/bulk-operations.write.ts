@@ -18,7 +18,7 @@ export type BulkOptions = {
   masks?: boolean;
 };
 
-type NewBulkOperation = {
+export type NewBulkOperation = {
   id: string;
   kind: BulkKind;
   selection: FrozenSelection;

@@ -103,18 +103,16 @@ export const sourceContractSchema = z.strictObject({
   criticality: contractSchema.shape.criticality,
 });
 
+const {
+  promisedSuccess: _success,
+  semantics: _semantics,
+  timeoutRatio: _timeouts,
+  ...ofSource
+} = contractOutSchema.shape;
 export const sourceContractOutSchema = z.object({
-  promisedLatencyMs: nullableNumber,
-  callerDeadlineMs: nullableNumber,
-  marginMs: nullableNumber,
-  expectedPerSecond: nullableNumber,
-  dedupWindowMs: nullableNumber,
-  reorderingSpanMs: nullableNumber,
+  ...ofSource,
   callers: z.array(z.string()),
   duplicateRatio: z.number(),
-  budgetRatio: z.number(),
-  loadMax: z.number(),
-  criticality: z.enum(["critical", "normal", "background"]),
 });
 
 const result = z.enum(["holds", "broken", "unknown"]);
