@@ -13,7 +13,7 @@ import { JSON_BYTES_MAX, readJson, readOptionalJson } from "./body";
 import { readBody } from "./body-faults";
 import { type Deps, deps as processDeps } from "./deps";
 import { once } from "./once";
-import { describeOperation, type Operation, problemsOf, takesKey } from "./operation";
+import { completed, describeOperation, type Operation, problemsOf, takesKey } from "./operation";
 import { problemResponse, toDomainError } from "./problem";
 import { rawQueryOf } from "./raw-query";
 import type { LimitHeaders } from "./request-limits";
@@ -65,8 +65,9 @@ type Context = { params: Promise<Record<string, string>> };
  * answer that the operation does not declare is an error.
  */
 export function handle<Params = Record<never, never>, Query = Record<never, never>, Body = undefined>(
-  route: Route<Params, Query, Body>,
+  described: Route<Params, Query, Body>,
 ) {
+  const route = completed(described);
   const handler = async (request: Request, context: Context): Promise<Response> => {
     const deps = processDeps();
     const opening = tracerOpening();

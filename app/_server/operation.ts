@@ -40,6 +40,8 @@ export type Operation<Params = unknown, Query = unknown, Body = unknown> = {
    * that is sent a password ("none"), because the key would keep a hash of its body that is fast to guess.
    */
   idempotent?: true | "own" | "none";
+  /** A thing with an id, under a key: answered with 201, and these operations go on with it. Implies `idempotent`. */
+  creates?: readonly string[];
   /** Operations to go on with, by their ids: where the values of their parameters stand in the answer. */
   links?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Answers any caller, and reads nothing of the request. */
@@ -127,4 +129,12 @@ export function describeOperation<H extends (...args: never[]) => unknown>(
   handler: H,
 ): Described<H> {
   return Object.assign(handler, { operation });
+}
+
+/** What `creates` stands for, written out. */
+export function completed<Of extends { creates?: readonly string[] }>(operation: Of): Of {
+  const { creates } = operation;
+  if (creates === undefined) return operation;
+  const links = Object.fromEntries(creates.map((id) => [id, BODY_ID]));
+  return { ...operation, idempotent: true, status: 201, links };
 }

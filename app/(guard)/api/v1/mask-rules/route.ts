@@ -1,5 +1,4 @@
 import { handle } from "@/app/_server/handle";
-import { BODY_ID } from "@/app/_server/operation";
 import { addMaskRule, MASK_RULES } from "@/lib/guard/masking/mask-rules";
 import { maskRuleListSchema, maskRuleRequestSchema, maskRuleSchema } from "@/lib/guard/masking/mask-rules.shapes";
 
@@ -14,10 +13,8 @@ export const POST = handle({
   id: "addMaskRule",
   summary: "Mask the values at a JSON pointer or under a name, or switch a detector off or on",
   body: maskRuleRequestSchema,
-  idempotent: true,
-  status: 201,
+  creates: ["changeMaskRule", "removeMaskRule"],
   answer: maskRuleSchema,
   problems: ["unknown-source", "invalid-mask-rule", "name-taken"],
-  links: { changeMaskRule: BODY_ID, removeMaskRule: BODY_ID },
   run: (call) => addMaskRule(call.deps, call.body, call.viewer),
 });

@@ -1,5 +1,4 @@
 import { handle } from "@/app/_server/handle";
-import { BODY_ID } from "@/app/_server/operation";
 import { changedRuleSchema, ruleListSchema, ruleRequestSchema } from "@/lib/intake/admission/admission.shapes";
 import { createAdmissionRule, listAdmissionRules } from "@/lib/intake/admission/admission-rules";
 
@@ -15,10 +14,8 @@ export const POST = handle({
   id: "createAdmissionRule",
   summary: "Store an admission rule after the others, switched off unless it says otherwise",
   body: ruleRequestSchema,
-  idempotent: true,
-  status: 201,
+  creates: ["getAdmissionRule", "changeAdmissionRule", "deleteAdmissionRule"],
   answer: changedRuleSchema,
   problems: ["name-taken", "unknown-source"],
-  links: { getAdmissionRule: BODY_ID, changeAdmissionRule: BODY_ID, deleteAdmissionRule: BODY_ID },
   run: (call) => createAdmissionRule(call.deps, call.body, call.viewer),
 });

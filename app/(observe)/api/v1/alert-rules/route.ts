@@ -1,5 +1,4 @@
 import { handle } from "@/app/_server/handle";
-import { BODY_ID } from "@/app/_server/operation";
 import { ALERT_RULES, addAlertRule } from "@/lib/observe/alerts/rules/alert-rules";
 import {
   alertRuleListSchema,
@@ -20,10 +19,8 @@ export const POST = handle({
   id: "addAlertRule",
   summary: "Add an alert rule",
   body: alertRuleRequestSchema,
-  idempotent: true,
-  status: 201,
+  creates: ["getAlertRule", "changeAlertRule", "deleteAlertRule"],
   answer: alertRuleSchema,
   problems: ["invalid-config", "name-taken"],
-  links: { getAlertRule: BODY_ID, changeAlertRule: BODY_ID, deleteAlertRule: BODY_ID },
   run: ({ deps, body, viewer }) => addAlertRule({ ...deps, expires: deps.archive !== null }, body, viewer),
 });

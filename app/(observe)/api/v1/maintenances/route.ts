@@ -1,5 +1,4 @@
 import { handle } from "@/app/_server/handle";
-import { BODY_ID } from "@/app/_server/operation";
 import { beginMaintenance, listMaintenances } from "@/lib/observe/maintenance/maintenances";
 import {
   maintenanceListSchema,
@@ -20,10 +19,8 @@ export const POST = handle({
   id: "beginMaintenance",
   summary: "Send no alerts until a time, at most a week ahead",
   body: maintenanceRequestSchema,
-  idempotent: true,
-  status: 201,
+  creates: ["endMaintenance"],
   answer: maintenanceSchema,
   problems: ["invalid-window", "unknown-source"],
-  links: { endMaintenance: BODY_ID },
   run: (call) => beginMaintenance(call.deps, call.body, call.viewer),
 });

@@ -1,5 +1,4 @@
 import { handle } from "@/app/_server/handle";
-import { BODY_ID } from "@/app/_server/operation";
 import { addMarker, MARKERS } from "@/lib/observe/markers/markers";
 import {
   markerListSchema,
@@ -20,10 +19,8 @@ export const POST = handle({
   id: "addMarker",
   summary: "Mark a moment on the charts: a deployment, an incident, a note",
   body: markerRequestSchema,
-  idempotent: true,
-  status: 201,
+  creates: ["removeMarker"],
   answer: markerSchema,
   problems: ["unknown-source"],
-  links: { removeMarker: BODY_ID },
   run: (call) => addMarker(call.deps, call.body, call.viewer),
 });

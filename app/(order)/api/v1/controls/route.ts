@@ -1,6 +1,5 @@
 import { handle } from "@/app/_server/handle";
 import { assertKnownSource } from "@/app/_server/named-sources";
-import { BODY_ID } from "@/app/_server/operation";
 import { listControls, readControl } from "@/lib/order/controls/control-list.read";
 import {
   controlListSchema,
@@ -22,11 +21,9 @@ export const POST = handle({
   id: "imposeControl",
   summary: "Impose a control; says how many sends that it covers are under way",
   body: controlRequestSchema,
-  idempotent: true,
-  status: 201,
+  creates: ["liftControl"],
   answer: imposedControlSchema,
   problems: ["invalid-window", "unknown-source"],
-  links: { liftControl: BODY_ID },
   run: async (call) => {
     await assertKnownSource(call, call.body.scope.source, "scope.source");
     const { id, underWay } = await imposeControl(call.deps, call.body, call.viewer);

@@ -1,5 +1,4 @@
 import { handle } from "@/app/_server/handle";
-import { BODY_ID } from "@/app/_server/operation";
 import { listRecipes } from "@/lib/repair/recipes/recipes.read";
 import { recipeListSchema, savedRecipeSchema, saveRecipeSchema } from "@/lib/repair/recipes/recipes.shapes";
 import { saveRecipe } from "@/lib/repair/recipes/save-recipe";
@@ -15,10 +14,8 @@ export const POST = handle({
   id: "saveRecipe",
   summary: "Save a recipe; under a known name it is the next version",
   body: saveRecipeSchema,
-  idempotent: true,
-  status: 201,
+  creates: ["deleteRecipe"],
   answer: savedRecipeSchema,
   problems: ["invalid-recipe", "name-taken", "unknown-source"],
-  links: { deleteRecipe: BODY_ID },
   run: (call) => saveRecipe(call.deps, call.body, call.viewer),
 });

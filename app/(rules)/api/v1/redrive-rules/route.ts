@@ -1,5 +1,4 @@
 import { handle } from "@/app/_server/handle";
-import { BODY_ID } from "@/app/_server/operation";
 import { createRedriveRule, REDRIVE_RULES } from "@/lib/rules/redrive-rules";
 import { redriveRuleListSchema, redriveRuleRequestSchema, redriveRuleSchema } from "@/lib/rules/redrive-rules.shapes";
 
@@ -15,10 +14,8 @@ export const POST = handle({
   id: "createRedriveRule",
   summary: "Store a redrive rule after the others, switched off",
   body: redriveRuleRequestSchema,
-  idempotent: true,
-  status: 201,
+  creates: ["getRedriveRule", "changeRedriveRule", "deleteRedriveRule"],
   answer: redriveRuleSchema,
   problems: ["name-taken", "unknown-source", "masked-value"],
-  links: { getRedriveRule: BODY_ID, changeRedriveRule: BODY_ID, deleteRedriveRule: BODY_ID },
   run: (call) => createRedriveRule(call.deps, call.body, call.viewer),
 });

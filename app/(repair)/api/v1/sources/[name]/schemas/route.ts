@@ -1,5 +1,4 @@
 import { handle } from "@/app/_server/handle";
-import { BODY_ID } from "@/app/_server/operation";
 import { byName } from "@/lib/platform/api/query.shapes";
 import { listSchemas, readSchema } from "@/lib/sources/schemas/payload-schemas.read";
 import {
@@ -25,11 +24,9 @@ export const POST = handle({
   summary: "Store a version of the schema of an event type, and make it current",
   params,
   body: schemaRequestSchema,
-  idempotent: true,
-  status: 201,
+  creates: ["getSchema", "changeSchema"],
   answer: schemaDetailSchema,
   problems: ["invalid-config"],
-  links: { getSchema: BODY_ID, changeSchema: BODY_ID },
   run: async (call) => {
     const id = await storeSchema(call.deps, { source: call.params.name, request: call.body }, call.viewer);
     return readSchema(call.deps.db, call.viewer, id);
