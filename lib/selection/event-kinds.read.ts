@@ -33,8 +33,11 @@ export function rangesOf(kinds: string): string {
     from (${kinds}) k join (values ${settled}) s (status, settled) using (status) group by 1, 2, 3`;
 }
 
+/** The columns of the index that a range has one value of, in their order. The id of the event follows. */
+export const RANGE_KEYS = ["fingerprint", "source_id", "settled"] as const;
+
 /** SQL: the event `e` is in the range `r`. */
-export const IN_RANGE = "e.fingerprint = r.fingerprint and e.source_id = r.source_id and e.settled = r.settled";
+export const IN_RANGE = RANGE_KEYS.map((key) => `e.${key} = r.${key}`).join(" and ");
 
 /** What kinds decide. Of statuses only the stored ones. */
 const KIND_FIELDS = [

@@ -97,10 +97,14 @@ async function scanOne(db: Queryable, asked: Scan): Promise<Scanned> {
     const failed = await fewFailed(db, scan);
     return failed === null ? scanSearch(db, scan, search, first) : whole(run(db, named(scan, failed)));
   }
+  // All statuses of these names are in the ranges that are read.
+  const { status: _status, "not.status": _excluded, ...names } = filter;
+  const isMany = await areMany(db, names as ScopedFilter);
   // Nearly every kind may match, and by kind a page of each would be read instead of one page of all.
-  const rest = plan.covered.some((field) => !isStatus(field)) ? plan : IN_ORDER;
+  const byNames = plan.covered.some((field) => !isStatus(field));
+  const rest = !byNames ? IN_ORDER : plan.kind === "kinds" ? { ...plan, few: !isMany } : plan;
   const mayBeThin = plan.covered.some(isStatus);
-  if (rest.kind === "order" && (near.length > 0 || !mayBeThin)) return inRounds(db, scan, rest, first);
+  if (!byNames && (near.length > 0 || !mayBeThin)) return inRounds(db, scan, rest, first);
   const within: ScannedEvent[] = [];
   let left = scan;
   for (let tries = mayBeThin && near.length === 0 ? 0 : WINDOWS; tries > 0; tries--) {
@@ -110,9 +114,6 @@ async function scanOne(db: Queryable, asked: Scan): Promise<Scanned> {
     if (within.length >= scan.limit) return { rows: within, examinedTo: null };
     left = { ...scan, from: window, limit: scan.limit - within.length };
   }
-  // All statuses of these names are in the ranges that are read.
-  const { status: _status, "not.status": _excluded, ...names } = filter;
-  const isMany = await areMany(db, names as ScopedFilter);
   const found =
     mayBeThin && isMany
       ? await whole(scanHours(db, left, rest))
@@ -342,7 +343,8 @@ async function choosePlan(db: Queryable, filter: ScopedFilter): Promise<ReadPlan
   if (other && (covered.length === 0 || (left && (await areMany(db, filter))))) return other;
   if (covered.length === 0 && !filter.tags) return IN_ORDER;
   const few = (filter.fingerprint?.length ?? GROUPS_FEW + 1) <= GROUPS_FEW;
-  return { kind: "kinds", covered, sure: few && !left && !covered.some(isStatus) };
+  const sure = few && !left && !covered.some(isStatus);
+  return { kind: "kinds", covered, sure, few: sure };
 }
 
 function column(field: FilterField, name: string, values: readonly string[]): ReadPlan {

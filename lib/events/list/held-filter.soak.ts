@@ -46,6 +46,9 @@ const FREQUENT: [what: string, rows: number, read: () => Promise<unknown>][] = [
   ["those that are held", 2_000, () => list({ status: ["HELD"] })],
   ["those of a source", 2_000, () => list({ status: ["HELD"], source: ["orders"] })],
   ["those of a source with few", 2_000, () => list({ status: ["HELD"], source: ["few"] })],
+  // Where there are few groups, the planner takes every source and group for a frequent one.
+  ["parked ones of a source with few", 5_000, () => list({ status: ["PENDING"], source: ["few"] })],
+  ["those of a group with few", 2_000, () => list({ fingerprint: ["few"] })],
   ["those that are not held", 4_000, () => list({ "not.status": ["HELD"] })],
   ["the number of them", 30_000, () => count({ status: ["HELD"] })],
   ["the number of all", 20_000, () => count({})],

@@ -1,6 +1,6 @@
 import { type Params, paramsFrom } from "@/lib/platform/database/params.sql";
 import { uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";
-import { IN_RANGE, kindConditions, rangesOf } from "@/lib/selection/event-kinds.read";
+import { IN_RANGE, kindConditions, RANGE_KEYS, rangesOf } from "@/lib/selection/event-kinds.read";
 import { type Days, EVENT_COLUMNS, eventRows, inDays, withFacts } from "@/lib/selection/event-rows.read";
 import { IN_FACTS, type Search } from "@/lib/selection/event-search.read";
 import {
@@ -37,7 +37,7 @@ export type Sql = { text: string; values: unknown[] };
 export type ReadPlan =
   | { kind: "keys"; covered: FilterField[] }
   | { kind: "column"; column: string; values: readonly string[]; covered: FilterField[] }
-  | { kind: "kinds"; covered: FilterField[]; sure: boolean }
+  | { kind: "kinds"; covered: FilterField[]; sure: boolean; few: boolean }
   | { kind: "order"; covered: FilterField[] }
   | { kind: "queue"; covered: FilterField[] };
 
@@ -76,7 +76,7 @@ export function inOrder(scan: Scan, plan: ReadPlan, hours: readonly Hours[] | nu
   if (plan.kind === "order" && hours === null) {
     return page(scan, `${eventRows(scan.days)} where ${all(conditions)}`, { order, limit, params });
   }
-  const { ranges, joined, also } = rangesIn(scan, plan, params);
+  const { ranges, joined, also, keys = [] } = rangesIn(scan, plan, params);
   let within = "";
   if (hours !== null) {
     const ids = (end: keyof Hours) => `${params.add(hours.map((stretch) => uuidv7LowerBound(stretch[end])))}::uuid[]`;
@@ -86,7 +86,7 @@ export function inOrder(scan: Scan, plan: ReadPlan, hours: readonly Hours[] | nu
   return page(
     scan,
     `${ranges}${within} cross join lateral (
-       select e.id from ${eventRows(scan.days)} where ${all([joined, also, ...conditions])} order by e.id ${order} limit ${limit}) e`,
+       select e.id from ${eventRows(scan.days)} where ${all([joined, also, ...conditions])} order by ${[...keys, "e.id"].map((key) => `${key} ${order}`).join(", ")} limit ${limit}) e`,
     { order, limit, params },
   );
 }
@@ -107,12 +107,16 @@ export function endOfRound(scan: Scan, plan: ReadPlan, rows: number): Sql {
   return { text, values: params.values };
 }
 
-/** SQL: what a plan reads: `ranges` r, the events `joined` to each in the order of an index, and what is `also` true of those that match. */
+/**
+ * SQL: what a plan reads: `ranges` r, the events `joined` to each in the order of an index, and what is `also` true of those that match. The
+ * ranges of few events are compared as rows and ordered by all `keys` of their index: no other index has that order. Where there are few groups,
+ * the planner takes any source for a frequent one, and would read all events in the order of their ids to find a page of a rare one.
+ */
 function rangesIn(
   { filter }: Pick<Scan, "filter">,
   plan: ReadPlan,
   params: Params,
-): { ranges: string; joined: string; also: string } {
+): { ranges: string; joined: string; also: string; keys?: string[] } {
   if (plan.kind === "column") {
     return {
       ranges: `unnest(${params.add(plan.values)}::text[]) r (v)`,
@@ -122,7 +126,10 @@ function rangesIn(
   }
   if (plan.kind !== "kinds") return { ranges: "(select) r", joined: "true", also: "true" };
   const kinds = `select * from dlq_group_levels l where ${kindConditions(filter, params)}`;
-  return { ranges: `(${rangesOf(kinds)}) r`, joined: IN_RANGE, also: "e.status = any(r.statuses)" };
+  const read = { ranges: `(${rangesOf(kinds)}) r`, also: "e.status = any(r.statuses)" };
+  if (!plan.few) return { ...read, joined: IN_RANGE };
+  const [keys, range] = (["e", "r"] as const).map((row) => RANGE_KEYS.map((key) => `${row}.${key}`));
+  return { ...read, joined: `(${keys}) >= (${range}) and (${keys}) <= (${range})`, keys: keys! };
 }
 
 /** SQL: the ids of the open items of a scan in its order. Each is one of a queued event. */
