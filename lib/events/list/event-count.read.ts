@@ -257,7 +257,7 @@ function refinedOut(refined: Refined, out: (n: number | null, bounded: boolean) 
 }
 
 /** Runs a read within the time limit of a count; null when the limit was over. */
-export async function inTime<T>(db: Db, read: (tx: Queryable) => Promise<T>): Promise<T | null> {
+async function inTime<T>(db: Db, read: (tx: Queryable) => Promise<T>): Promise<T | null> {
   try {
     return await db.transaction(read, { statementTimeoutMs: COUNT_MS_MAX, readOnly: true });
   } catch (error) {
