@@ -24,15 +24,15 @@ export const STATE_LOOKS: Record<ShownState, Look> = {
 /** What a state means and what can be done, as in the glossary. */
 export const STATE_MEANINGS: Record<ShownState, string> = {
   PENDING: "Parked. It can be redriven, repaired or ignored.",
-  QUEUED: "Part of a redrive that has not ended yet. To get it back, cancel the redrive.",
+  QUEUED: "Part of a redrive that has not ended yet. To take it out, cancel the redrive.",
   REDRIVEN: "Sent, and the target accepted it. Not yet known to be processed.",
   CONFIRMED: "Processed: the consumer confirmed it, or it did not fail again within the quiet window.",
   BOUNCED:
     "Redriven, failed again and parked again. It is redriven like any parked event, and counts as a failure of its redrive.",
-  IGNORED: "Set aside by a person. It is not sent or counted as parked; release it to make it PENDING again.",
+  IGNORED: "Set aside by a person. It is neither sent nor counted as parked; release it to make it PENDING again.",
   BLACKLISTED: "A control refuses every redrive of it. Lift the control to redrive it.",
   COOLING: "Failed a short time ago and cannot be redriven until the cooldown ends. A whitelist overrides it.",
-  HELD: "Parked behind an earlier event of its aggregate. Redrive or repair that one first, or skip it.",
+  HELD: "Parked behind an earlier event of its aggregate, the head. Redrive, repair or skip the head first.",
 };
 
 /** `WAITING`: for an approval, a time or a breaker. `UNDONE`: a mend that was undone. */

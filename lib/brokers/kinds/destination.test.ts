@@ -19,7 +19,7 @@ describe("the destination of a named target", () => {
       .split("\n")
       .find(
         (line) =>
-          line.startsWith("| `") && line.split("|")[1]!.includes(`\`${kind}\``) && /redrive|in its place/.test(line),
+          line.startsWith("| `") && line.split("|")[1]!.includes(`\`${kind}\``) && /redrive|where it is/.test(line),
       );
     for (const key of destination) expect(row).toContain(`\`${key}\``);
     if (destination.length === 0) expect(row).toContain("none");
