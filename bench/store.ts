@@ -5,7 +5,15 @@ import { LAST_PLACE, LINE_COLUMNS, linesOf } from "@/lib/order/line.sql";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
 import { GROUPING_VERSION } from "@/lib/selection/aliases.sql";
-import { CODE_FLOW, FLOW_KINDS, type FlowTable, GROUP_FLOW, SOURCE_FLOW } from "@/lib/states/flow-tables.sql";
+import {
+  ARRIVAL_KINDS,
+  CODE_FLOW,
+  FLOW_KINDS,
+  type FlowTable,
+  GROUP_ARRIVALS,
+  GROUP_FLOW,
+  SOURCE_FLOW,
+} from "@/lib/states/flow-tables.sql";
 import { dropIndexes } from "@/lib/testing/drop-indexes";
 import { rollupDrift } from "@/lib/testing/rollup-drift";
 
@@ -279,13 +287,14 @@ const WIDER_FLOW = [
   widerThan(GROUP_FLOW.toReversed(), GROUP_KEYS),
   widerThan([FINEST, ...CODE_FLOW.toReversed()], KEYS),
   widerThan([FINEST, ...SOURCE_FLOW.toReversed()], "source_id"),
+  widerThan([FINEST, ...GROUP_ARRIVALS.toReversed()], "fingerprint", ARRIVAL_KINDS),
 ];
 
-function widerThan(tables: readonly FlowTable[], keys: string): string[] {
-  const sums = FLOW_KINDS.map((kind) => `sum(${kind})`).join(", ");
+function widerThan(tables: readonly FlowTable[], keys: string, kinds: readonly string[] = FLOW_KINDS): string[] {
+  const sums = kinds.map((kind) => `sum(${kind})`).join(", ");
   return tables.slice(1).map(
     ({ table, widthMs }, index) => `
-      insert into ${table} (at, ${keys}, ${FLOW_KINDS.join(", ")})
+      insert into ${table} (at, ${keys}, ${kinds.join(", ")})
       select date_bin('${widthMs / 1000} s', at, 'epoch'), ${keys}, ${sums} from ${tables[index]!.table}
        group by 1, ${keys} order by ${keys === GROUP_KEYS ? "fingerprint, " : ""}1`,
   );

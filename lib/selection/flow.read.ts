@@ -2,11 +2,14 @@ import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { groupsMeant } from "@/lib/selection/aliases.sql";
 import { bucketStarts, type StatsQuery } from "@/lib/selection/stats-query.shapes";
+import type { FlowKind } from "@/lib/states/flow.pure";
 import {
+  ARRIVAL_KINDS,
   CODE_FLOW,
-  DELTA_KINDS,
+  deltasOf,
   FLOW_KINDS,
   type FlowTable,
+  GROUP_ARRIVALS,
   GROUP_FLOW,
   SOURCE_FLOW,
   UNGROUPED_KINDS,
@@ -111,6 +114,21 @@ const GROUPED = `kind <> all(array['${UNGROUPED_KINDS.join("', '")}'])`;
 /** What is narrower than an hour is kept by error code only. */
 const SOURCE_TABLES = [...SOURCE_FLOW, ...CODE_FLOW.filter(({ widthMs }) => widthMs < HOUR_MS)];
 
+/** What is narrower than an hour is kept by source as well. */
+const ARRIVAL_TABLES = [...GROUP_ARRIVALS, ...GROUP_FLOW.filter(({ widthMs }) => widthMs < HOUR_MS)];
+
+/**
+ * SQL: rows of spans with `at`, `fingerprint` and a column for each of ARRIVAL_KINDS; `values` are `$1` and on. Without a source they are
+ * read from the tables of groups alone: all events of a group have one error code, so the names of groups decide it.
+ */
+export function groupArrivalRows(filter: StatsQuery["filter"], spans: readonly FlowSpan[]): FlowSql {
+  const alone = inSources(filter) === null && (filter.fingerprint !== undefined || inErrorCodes(filter) === null);
+  return rowsOf(alone ? { fingerprint: filter.fingerprint } : filter, spans, {
+    ...{ tables: alone ? ARRIVAL_TABLES : GROUP_FLOW, byGroup: true },
+    ...{ keys: ["fingerprint"], kinds: ARRIVAL_KINDS },
+  });
+}
+
 /**
  * Rows of adjoining spans as SQL: `at`, a column for each kind, and `fingerprint` when a group is asked for or `byGroup`;
  * `error_code` unless the caller asks for rows without it; `source_id` with `bySource`. `values` are `$1` and on; the caller's own come after them.
@@ -120,14 +138,30 @@ export function flowRows(
   spans: readonly FlowSpan[],
   { byGroup = filter.fingerprint !== undefined, bySource = false, byCode = true } = {},
 ): FlowSql {
-  const values = scopeValues(filter) as unknown[];
   const noCodes = !byCode && !byGroup && inErrorCodes(filter) === null;
-  const pieces = spans.flatMap((span) => flowPieces(noCodes ? SOURCE_TABLES : byGroup ? GROUP_FLOW : CODE_FLOW, span));
+  const tables = noCodes ? SOURCE_TABLES : byGroup ? GROUP_FLOW : CODE_FLOW;
   const keys = [
     ...(noCodes ? [] : ["error_code"]),
     ...(byGroup ? ["fingerprint"] : []),
     ...(bySource ? ["source_id"] : []),
   ];
+  return rowsOf(filter, spans, { tables, byGroup, keys, kinds: FLOW_KINDS });
+}
+
+type FlowColumns = {
+  tables: readonly FlowTable[];
+  byGroup: boolean;
+  keys: readonly string[];
+  kinds: readonly FlowKind[];
+};
+
+function rowsOf(
+  filter: StatsQuery["filter"],
+  spans: readonly FlowSpan[],
+  { tables, byGroup, keys, kinds }: FlowColumns,
+): FlowSql {
+  const values = scopeValues(filter) as unknown[];
+  const pieces = spans.flatMap((span) => flowPieces(tables, span));
   const conditions = `${inScope(filter)} and ${byGroup ? inGroup(filter) : anyOf("$3")}`;
   const between = (column: string, fromMs: number, toMs: number) => {
     const after = `${column} >= to_timestamp($${values.push(fromMs)}::float8 / 1000)`;
@@ -135,11 +169,11 @@ export function flowRows(
   };
   const parts = pieces.map(
     ({ table, fromMs, toMs }) =>
-      `select ${["at", ...keys, ...FLOW_KINDS].join(", ")} from ${table} where ${between("at", fromMs, toMs)} and ${conditions}`,
+      `select ${["at", ...keys, ...kinds].join(", ")} from ${table} where ${between("at", fromMs, toMs)} and ${conditions}`,
   );
   const log = between("minute", spans[0]!.fromMs, spans.at(-1)!.toMs);
   parts.push(
-    `select ${["minute as at", ...keys, DELTA_KINDS].join(", ")} from dlq_flow where ${log} and ${conditions} and ${inGroup(filter)}${byGroup ? ` and ${GROUPED}` : ""}`,
+    `select ${["minute as at", ...keys, deltasOf(kinds)].join(", ")} from dlq_flow where ${log} and ${conditions} and ${inGroup(filter)}${byGroup ? ` and ${GROUPED}` : ""}`,
   );
   return { sql: parts.join("\n union all "), values };
 }

@@ -34,6 +34,13 @@ export const GROUP_FLOW: readonly FlowTable[] = [
   { table: "dlq_group_flow_minutes", widthMs: MINUTE_MS },
 ];
 
+/** Arrivals by group alone, the widest first: a group has a row for each of its sources in the tables above. */
+export const GROUP_ARRIVALS: readonly FlowTable[] = [
+  { table: "dlq_group_arrival_days", widthMs: DAY_MS },
+  { table: "dlq_group_arrival_hours", widthMs: HOUR_MS },
+];
+export const ARRIVAL_KINDS = ["parked", "bounced", "unstored"] as const satisfies readonly FlowKind[];
+
 /** A day longer than they are read: two clocks may differ. */
 const REMOVED_BEFORE = `date_trunc('day', now(), 'UTC') - interval '${NARROW_DAYS + 1} days'`;
 
@@ -56,9 +63,9 @@ export const REMOVE_NARROW = [...CODE_FLOW, ...GROUP_FLOW]
 export const FLOW_KINDS = Object.keys(SIZE_EFFECT) as FlowKind[];
 
 /** The kinds of one delta as the columns of a row. */
-export const DELTA_KINDS = FLOW_KINDS.map((kind) => `case when kind = '${kind}' then n else 0 end as ${kind}`).join(
-  ", ",
-);
+export const deltasOf = (kinds: readonly FlowKind[]) =>
+  kinds.map((kind) => `case when kind = '${kind}' then n else 0 end as ${kind}`).join(", ");
+export const DELTA_KINDS = deltasOf(FLOW_KINDS);
 
 /** The change of dlq_size by a row. */
 export const SIZE_EFFECT_SQL = FLOW_KINDS.filter((kind) => SIZE_EFFECT[kind] !== 0)

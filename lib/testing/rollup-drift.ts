@@ -2,9 +2,11 @@ import { entriesOfEvents } from "@/lib/guard/audit/subjects.sql";
 import type { Db, Queryable } from "@/lib/platform/database/db";
 import { PARKED_STATUSES } from "@/lib/states/event-state.pure";
 import {
+  ARRIVAL_KINDS,
   CODE_FLOW,
   DELTA_KINDS,
   FLOW_KINDS,
+  GROUP_ARRIVALS,
   GROUP_FLOW,
   NARROW_SINCE,
   SIZE_EFFECT_SQL,
@@ -18,14 +20,22 @@ const KEPT = GROUP_FLOW.find(({ table }) => table.endsWith("hours"))!;
 const KEPT_BY_CODE = CODE_FLOW.find(({ table }) => table.endsWith("hours"))!;
 const GROUPED_KINDS = FLOW_KINDS.filter((kind) => !(UNGROUPED_KINDS as readonly string[]).includes(kind));
 
+const among = (tables: typeof CODE_FLOW, table: string) => tables.some((one) => one.table === table);
+
 /** Rows of a table of the flow that are not the sum of the kept hours; of a narrower one those of each hour together. */
 function againstKept(
   { table, widthMs }: (typeof CODE_FLOW)[number],
   kept: string = KEPT.table,
   kinds: readonly string[] = GROUPED_KINDS,
 ): string {
-  const codes = SOURCE_FLOW.some((one) => one.table === table) ? "" : ", error_code";
-  const keys = `source_id${codes}${table.includes("group") ? ", fingerprint" : ""}`;
+  const columns: Record<string, boolean> = {
+    source_id: !among(GROUP_ARRIVALS, table),
+    error_code: !among([...SOURCE_FLOW, ...GROUP_ARRIVALS], table),
+    fingerprint: among([...GROUP_FLOW, ...GROUP_ARRIVALS], table),
+  };
+  const keys = Object.keys(columns)
+    .filter((column) => columns[column])
+    .join(", ");
   const sums = `array[${kinds.map((kind) => `sum(${kind})`).join(", ")}] as n`;
   const some = kinds.map((kind) => `${kind} <> 0`).join(" or ");
   const width = `'${Math.max(widthMs, KEPT.widthMs) / 1000} s'`;
@@ -96,6 +106,7 @@ export async function rollupDrift(db: Queryable): Promise<unknown[]> {
       .filter((table) => table !== KEPT)
       .map((table) => againstKept(table))
       .join("")}
+    ${GROUP_ARRIVALS.map((table) => againstKept(table, KEPT.table, ARRIVAL_KINDS)).join("")}
     ${[...SOURCE_FLOW, ...CODE_FLOW]
       .filter((table) => table !== KEPT_BY_CODE)
       .map((table) => againstKept(table, KEPT_BY_CODE.table, UNGROUPED_KINDS))

@@ -7,11 +7,10 @@ import {
   asSum,
   type FlowSpan,
   floorHour,
-  flowRows,
+  groupArrivalRows,
   HOUR_MS,
   inScope,
   inSources,
-  knownSince,
   scopeValues,
 } from "@/lib/selection/flow.read";
 import type { StatsQuery } from "@/lib/selection/stats-query.shapes";
@@ -34,9 +33,15 @@ export function timesOf({ fromMs, toMs }: Window, sinceMs: number | null): Times
   return { ...window, before: windowsBefore(window, sinceMs) };
 }
 
-/** The number in the window is one sum, and so is that of each day before; the earliest first. */
+/** The number in the window is one sum, and so is that of each day before; the earliest first. Days that adjoin are one span: each has rows of its own. */
 export function spansOf({ fromMs, toMs, before }: Times): FlowSpan[] {
-  return [...before.windows.toReversed(), { fromMs, toMs }].map((window) => asSum(window.fromMs, window.toMs));
+  const spans: FlowSpan[] = [];
+  for (const window of before.windows.toReversed()) {
+    const last = spans.at(-1);
+    if (last?.toMs === window.fromMs) last.toMs = window.toMs;
+    else spans.push(asSum(window.fromMs, window.toMs));
+  }
+  return [...spans, asSum(fromMs, toMs)];
 }
 
 /** SQL: the sum over a window; `values` get its ends. */
@@ -62,7 +67,7 @@ export function against(count: number, days: readonly number[], { before }: Time
 
 /** SQL: arrivals by group in the window, and `days` of the days before. */
 export function groupsInFlow(filter: StatsQuery["filter"], times: Times): { sql: string; values: unknown[] } {
-  const { sql, values } = flowRows(filter, spansOf(times), { byGroup: true });
+  const { sql, values } = groupArrivalRows(filter, spansOf(times));
   const count = sumIn(times, ARRIVED, values);
   const text = `select fingerprint, ${count} as count, ${daysIn(times, values)} as days from (${sql}) flow group by fingerprint`;
   return { sql: text, values };
@@ -101,13 +106,13 @@ export function judged({ count, days, beforeMs }: GroupArrivalRow, times: Times)
 export async function judgeLastHour<Group extends { fingerprint: string; count: number; verdict: Verdict }>(
   db: Queryable,
   filter: StatsQuery["filter"],
-  { fromMs, toMs }: Window,
+  { fromMs, toMs, sinceMs }: Window & { sinceMs: number | null },
   groups: Group[],
 ): Promise<Group[]> {
   const risen = groups.filter(({ verdict }) => verdict === "rising").map(({ fingerprint }) => fingerprint);
   const hours = (toMs - fromMs) / HOUR_MS;
   if (risen.length === 0 || hours <= 1) return groups;
-  const times = timesOf({ fromMs: toMs - HOUR_MS, toMs }, await knownSince(db));
+  const times = timesOf({ fromMs: toMs - HOUR_MS, toMs }, sinceMs);
   const read = groupsInFlow({ ...filter, fingerprint: risen }, times);
   const rows = await db.query<GroupArrivalRow>(read.sql, read.values, { name: "last-hour" });
   const last = new Map(
@@ -124,20 +129,25 @@ type GroupKinds = StatsQuery["filter"] & { fingerprint: string[] };
 
 export type GroupArrivals = Arrivals & { verdict: Verdict };
 
-/** What arrived of these groups in the window, judged as the overview judges it. Absent = nothing arrived, now or before. */
+/** What arrived of these groups in the window, judged as the overview judges it. `sinceMs`: the start of the flow. */
 export async function readGroupArrivals(
   db: Queryable,
   filter: GroupKinds,
-  window: Window,
+  window: Window & { sinceMs: number | null },
 ): Promise<Map<string, GroupArrivals>> {
-  const times = timesOf(window, await knownSince(db));
+  const times = timesOf(window, window.sinceMs);
   const arrived = groupsInFlow(filter, times);
   const before = lastBefore("arrived.fingerprint", filter, times, arrived.values);
   const text = `with arrived as materialized (${arrived.sql}), ${before.logged}
     select arrived.*, case when count > 0 then ${before.sql} end as "beforeMs"
       from arrived left join logged on logged.fingerprint = arrived.fingerprint`;
   const rows = await db.query<GroupArrivalRow>(text, arrived.values, { name: "group-arrivals" });
-  const groups = rows.map((row) => ({ fingerprint: row.fingerprint, ...judged(row, times) }));
+  const found = new Map(rows.map((row) => [row.fingerprint, row]));
+  const none = { count: 0, days: times.before.windows.map(() => 0), beforeMs: null };
+  const groups = filter.fingerprint.map((fingerprint) => ({
+    fingerprint,
+    ...judged(found.get(fingerprint) ?? { fingerprint, ...none }, times),
+  }));
   const arrivals = await judgeLastHour(db, filter, window, groups);
   return new Map(arrivals.map(({ fingerprint, ...of }) => [fingerprint, of]));
 }

@@ -1,6 +1,6 @@
 import type { GroupList, GroupOut } from "@/lib/events/events.shapes";
-import { ARRIVED, type GroupArrivals, readGroupArrivals, readUnstored } from "@/lib/events/groups/arrivals.read";
-import { readOnsets } from "@/lib/events/groups/group-onsets.read";
+import { type GroupArrivals, readGroupArrivals, readUnstored } from "@/lib/events/groups/arrivals.read";
+import { readRises, readTrends } from "@/lib/events/groups/group-onsets.read";
 import { isRise, type Verdict } from "@/lib/events/groups/group-verdict.pure";
 import { FINGERPRINT, type GroupSort } from "@/lib/events/groups/groups.shapes";
 import { readMutesOf } from "@/lib/events/groups/mutes/group-mutes.read";
@@ -9,7 +9,7 @@ import { oneSource } from "@/lib/guard/masking/mask-rule.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { maskText } from "@/lib/guard/masking/mask-text.pure";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import type { Db, Queryable } from "@/lib/platform/database/db";
+import type { Db } from "@/lib/platform/database/db";
 import { type Params, paramsFrom } from "@/lib/platform/database/params.sql";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
@@ -17,12 +17,12 @@ import { ANY_RANGE, isDecidedByKinds, kindConditions } from "@/lib/selection/eve
 import { inGroups, isInFacts, narrow, readSearch } from "@/lib/selection/event-search.read";
 import { type EventFilter, resolveWindow } from "@/lib/selection/filter/event-filter.shapes";
 import { compileFilter } from "@/lib/selection/filter/event-filter.sql";
-import { flowRows, HOUR_MS } from "@/lib/selection/flow.read";
+import { HOUR_MS, knownSince } from "@/lib/selection/flow.read";
 import { readScopedFilter } from "@/lib/selection/scope.read";
 import type { ScopedFilter } from "@/lib/selection/scope.shapes";
 import { type StatsQuery, WINDOW_DEFAULT_MS } from "@/lib/selection/stats-query.shapes";
 import { EVENT_STATUSES, type EventStatus } from "@/lib/states/event-state.pure";
-import { PARKED } from "@/lib/states/state.sql";
+import { EVENT, PARKED } from "@/lib/states/state.sql";
 
 type GroupQuery = {
   filter: EventFilter;
@@ -36,7 +36,6 @@ type GroupQuery = {
   verdicts?: readonly Verdict[] | null;
 };
 
-const TREND_HOURS = 24;
 /** The verdict is decided outside of SQL, so that it has one definition. A page of some verdicts is found among this many groups. */
 const JUDGED_MAX = 2_000;
 
@@ -50,7 +49,7 @@ type GroupRow = Pick<
   pattern: string;
   firstMs: number;
   lastMs: number;
-  counts: Partial<Record<EventStatus, number>>;
+  counts: Record<EventStatus, number | null>;
 };
 
 /**
@@ -66,15 +65,20 @@ export async function listGroups(db: Db, viewer: Viewer, query: GroupQuery, nowM
   const after = query.cursor === null ? null : decodeCursor(query.cursor, sort);
   const window = windowOf(query.window ?? query.filter, nowMs);
   const most = verdicts ? JUDGED_MAX : limit + 1;
-  const groups = await readMatching(db, { filter, scope, sort, after, most, nowMs });
+  const [groups, sinceMs] = await Promise.all([
+    readMatching(db, { filter, scope, sort, after, most, nowMs }),
+    knownSince(db),
+  ]);
   const kinds = kindsOf(viewer, query.filter);
-  const arrivals = await readGroupArrivals(db, { ...kinds, fingerprint: fingerprintsOf(groups) }, window);
-  const judged = groups.map((group) => ({ ...group, ...(arrivals.get(group.fingerprint) ?? NO_ARRIVALS) }));
+  const of = { ...kinds, fingerprint: fingerprintsOf(groups) };
+  const known = { ...window, sinceMs };
+  const arrivals = await readGroupArrivals(db, of, known);
+  const judged = groups.map((group) => ({ ...group, ...arrivals.get(group.fingerprint)! }));
   const wanted = verdicts ? judged.filter(({ verdict }) => verdicts.includes(verdict)) : judged;
   const page = wanted.slice(0, limit);
   const last = wanted.length > limit ? page.at(-1)! : null;
   return {
-    items: await readPage(db, { viewer, scope, kinds, window, nowMs }, page),
+    items: await readPage(db, { viewer, scope, kinds, window: known, nowMs }, page),
     nextCursor: last === null ? null : encodeCursor(sort, [last.key, last.fingerprint]),
     left: last === null ? Math.max(0, (groups[0]?.ofAll ?? 0) - most) : 0,
   };
@@ -100,35 +104,40 @@ type MatchingGroup = GroupRow & { key: number; ofAll: number };
 /** Levels are summed by group for all groups, and by source and status for those of the page alone. No level is below zero. */
 async function readMatching(db: Db, { filter, scope, sort, after, most, nowMs }: Matching): Promise<MatchingGroup[]> {
   const params = paramsFrom(1);
-  const counted = isDecidedByKinds(filter) ? rolledUp(filter, params) : await scanned(db, filter, nowMs, params);
+  const byKinds = isDecidedByKinds(filter);
+  const counted = byKinds ? rolledUp(filter, params) : await scanned(db, filter, nowMs, params);
   const lasts = sort === "last" && scope !== null ? lastIn(params.add(scope)) : null;
   // By time, those with parked events come first: a group that is over must not hide one that waits.
   const lastMs = `extract(epoch from ${lasts?.at ?? "g.last_seen"}) * 1000`;
-  const key = sort === "count" ? "parked" : `case when parked > 0 then ${PARKED_FIRST_MS} else 0 end + ${lastMs}`;
+  const keyed =
+    sort === "count"
+      ? "select fingerprint, parked::float8 as key from known"
+      : `select fingerprint, (case when parked > 0 then ${PARKED_FIRST_MS} else 0 end + ${lastMs})::float8 as key
+           from known join dlq_groups g using (fingerprint)`;
   const place = after === null ? "" : `where (key, fingerprint) < (${params.add(after[0])}, ${params.add(after[1])})`;
+  const counts = EVENT_STATUSES.map((status) => `'${status}', sum(n) filter (where status = ${EVENT[status]})`);
   return db.query<MatchingGroup>(
-    `with counted as materialized (${counted}), ${lasts?.logged ?? ""}
+    `with ${byKinds ? "" : `counted as materialized (${counted}),`} ${lasts?.logged ?? ""}
      known as (
        select fingerprint, coalesce(sum(n) filter (where status in ${PARKED}), 0) as parked
-         from counted group by 1 having sum(n) > 0),
-     keyed as (select fingerprint, (${key})::float8 as key from known join dlq_groups g using (fingerprint)),
+         from ${byKinds ? `(${counted}) counted` : "counted"} group by 1 having sum(n) > 0),
+     keyed as (${keyed}),
      chosen as materialized (
        select *, count(*) over () as of_all from keyed ${place} order by key desc, fingerprint desc limit ${most}),
-     of_chosen as materialized (
-       select fingerprint, source_id, status, sum(n) as n from counted
-        where fingerprint in (select fingerprint from chosen) group by 1, 2, 3),
-     by_status as (
-       select fingerprint, jsonb_object_agg(status, n) as counts
-         from (select fingerprint, status, sum(n) as n from of_chosen group by 1, 2) s group by 1),
-     by_source as (
-       select fingerprint, array_agg(name order by name) as sources
-         from (select distinct fingerprint, source_id from of_chosen where n > 0) c join sources on sources.id = source_id group by 1)
+     kinds as materialized (
+       select fingerprint, source_id, status, sum(n) as n
+         from (${byKinds ? rolledUpOfChosen(filter, params) : "select counted.* from counted join chosen using (fingerprint)"}) c group by 1, 2, 3),
+     of_group as (
+       select fingerprint, json_build_object(${counts.join(", ")}) as counts,
+              array_agg(distinct source_id) filter (where n > 0) as sources from kinds group by 1)
      select key, of_all as "ofAll", fingerprint, g.error_code as "errorCode", g.exception_type as "exceptionType",
             g.message_pattern as pattern, g.first_frame as "firstFrame", g.sample_event as "sampleEvent",
-            g.first_seen as "firstMs", g.last_seen as "lastMs", counts, sources
-       from chosen join dlq_groups g using (fingerprint) join by_status using (fingerprint) join by_source using (fingerprint)
+            g.first_seen as "firstMs", g.last_seen as "lastMs", counts,
+            array(select name from sources s where s.id = any(of_group.sources) order by name) as sources
+       from chosen join dlq_groups g using (fingerprint) join of_group using (fingerprint)
       order by key desc, fingerprint desc`,
     params.values,
+    byKinds ? { name: "groups" } : {},
   );
 }
 
@@ -150,7 +159,7 @@ type PageContext = {
   viewer: Viewer;
   scope: string[] | null;
   kinds: StatsQuery["filter"];
-  window: { fromMs: number; toMs: number };
+  window: { fromMs: number; toMs: number; sinceMs: number | null };
   nowMs: number;
 };
 type JudgedGroup = GroupRow & GroupArrivals;
@@ -164,18 +173,20 @@ async function readPage(
   const fingerprint = fingerprintsOf(page);
   if (fingerprint.length === 0) return [];
   const rising = fingerprintsOf(page.filter(({ verdict }) => isRise(verdict)));
-  const [masks, rows, trends, unstored, onsets, mutes] = await Promise.all([
+  const others = fingerprint.filter((one) => !rising.includes(one));
+  const [masks, rows, trends, rises, unstored, mutes] = await Promise.all([
     readMasks(db),
     scope === null ? page : ownSamples(db, page, scope),
-    readTrends(db, fingerprint, scope, nowMs),
+    readTrends(db, { fingerprints: others, sources: scope }, nowMs),
+    readRises(db, { fingerprints: rising, sources: scope }, window.sinceMs, nowMs),
     readUnstored(db, { ...kinds, fingerprint }, window),
-    readOnsets(db, { fingerprints: rising, sources: scope }, nowMs),
     readMutesOf(db, viewer, fingerprint),
   ]);
   return rows.map((row) => {
     const { count, usual, spread, factor, trend, verdict } = row;
     const set = masks.of(oneSource(row.sources));
-    const onset = onsets.get(row.fingerprint);
+    const rise = rises.get(row.fingerprint);
+    const onset = rise?.onsetMs ?? null;
     const found = unstored.get(row.fingerprint);
     // One of every source comes first; one of a source says which.
     const muted = mutes.get(row.fingerprint) ?? [];
@@ -194,17 +205,15 @@ async function readPage(
         EVENT_STATUSES.map((status) => [status, row.counts[status] ?? 0]),
       ) as GroupOut["counts"],
       sources: row.sources,
-      trend: trends.get(row.fingerprint) ?? [],
+      trend: rise?.trend ?? trends.get(row.fingerprint)!,
       arrivals: { count, usual, spread, factor, trend },
       verdict,
-      since: onset === undefined ? { at: iso(row.firstMs), of: "first" } : { at: iso(onset), of: "rise" },
+      since: onset === null ? { at: iso(row.firstMs), of: "first" } : { at: iso(onset), of: "rise" },
       mute: mute ?? null,
       unstored: found ? { count: found.count, since: iso(found.sinceMs) } : null,
     };
   });
 }
-
-const NO_ARRIVALS = { count: 0, usual: null, spread: null, factor: null, trend: "unknown", verdict: "steady" } as const;
 
 /** The part of the filter by which arrivals are kept. */
 function kindsOf(viewer: Viewer, filter: EventFilter): StatsQuery["filter"] {
@@ -234,6 +243,17 @@ function rolledUp(filter: EventFilter, params: Params): string {
            where ${kindConditions(filter, params)}`;
 }
 
+/** The same rows of the groups in `chosen`, found by group. */
+function rolledUpOfChosen(filter: EventFilter, params: Params): string {
+  return `select m.fingerprint, l.source_id, l.status, l.n
+            from (select fingerprint, fingerprint as member from chosen
+                   union all
+                  select a.target, a.fingerprint from group_aliases a join chosen on chosen.fingerprint = a.target
+                   where a.fingerprint <> a.target) m
+            join dlq_group_levels l on l.fingerprint = m.member
+           where ${kindConditions(filter, params)}`;
+}
+
 /** Only the statement timeout limits it: a window or a name beside it keeps it quick. */
 async function scanned(db: Db, filter: ScopedFilter, nowMs: number, params: Params): Promise<string> {
   const search = await readSearch(db, filter);
@@ -253,33 +273,11 @@ const countedBy = (where: string) =>
   `select ${STANDS_FOR("e")}, e.source_id, e.status, count(*) as n
      from dlq_event_rows e left join group_aliases a on a.fingerprint = e.fingerprint where ${where} group by 1, 2, 3`;
 
-async function readTrends(
-  db: Queryable,
-  fingerprints: string[],
-  scope: string[] | null,
-  nowMs: number,
-): Promise<Map<string, number[]>> {
-  const firstHour = (Math.floor(nowMs / HOUR_MS) - TREND_HOURS + 1) * HOUR_MS;
-  const filter = { fingerprint: fingerprints, ...(scope === null ? {} : { source: scope }) };
-  const flow = flowRows(filter, [{ fromMs: firstHour, toMs: nowMs, bucketMs: HOUR_MS }]);
-  const text = `select fingerprint, date_bin('1 hour', at, 'epoch') as "hourMs", sum(${ARRIVED})::bigint as n
-                  from (${flow.sql}) flow group by 1, 2`;
-  const rows = await db.query<{ fingerprint: string; hourMs: number; n: number }>(text, flow.values, {
-    name: "group-trends",
-  });
-  const trends = new Map(fingerprints.map((fingerprint) => [fingerprint, Array<number>(TREND_HOURS).fill(0)]));
-  for (const { fingerprint, hourMs, n } of rows) {
-    const hour = (hourMs - firstHour) / HOUR_MS;
-    if (hour >= 0 && hour < TREND_HOURS) trends.get(fingerprint)![hour]! += n;
-  }
-  return trends;
-}
-
 /**
  * The row of a group holds a sample event and times of any source. Of some sources it is the newest event of those, and the times
  * of the oldest and the newest of their events; of an older one that has left the store the hour.
  */
-async function ownSamples(db: Queryable, page: readonly JudgedGroup[], scope: string[]): Promise<JudgedGroup[]> {
+async function ownSamples(db: Db, page: readonly JudgedGroup[], scope: string[]): Promise<JudgedGroup[]> {
   const end = (order: "asc" | "desc") => `(
     select e.id, e.first_seen from sources s cross join ${ANY_RANGE} cross join lateral (
       select e.id, e.first_seen from dlq_events e
@@ -293,6 +291,7 @@ async function ownSamples(db: Queryable, page: readonly JudgedGroup[], scope: st
        from unnest($1::text[]) w (fingerprint)
       cross join lateral ${end("asc")} oldest cross join lateral ${end("desc")} newest`,
     [fingerprintsOf(page), scope],
+    { name: "group-samples" },
   );
   const own = new Map(found.map((row) => [row.fingerprint, row]));
   // The last event of a group may have left the store since the groups were read.

@@ -1,10 +1,13 @@
 import { FOLD_ADMISSION } from "@/lib/intake/admission/admission.write";
 import type { Db, Tx } from "@/lib/platform/database/db";
+import type { FlowKind } from "@/lib/states/flow.pure";
 import {
+  ARRIVAL_KINDS,
   CODE_FLOW,
   DELTA_KINDS,
   FLOW_KINDS,
   type FlowTable,
+  GROUP_ARRIVALS,
   GROUP_FLOW,
   SOURCE_FLOW,
   UNGROUPED_KINDS,
@@ -19,17 +22,18 @@ const ROWS_MAX = 50_000;
  * the tables. A delta that is appended meanwhile stays in the log. New rows are in order of time, so that a window lies in few pages.
  */
 function foldFlow(): string {
-  const sums = FLOW_KINDS.map((kind) => `sum(${kind})`).join(", ");
-  const added = (table: string) => FLOW_KINDS.map((kind) => `${kind} = ${table}.${kind} + excluded.${kind}`).join(", ");
-  const into = ({ table, widthMs }: FlowTable, keys: string, of = "") => `
-    insert into ${table} (at, ${keys}, ${FLOW_KINDS.join(", ")})
-    select date_bin('${widthMs / 1000} s', minute, 'epoch'), ${keys}, ${sums} from moved ${of} group by 1, ${keys} order by 1
-    on conflict (at, ${keys}) do update set ${added(table)}`;
+  const into = ({ table, widthMs }: FlowTable, keys: string, of = "", kinds: readonly FlowKind[] = FLOW_KINDS) => `
+    insert into ${table} (at, ${keys}, ${kinds.join(", ")})
+    select date_bin('${widthMs / 1000} s', minute, 'epoch'), ${keys}, ${kinds.map((kind) => `sum(${kind})`).join(", ")}
+      from moved ${of} group by 1, ${keys} order by 1
+    on conflict (at, ${keys}) do update set ${kinds.map((kind) => `${kind} = ${table}.${kind} + excluded.${kind}`).join(", ")}`;
   const grouped = `where ${UNGROUPED_KINDS.join(" + ")} = 0`;
+  const arrived = `where ${ARRIVAL_KINDS.join(" + ")} > 0`;
   const inserts = [
     ...SOURCE_FLOW.map((table) => into(table, "source_id")),
     ...CODE_FLOW.map((table) => into(table, "source_id, error_code")),
     ...GROUP_FLOW.map((table) => into(table, "source_id, error_code, fingerprint", grouped)),
+    ...GROUP_ARRIVALS.map((table) => into(table, "fingerprint", arrived, ARRIVAL_KINDS)),
   ];
   const parts = inserts.map((insert, index) => `, into_${index} as (${insert})`);
   return `with gone as (

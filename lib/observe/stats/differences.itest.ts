@@ -3,12 +3,13 @@ import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { readDifferences } from "@/lib/observe/stats/differences.read";
 import { readTopErrors } from "@/lib/observe/stats/top-errors.read";
 import { statsQueryFrom } from "@/lib/selection/stats-query.shapes";
+import { GROUP_ARRIVALS, GROUP_FLOW } from "@/lib/states/flow-tables.sql";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
 const world = worldOfEachTest();
 // The flow is written here without its events: nothing else may count on it.
 afterEach(() =>
-  world.db.run("truncate dlq_group_flow_minutes, dlq_group_flow_hours, dlq_group_flow_days, dlq_flow_hours"),
+  world.db.run(`truncate ${[...GROUP_FLOW, ...GROUP_ARRIVALS].map(({ table }) => table).join(", ")}, dlq_flow_hours`),
 );
 
 const ADA = localViewer("ada");
@@ -17,12 +18,12 @@ const HOUR_MS = 3_600_000;
 
 /** Arrivals of a group of the source orders, so many hours ago. */
 async function arrived(fingerprint: string, hoursAgo: number, parked: number): Promise<void> {
-  for (const table of ["dlq_group_flow_minutes", "dlq_group_flow_hours", "dlq_group_flow_days"]) {
-    const unit = table.endsWith("minutes") ? "minute" : table.endsWith("hours") ? "hour" : "day";
+  for (const { table, widthMs } of [...GROUP_FLOW, ...GROUP_ARRIVALS]) {
+    const at = `date_bin('${widthMs / 1000} s', now() - make_interval(hours => $2), 'epoch')`;
+    const [keys, values] = table.includes("arrival") ? ["", ""] : ["source_id, error_code, ", "id, 'TIMEOUT', "];
     await world.db.run(
-      `insert into ${table} as t (at, source_id, error_code, fingerprint, parked)
-       select date_trunc('${unit}', now() - make_interval(hours => $2), 'UTC'), id, 'TIMEOUT', $1, $3 from sources where name = 'orders'
-       on conflict (at, source_id, error_code, fingerprint) do update set parked = t.parked + excluded.parked`,
+      `insert into ${table} as t (at, ${keys}fingerprint, parked) select ${at}, ${values}$1, $3 from sources where name = 'orders'
+       on conflict (at, ${keys}fingerprint) do update set parked = t.parked + excluded.parked`,
       [fingerprint, hoursAgo, parked],
     );
   }

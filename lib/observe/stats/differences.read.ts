@@ -40,7 +40,8 @@ export async function readDifferences(
   const sources = sourceScope(viewer, source === null ? undefined : [source]) ?? (source === null ? null : [source]);
   const filter = sources === null ? {} : { source: sources };
   const window = { fromMs: nowMs - lengthMs, toMs: nowMs };
-  const times = timesOf(window, await knownSince(db));
+  const sinceMs = await knownSince(db);
+  const times = timesOf(window, sinceMs);
   const then = await sumsOf(db, filter, { fromMs: times.fromMs - lengthMs, toMs: times.fromMs });
   const now = await comparedGroups(db, filter, times, [...then.keys()]);
   const fingerprints = [...new Set([...now.keys(), ...then.keys()])];
@@ -52,20 +53,22 @@ export async function readDifferences(
     const row = now.get(fingerprint) ?? { fingerprint, ...none };
     return { fingerprint, row, ...judged(row, times) };
   });
-  const rows = (await judgeLastHour(db, filter, window, all)).flatMap(({ fingerprint, row, ...arrivals }) => {
-    const group = known.get(fingerprint);
-    const earlier = then.get(fingerprint);
-    const counts = { now: row.count, before: earlier?.count ?? 0 };
-    const verdict = differenceOf({ ...counts, ...arrivals });
-    if (!group || !verdict) return [];
-    return {
-      ...{ verdict, fingerprint, errorCode: group.errorCode, pattern: maskText(group.pattern, set) },
-      sources: [...new Set([...(row.sources ?? []), ...(earlier?.sources ?? [])])].sort(),
-      ...counts,
-      factor: counts.before === 0 ? null : counts.now / counts.before,
-      usual: arrivals.usual,
-    };
-  });
+  const rows = (await judgeLastHour(db, filter, { ...window, sinceMs }, all)).flatMap(
+    ({ fingerprint, row, ...arrivals }) => {
+      const group = known.get(fingerprint);
+      const earlier = then.get(fingerprint);
+      const counts = { now: row.count, before: earlier?.count ?? 0 };
+      const verdict = differenceOf({ ...counts, ...arrivals });
+      if (!group || !verdict) return [];
+      return {
+        ...{ verdict, fingerprint, errorCode: group.errorCode, pattern: maskText(group.pattern, set) },
+        sources: [...new Set([...(row.sources ?? []), ...(earlier?.sources ?? [])])].sort(),
+        ...counts,
+        factor: counts.before === 0 ? null : counts.now / counts.before,
+        usual: arrivals.usual,
+      };
+    },
+  );
   const items = byDifference(rows);
   const more = Math.max(0, items.length - DIFFERENCES_MAX);
   return { asOf: iso(nowMs), from: iso(times.fromMs), items: items.slice(0, DIFFERENCES_MAX), more };

@@ -10,13 +10,13 @@ import { readTopErrors } from "@/lib/observe/stats/top-errors.read";
 import type { Queryable } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { statsQueryFrom, topErrorsQueryFrom } from "@/lib/selection/stats-query.shapes";
-import { CODE_FLOW, GROUP_FLOW, SOURCE_FLOW } from "@/lib/states/flow-tables.sql";
+import { CODE_FLOW, GROUP_ARRIVALS, GROUP_FLOW, SOURCE_FLOW } from "@/lib/states/flow-tables.sql";
 import { addSource } from "@/lib/testing/letters";
 import { rollupDrift } from "@/lib/testing/rollup-drift";
 import { storeOfFile } from "@/lib/testing/store-of-file";
 
 const HOUR_MS = 3_600_000;
-const FLOW = [...SOURCE_FLOW, ...CODE_FLOW, ...GROUP_FLOW];
+const FLOW = [...SOURCE_FLOW, ...CODE_FLOW, ...GROUP_FLOW, ...GROUP_ARRIVALS];
 const TABLES = ["dlq_level_totals", "dlq_level_hours", "dlq_source_level_hours", ...FLOW.map(({ table }) => table)];
 const { db } = storeOfFile({ max: 4 });
 let orders: string;

@@ -56,14 +56,16 @@ async function readParked(db: Queryable, query: StatsQuery, nowMs: number): Prom
 
 async function readArrived(db: Queryable, query: StatsQuery, nowMs: number): Promise<TopErrors> {
   const set = (await readMasks(db)).of(oneSource(query.filter.source));
-  const times = timesOf(query, await knownSince(db));
+  const sinceMs = await knownSince(db);
+  const times = timesOf(query, sinceMs);
   const [codes, groups] = await Promise.all([arrivedCodes(db, query, times), arrivedGroups(db, query, times)]);
+  const judgedGroups = await judgeLastHour(db, query.filter, { ...query, sinceMs }, groups);
   return {
     asOf: iso(nowMs),
     kind: "exact",
     counts: "arrived",
     ...codes,
-    groups: groups.map((group) => ({ ...group, pattern: maskText(group.pattern, set) })),
+    groups: judgedGroups.map((group) => ({ ...group, pattern: maskText(group.pattern, set) })),
     usualFrom: usualOf(times.before.windows.map(() => 0)) === null ? null : iso(times.before.windows.at(-1)!.fromMs),
   };
 }
@@ -93,11 +95,7 @@ async function arrivedCodes(db: Queryable, query: StatsQuery, times: Times): Pro
 type GroupRow = GroupArrivalRow & { errorCode: string; pattern: string };
 
 /** The groups with the most arrivals. */
-async function arrivedGroups(
-  db: Queryable,
-  { filter, fromMs, toMs }: StatsQuery,
-  times: Times,
-): Promise<ArrivedGroup[]> {
+async function arrivedGroups(db: Queryable, { filter }: StatsQuery, times: Times): Promise<ArrivedGroup[]> {
   const arrived = groupsInFlow(filter, times);
   const before = lastBefore("a.fingerprint", filter, times, arrived.values);
   const text = `with arrived as (${arrived.sql}), chosen as (
@@ -106,9 +104,8 @@ async function arrivedGroups(
        from chosen a join dlq_groups g on g.fingerprint = a.fingerprint left join logged on logged.fingerprint = a.fingerprint
       order by a.count desc, a.fingerprint`;
   const rows = await db.query<GroupRow>(text, arrived.values, { name: "arrived-groups" });
-  const groups = rows.map((row) => {
+  return rows.map((row) => {
     const { fingerprint, errorCode, pattern } = row;
     return { fingerprint, errorCode, pattern, ...judged(row, times) };
   });
-  return judgeLastHour(db, filter, { fromMs, toMs }, groups);
 }

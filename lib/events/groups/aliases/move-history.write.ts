@@ -1,7 +1,7 @@
 import { arrivedEver } from "@/lib/events/groups/mutes/group-mutes.read";
 import type { Tx } from "@/lib/platform/database/db";
 import { hasEvents } from "@/lib/selection/aliases.sql";
-import { FLOW_KINDS, type FlowTable, GROUP_FLOW } from "@/lib/states/flow-tables.sql";
+import { ARRIVAL_KINDS, FLOW_KINDS, type FlowTable, GROUP_ARRIVALS, GROUP_FLOW } from "@/lib/states/flow-tables.sql";
 
 /** A group and its alias target. `settled`: no open transaction can still park into the group by the old aliases. */
 export type Moving = { fingerprint: string; target: string; reason: string; settled: boolean };
@@ -16,19 +16,19 @@ const valuesOf = (moving: readonly Moving[]) => [
 
 /** In one statement: an event that is parked meanwhile is seen together with its flow, and keeps the flow where it is. */
 function moveFlow(): string {
-  const sums = FLOW_KINDS.map((kind) => `sum(${kind})`).join(", ");
-  const moveIn = ({ table }: FlowTable, n: number) => `, gone_${n} as (
+  const moveIn = ({ table }: FlowTable, keys: string, kinds: readonly string[]) => `, gone_${table} as (
       delete from ${table} f using empty where f.fingerprint = empty.fingerprint returning f.*, empty.target),
-    into_${n} as (
-      insert into ${table} (at, source_id, error_code, fingerprint, ${FLOW_KINDS.join(", ")})
-      select at, source_id, error_code, target, ${sums} from gone_${n} group by at, source_id, error_code, target
-      on conflict (at, source_id, error_code, fingerprint) do update
-        set ${FLOW_KINDS.map((kind) => `${kind} = ${table}.${kind} + excluded.${kind}`).join(", ")})`;
+    into_${table} as (
+      insert into ${table} (${keys}, fingerprint, ${kinds.join(", ")})
+      select ${keys}, target, ${kinds.map((kind) => `sum(${kind})`).join(", ")} from gone_${table} group by ${keys}, target
+      on conflict (${keys}, fingerprint) do update
+        set ${kinds.map((kind) => `${kind} = ${table}.${kind} + excluded.${kind}`).join(", ")})`;
   return `with empty as materialized (
       select g.* from ${GIVEN}
        where not ${hasEvents("g.fingerprint")}),
     logged as (update dlq_flow f set fingerprint = empty.target from empty where f.fingerprint = empty.fingerprint)
-    ${GROUP_FLOW.map(moveIn).join("")}
+    ${GROUP_FLOW.map((table) => moveIn(table, "at, source_id, error_code", FLOW_KINDS)).join("")}
+    ${GROUP_ARRIVALS.map((table) => moveIn(table, "at", ARRIVAL_KINDS)).join("")}
     select fingerprint, target, reason, settled from empty`;
 }
 const MOVE_FLOW = moveFlow();

@@ -10,6 +10,7 @@ import { addAlertRule } from "@/lib/observe/alerts/rules/alert-rules";
 import { alertRuleRequestSchema } from "@/lib/observe/alerts/rules/alert-rules.shapes";
 import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import { GROUPING_VERSION } from "@/lib/selection/aliases.sql";
+import { GROUP_ARRIVALS, GROUP_FLOW } from "@/lib/states/flow-tables.sql";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 import { rollupDrift } from "@/lib/testing/rollup-drift";
 import { dyingDb } from "@/lib/testing/troubled-db";
@@ -45,13 +46,14 @@ async function asOneOldGroup(fingerprints: string[]): Promise<void> {
   const { db } = world;
   for (const table of ["dlq_events", "dlq_group_levels"])
     await db.run(`update ${table} set fingerprint = $2 where fingerprint = any($1)`, [fingerprints, OLD]);
-  for (const table of ["minutes", "hours", "days"])
+  for (const { table } of [...GROUP_FLOW, ...GROUP_ARRIVALS]) {
+    const keys = table.includes("arrival") ? "at" : "at, source_id, error_code";
     await db.run(
-      `with gone as (delete from dlq_group_flow_${table} where fingerprint = any($1) returning *)
-       insert into dlq_group_flow_${table} (at, source_id, error_code, fingerprint, parked)
-       select at, source_id, error_code, $2, sum(parked) from gone group by 1, 2, 3`,
+      `with gone as (delete from ${table} where fingerprint = any($1) returning *)
+       insert into ${table} (${keys}, fingerprint, parked) select ${keys}, $2, sum(parked) from gone group by ${keys}`,
       [fingerprints, OLD],
     );
+  }
   await db.run(
     `insert into dlq_groups (fingerprint, error_code, message_pattern, sample_event, first_seen, last_seen)
      select $2, error_code, 'a bank is away', sample_event, first_seen - interval '3 days', last_seen - interval '2 minutes'
