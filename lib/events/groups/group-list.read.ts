@@ -21,7 +21,7 @@ import { HOUR_MS, knownSince } from "@/lib/selection/flow.read";
 import { readScopedFilter } from "@/lib/selection/scope.read";
 import type { ScopedFilter } from "@/lib/selection/scope.shapes";
 import { type StatsQuery, WINDOW_DEFAULT_MS } from "@/lib/selection/stats-query.shapes";
-import { EVENT_STATUSES, type EventStatus } from "@/lib/states/event-state.pure";
+import { EVENT_STATUSES } from "@/lib/states/event-state.pure";
 import { EVENT, PARKED } from "@/lib/states/state.sql";
 
 type GroupQuery = {
@@ -42,14 +42,15 @@ const JUDGED_MAX = 2_000;
 /** More than any time, and a sum that a float8 holds to the millisecond. */
 const PARKED_FIRST_MS = 1e15;
 
+const PARKED_SUM = `coalesce(sum(n) filter (where status in ${PARKED}), 0)`;
+
 type GroupRow = Pick<
   GroupOut,
-  "fingerprint" | "errorCode" | "exceptionType" | "firstFrame" | "sampleEvent" | "sources"
+  "fingerprint" | "errorCode" | "exceptionType" | "firstFrame" | "sampleEvent" | "sources" | "counts"
 > & {
   pattern: string;
   firstMs: number;
   lastMs: number;
-  counts: Record<EventStatus, number | null>;
 };
 
 /**
@@ -104,8 +105,14 @@ type MatchingGroup = GroupRow & { key: number; ofAll: number };
 /** Levels are summed by group for all groups, and by source and status for those of the page alone. No level is below zero. */
 async function readMatching(db: Db, { filter, scope, sort, after, most, nowMs }: Matching): Promise<MatchingGroup[]> {
   const params = paramsFrom(1);
-  const byKinds = isDecidedByKinds(filter);
-  const counted = byKinds ? rolledUp(filter, params) : await scanned(db, filter, nowMs, params);
+  const counted = isDecidedByKinds(filter) ? null : await scanned(db, filter, nowMs, params);
+  const [known, ofChosen] =
+    counted === null
+      ? [parkedByGroup(filter, params), rolledUpOfChosen(filter, params)]
+      : [
+          `select fingerprint, ${PARKED_SUM} as parked from counted group by 1 having sum(n) > 0`,
+          "select counted.* from counted join chosen using (fingerprint)",
+        ];
   const lasts = sort === "last" && scope !== null ? lastIn(params.add(scope)) : null;
   // By time, those with parked events come first: a group that is over must not hide one that waits.
   const lastMs = `extract(epoch from ${lasts?.at ?? "g.last_seen"}) * 1000`;
@@ -115,21 +122,22 @@ async function readMatching(db: Db, { filter, scope, sort, after, most, nowMs }:
       : `select fingerprint, (case when parked > 0 then ${PARKED_FIRST_MS} else 0 end + ${lastMs})::float8 as key
            from known join dlq_groups g using (fingerprint)`;
   const place = after === null ? "" : `where (key, fingerprint) < (${params.add(after[0])}, ${params.add(after[1])})`;
-  const counts = EVENT_STATUSES.map((status) => `'${status}', sum(n) filter (where status = ${EVENT[status]})`);
+  const sumsByStatus = EVENT_STATUSES.map(
+    (status) => `coalesce(sum(n) filter (where status = ${EVENT[status]}), 0) as ${status}`,
+  );
+  const counts = EVENT_STATUSES.map((status) => `'${status}', sum(${status})`);
   return db.query<MatchingGroup>(
-    `with ${byKinds ? "" : `counted as materialized (${counted}),`} ${lasts?.logged ?? ""}
-     known as (
-       select fingerprint, coalesce(sum(n) filter (where status in ${PARKED}), 0) as parked
-         from ${byKinds ? `(${counted}) counted` : "counted"} group by 1 having sum(n) > 0),
+    `with ${counted === null ? "" : `counted as materialized (${counted}),`} ${lasts?.logged ?? ""}
+     known as (${known}),
      keyed as (${keyed}),
      chosen as materialized (
        select *, count(*) over () as of_all from keyed ${place} order by key desc, fingerprint desc limit ${most}),
-     kinds as materialized (
-       select fingerprint, source_id, status, sum(n) as n
-         from (${byKinds ? rolledUpOfChosen(filter, params) : "select counted.* from counted join chosen using (fingerprint)"}) c group by 1, 2, 3),
+     of_source as (
+       select fingerprint, source_id, ${sumsByStatus.join(", ")}
+         from (${ofChosen}) c group by 1, 2),
      of_group as (
        select fingerprint, json_build_object(${counts.join(", ")}) as counts,
-              array_agg(distinct source_id) filter (where n > 0) as sources from kinds group by 1)
+              array_agg(source_id) filter (where greatest(${EVENT_STATUSES.join(", ")}) > 0) as sources from of_source group by 1)
      select key, of_all as "ofAll", fingerprint, g.error_code as "errorCode", g.exception_type as "exceptionType",
             g.message_pattern as pattern, g.first_frame as "firstFrame", g.sample_event as "sampleEvent",
             g.first_seen as "firstMs", g.last_seen as "lastMs", counts,
@@ -137,7 +145,7 @@ async function readMatching(db: Db, { filter, scope, sort, after, most, nowMs }:
        from chosen join dlq_groups g using (fingerprint) join of_group using (fingerprint)
       order by key desc, fingerprint desc`,
     params.values,
-    byKinds ? { name: "groups" } : {},
+    counted === null ? { name: "groups" } : {},
   );
 }
 
@@ -201,9 +209,7 @@ async function readPage(
       sampleEvent: row.sampleEvent,
       firstSeen: iso(row.firstMs),
       lastSeen: iso(row.lastMs),
-      counts: Object.fromEntries(
-        EVENT_STATUSES.map((status) => [status, row.counts[status] ?? 0]),
-      ) as GroupOut["counts"],
+      counts: row.counts,
       sources: row.sources,
       trend: rise?.trend ?? trends.get(row.fingerprint)!,
       arrivals: { count, usual, spread, factor, trend },
@@ -241,6 +247,15 @@ function rolledUp(filter: EventFilter, params: Params): string {
   return `select ${STANDS_FOR("l")}, l.source_id, l.status, l.n
             from dlq_group_levels l left join group_aliases a on a.fingerprint = l.fingerprint
            where ${kindConditions(filter, params)}`;
+}
+
+/** Every group with its parked events. Summed before a group is looked up among the aliases: there are ten times as many levels as groups. */
+function parkedByGroup(filter: EventFilter, params: Params): string {
+  return `select ${STANDS_FOR("l")}, sum(parked) as parked
+            from (select fingerprint, sum(n) as n, ${PARKED_SUM} as parked
+                    from dlq_group_levels l where ${kindConditions(filter, params)} group by 1) l
+            left join group_aliases a on a.fingerprint = l.fingerprint
+           group by 1 having sum(n) > 0`;
 }
 
 /** The same rows of the groups in `chosen`, found by group. */
