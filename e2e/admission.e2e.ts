@@ -62,12 +62,12 @@ test("a rule is written, tried, switched on, and the redrive asks for its confir
   // From the event to its rule alone, from there to the events that look as the rule leaves them, and back.
   await panel.getByRole("link", { name: `by the rule ${name}` }).click();
   await expect(page.getByRole("list", { name: "Rules" }).getByRole("listitem")).toHaveCount(1);
-  await rule.getByRole("link", { name: "events that need a confirmation, of NO_STOCK" }).click();
+  await rule.getByRole("link", { name: "events that need confirmation, of NO_STOCK" }).click();
   await expect(page.getByRole("link", { name: "new-1" }).or(page.getByText("new-1"))).not.toHaveCount(0);
   await expect(page.getByText("new-2")).toHaveCount(0);
   await page.goBack();
   await page.goto(`/sources/${source.name}`);
-  await page.getByRole("link", { name: "Rules for what arrives" }).click();
+  await page.getByRole("link", { name: "Admission rules" }).click();
   await expect(page.getByRole("main")).toContainText(`The rules that apply to the source ${source.name}.`);
   await expect(rule).toBeVisible();
   await page.getByRole("link", { name: "Show all rules" }).click();
@@ -117,6 +117,6 @@ test("a rule is written, tried, switched on, and the redrive asks for its confir
   await page.goto(`/events/${id}`);
   await page.getByRole("complementary", { name: "Facts" }).getByRole("link", { name }).click();
   await expect(page.getByRole("main")).toContainText("This rule no longer exists");
-  await page.getByRole("main").getByRole("link", { name: "Its audit" }).click();
+  await page.getByRole("main").getByRole("link", { name: "Its audit log entries" }).click();
   await expect(page.getByRole("main")).toContainText("done");
 });

@@ -47,7 +47,7 @@ test("a failing consumer makes a group, its alert comes by webhook and mail, and
   await expect(adding.getByText("must not be empty").first()).toBeVisible();
   await adding.getByRole("textbox", { name: "name" }).fill(`hook-${source.name}`);
   await adding.getByRole("textbox", { name: "address" }).fill(`${receiver.url}/alerts`);
-  await adding.getByRole("textbox", { name: "of the sources" }).fill(source.name);
+  await adding.getByRole("textbox", { name: "Sources" }).fill(source.name);
   await adding.getByRole("button", { name: "Add the channel" }).click();
   await expect(toast(page, `Added hook-${source.name}`)).toBeVisible();
   const channel = page
@@ -145,7 +145,7 @@ test("a rule is tried against the past while it is typed, added, switched off an
   await page.goto("/alerts/rules");
   await page.getByRole("button", { name: "Add a rule…" }).first().click();
   const adding = page.getByRole("dialog", { name: "Add a rule" });
-  await adding.getByRole("combobox", { name: "watches" }).selectOption("Parked events above a number");
+  await adding.getByRole("combobox", { name: "Watch" }).selectOption("Parked events above a number");
   await adding.getByRole("textbox", { name: "more than (events)" }).fill("3");
   await adding.getByRole("textbox", { name: "sources" }).fill(`${source.name}x`);
   await expect(adding).toContainText(`is ${source.name} meant?`);

@@ -52,7 +52,7 @@ test("a source promises, and its page shows what is broken", async ({ page, requ
   await panel.getByRole("button", { name: /^Set contract…/ }).click();
   const dialog = page.getByRole("dialog", { name: `Contract of ${source.name}` });
   const hours = dialog.getByRole("textbox", { name: "Resolved within, hours" });
-  const callers = dialog.getByRole("textbox", { name: "Callers, one a line" });
+  const callers = dialog.getByRole("textbox", { name: "Callers, one per line" });
   await hours.fill("soon");
   await callers.fill("nobody-of-this-name");
   await because(dialog, "as agreed", "Save");

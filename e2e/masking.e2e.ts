@@ -15,7 +15,7 @@ test("personal data is masked on the page, revealed with a reason, and the audit
   const rule = page.getByRole("dialog", { name: "Add a mask rule" });
   await rule.getByRole("textbox", { name: "Pattern" }).fill("street");
   await rule.getByRole("textbox", { name: "Source" }).fill(source.name);
-  await rule.getByRole("button", { name: "Add it" }).click();
+  await rule.getByRole("button", { name: "Add rule" }).click();
   await expect(rule).toBeHidden();
   await expect(
     page.getByRole("table", { name: "Rules" }).getByRole("row").filter({ hasText: source.name }),

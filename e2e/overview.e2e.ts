@@ -63,10 +63,10 @@ test("an area of the chart is pressed to see its events, and dragged over to cho
   await page.mouse.down();
   await page.mouse.move(...at(0.6, 0.5), { steps: 5 });
   await page.mouse.up();
-  const chosen = page.getByRole("link", { name: "Events parked then" });
+  const chosen = page.getByRole("link", { name: "Show events parked then" });
   await expect(chosen).toBeVisible();
   const window = new URL((await chosen.getAttribute("href"))!, page.url()).searchParams;
   expect(Date.parse(window.get("from")!)).toBeLessThan(Date.parse(window.get("to")!));
-  await page.getByRole("button", { name: "Drop the chosen window" }).click();
+  await page.getByRole("button", { name: "Clear the selected window" }).click();
   await expect(chosen).toBeHidden();
 });

@@ -99,7 +99,7 @@ test.describe("on a phone @phone", () => {
     await dialog.getByRole("button", { name: "Connect", exact: true }).click();
     // The page of the source says what comes next, until the first event is there.
     await expect(page.locator("header").filter({ has: page.getByRole("heading", { level: 1 }) })).toContainText(
-      "NO EVENT YET",
+      "NO EVENTS YET",
     );
     const next = page.getByRole("region", { name: "Next" });
     await expect(next).toContainText("Waiting for the first event");

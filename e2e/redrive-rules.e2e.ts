@@ -36,7 +36,7 @@ test("a rule is tried against the past, switched on, redrives, and switches itse
   const rule = page.getByRole("listitem", { name });
   await expect(rule).toContainText("OFF");
   await expect(rule).toContainText("as soon as they are parked, at most twice each, slow lane");
-  await expect(rule).toContainText("not tried");
+  await expect(rule).toContainText("not tested");
 
   // Tried, then switched on with that trial.
   await rule.getByRole("button", { name: "Switch on…" }).click();

@@ -35,7 +35,7 @@ test("a person sees how long events are kept and what is due, and sets a period 
 
   await kept.getByRole("button", { name: "Edit…" }).click();
   const dialog = page.getByRole("dialog", { name: "How long events are kept" });
-  await dialog.getByRole("button", { name: "Period for a source or an error code" }).click();
+  await dialog.getByRole("button", { name: "Add a period for a source or an error code" }).click();
   await dialog.getByRole("combobox", { name: "Source" }).selectOption(source.name);
   await dialog.getByRole("textbox", { name: "Days", exact: true }).fill("4000");
   await because(dialog, "its events are copies", "Save");

@@ -71,7 +71,7 @@ test("from the first link to a person who may do little, and back after its sess
     await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("Olga");
     await dialog.getByRole("button", { name: "Create account" }).click();
     // Every source is chosen, and not what an empty field gives.
-    await expect(dialog.getByText("Name a source, or choose every source")).toBeVisible();
+    await expect(dialog.getByText("Name a source, or choose all sources")).toBeVisible();
     await dialog.getByLabel("Role", { exact: true }).selectOption("operator");
     await dialog.getByLabel("Names of the sources").fill("alpha");
     await dialog.getByRole("button", { name: "Create account" }).click();
@@ -136,7 +136,7 @@ test("from the first link to a person who may do little, and back after its sess
     await connect.click({ force: true });
     await expect(olga.getByRole("dialog")).toHaveCount(0);
     await olga.goto("/people");
-    await expect(olga.getByText("Accounts are for administrators")).toBeVisible();
+    await expect(olga.getByText("Only administrators can manage accounts")).toBeVisible();
   });
 
   await test.step("and asked for at the next sign-in", async () => {
@@ -184,10 +184,10 @@ test("from the first link to a person who may do little, and back after its sess
     await expect(page).toHaveURL(/\/sign-in\?to=/);
     await signIn(page, "Ada Lovelace");
     await expect(page.getByText(String(asked.userCode), { exact: true })).toBeVisible();
-    await expect(page.getByText("parkade on laptop, as it says")).toBeVisible();
+    await expect(page.getByText("parkade on laptop (self-reported)")).toBeVisible();
     await expect(page.getByText("Confirm only if you started this")).toBeVisible();
     expect(await violations(page)).toEqual([]);
-    await page.getByLabel("It may do").selectOption({ label: "Selected permissions" });
+    await page.getByLabel("Permissions").selectOption({ label: "Selected permissions" });
     await page.getByRole("checkbox", { name: "view", exact: true }).check();
     await page.getByRole("button", { name: "Confirm" }).click();
     await expect(page.getByRole("heading", { name: "The program is signed in" })).toBeVisible();

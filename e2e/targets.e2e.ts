@@ -122,7 +122,7 @@ test("a third target is added, gets a selection, is seen on the redrive's page a
   await dialog.getByRole("textbox", { name: "Reason" }).fill("the audit service missed some");
   // Nothing is chosen for the person: whether a send may be repeated is asked.
   await dialog.getByRole("button", { name: "Add the target" }).click();
-  const repeated = dialog.getByRole("group", { name: "May a send be repeated automatically?" });
+  const repeated = dialog.getByRole("group", { name: "Can a send be retried automatically?" });
   await expect(repeated.getByRole("radio", { checked: true })).toHaveCount(0);
   await repeated.getByRole("radio").first().check();
   await dialog.getByRole("button", { name: "Add the target" }).click();
@@ -131,7 +131,7 @@ test("a third target is added, gets a selection, is seen on the redrive's page a
   await dialog.getByLabel("Redrive URL").fill(destination.redriveUrl);
   await dialog.getByRole("button", { name: "Add the target" }).click();
   await expect(toast(page, `Added ${name}`)).toBeVisible();
-  const targets = page.getByRole("region", { name: "Where it sends" }).getByRole("listitem");
+  const targets = page.getByRole("region", { name: "Where redrives go" }).getByRole("listitem");
   await expect(targets).toHaveCount(3);
   await expect(targets.filter({ hasText: name })).toContainText(`${source.path}-audit`);
   await page.getByRole("button", { name: "Probe" }).click();

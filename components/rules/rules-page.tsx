@@ -35,7 +35,7 @@ export function RulesPage<Rule extends StoredRuleOut>(
         add={`New ${noun}…`}
         read={rules}
         loading={{ rows: 4, columns: ["w-16", "flex-1", "w-24"] }}
-        empty={shows === null ? { title: `No ${noun} yet`, text: intro } : null}
+        empty={shows === null ? { title: `No ${noun}s yet`, text: intro } : null}
         above={
           <>
             {rules.data ? shows?.note : null}

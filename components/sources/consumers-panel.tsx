@@ -76,7 +76,7 @@ function Consumer({ consumer, mode }: { consumer: SourceConsumerOut; mode: Sourc
             last error <TimeAgo at={lastErrorAt} />
             {recoveredAt === null ? null : (
               <>
-                , over <TimeAgo at={recoveredAt} />
+                , recovered <TimeAgo at={recoveredAt} />
               </>
             )}
           </p>
@@ -126,7 +126,7 @@ function Parts({ consumer }: { consumer: SourceConsumerOut }) {
             </span>
             {setAside === 0 ? null : (
               <span className="w-full text-danger">
-                {plural(setAside, "message")} cannot be committed and {setAside === 1 ? "stays" : "stay"} there
+                {plural(setAside, "message")} cannot be committed and {setAside === 1 ? "stays" : "stay"} at the broker
               </span>
             )}
           </li>

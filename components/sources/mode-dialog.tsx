@@ -23,7 +23,7 @@ const WORDS: Record<EndingMode, { verb: string; done: string; effect: string }> 
     verb: "Stop",
     done: "Stopped",
     effect:
-      "Workers do not read or report it until it is started again. Messages that are not parked stay at the broker. Its parked events stay and can be redriven.",
+      "Workers do not read it or report on it until it is started again. Messages that are not parked stay at the broker. Its parked events stay and can be redriven.",
   },
 };
 

@@ -43,7 +43,7 @@ export function NamedTargetDialog(props: {
       description={
         target === undefined
           ? "Another destination at the same broker, used only by redrives that name it. It has its own rate, breaker and policy, and none of the source's headers or signatures."
-          : "Applies at once to redrives that name it, also to running ones."
+          : "Applies at once to redrives that name it, including running ones."
       }
       size="lg"
       verb={target === undefined ? "Add the target" : "Save"}
@@ -66,7 +66,7 @@ export function NamedTargetDialog(props: {
           <TextField
             label="Name"
             error={errors.name}
-            hint="Redrives, the history of events and the audit show it."
+            hint="Shown in redrives, in the history of events and in the audit log."
             inputClassName="font-mono"
             placeholder={`${source.name}.audit`}
             value={name}

@@ -26,7 +26,7 @@ export function SendsPanel({ source, kind }: { source: SourceOut; kind: KindOut 
     kind && <NamedTargetDialog source={source} kind={kind} target={target} onClose={onClose} />;
   return (
     <Panel
-      title="Where it sends"
+      title="Where redrives go"
       actions={
         <LinkButton size="sm" variant="ghost" href="/targets">
           Targets
@@ -35,7 +35,7 @@ export function SendsPanel({ source, kind }: { source: SourceOut; kind: KindOut 
       bodyClassName="grid grid-cols-[minmax(0,1fr)] gap-3 p-3"
     >
       <ReadError read={targets} stale={own.length > 0} />
-      {own.length === 0 ? <p className="text-muted">{targets.isPending ? "…" : "It has no target."}</p> : null}
+      {own.length === 0 ? <p className="text-muted">{targets.isPending ? "…" : "The source has no target."}</p> : null}
       <ul aria-label="Targets" className="grid grid-cols-[minmax(0,1fr)] gap-2">
         {[...own.filter(({ lane }) => lane !== null), ...named].map((target) => (
           <li key={target.id} className="grid grid-cols-[minmax(0,1fr)] gap-0.5">
@@ -49,7 +49,7 @@ export function SendsPanel({ source, kind }: { source: SourceOut; kind: KindOut 
               {target.breakerForce === "open" ? <span className="text-danger">, held open</span> : null}
             </p>
             <p className="line-clamp-4 font-mono text-sm leading-5 wrap-anywhere">
-              {target.address ?? <span className="text-warning">nowhere: redrives are refused</span>}
+              {target.address ?? <span className="text-warning">no destination: redrives are refused</span>}
             </p>
             <PlainSecrets places={target.plainSecrets} />
             {target.lane === null ? (

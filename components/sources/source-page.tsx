@@ -123,7 +123,7 @@ function Events({ name }: { name: string }) {
     ["Waiting to be redriven", eventsHref({ source: [name], status: ["PENDING"] })],
     ["Bounced after a redrive", eventsHref({ source: [name], status: ["BOUNCED"] })],
     ["Its groups", filterHref("/groups", { source: [name] })],
-    ["Rules for what arrives", `/admission?source=${encodeURIComponent(name)}`],
+    ["Admission rules", `/admission?source=${encodeURIComponent(name)}`],
     ["Changes of the source", `/audit?subjectKind=source&subjectId=${encodeURIComponent(name)}`],
   ] as const;
   return (
@@ -156,7 +156,10 @@ function Facts({ facts, empty }: { facts: { name: string; value: ReactNode }[]; 
 }
 
 function limitFacts({ stormPerMinute, knownDays }: SourceOut): { name: string; value: string }[] {
-  const known = { name: "Known for", value: knownDays === null ? "for good" : `${formatNumber(knownDays)} days` };
+  const known = {
+    name: "Repeats deduplicated for",
+    value: knownDays === null ? "no limit" : `${formatNumber(knownDays)} days`,
+  };
   if (stormPerMinute === null) return [known];
   return [{ name: "Storm limit", value: `${formatNumber(stormPerMinute)} a minute of one group` }, known];
 }
@@ -177,11 +180,11 @@ function Settings({ source, kind }: { source: SourceOut; kind: KindOut | null })
       {kind ? <p className="text-muted">{kind.about}</p> : null}
       <Facts
         facts={[...configFacts(source, kind?.fields ?? []), ...limitFacts(source), ...linkFacts(source)]}
-        empty="No setting is changed."
+        empty="All settings have their defaults."
       />
       <PlainSecrets places={source.plainSecrets} />
       <p className="text-sm text-faint">
-        made <TimeAgo at={source.createdAt} />, changed <TimeAgo at={source.updatedAt} />
+        created <TimeAgo at={source.createdAt} />, changed <TimeAgo at={source.updatedAt} />
         {kind ? `, docs: ${kind.docs}` : ""}
       </p>
     </Panel>

@@ -30,7 +30,7 @@ export function sourceState(
 ): StateLook {
   const { mode, state, events } = source;
   if (mode === "stopped") return { word: "STOPPED", ...LOOKS.stopped };
-  if (!reads && events === 0) return { word: "NO EVENT YET", shape: "ring", colour: "text-muted" };
+  if (!reads && events === 0) return { word: "NO EVENTS YET", shape: "ring", colour: "text-muted" };
   if (!reads) return { word: "READY", shape: "disc", colour: "text-ok" };
   if (state === null) return { word: "NOT SEEN", shape: "ring", colour: "text-pending" };
   const isDraining = mode === "draining" && (state.state === "failing" || state.state === "connecting");

@@ -77,7 +77,7 @@ export function TokenDialog(props: { account: string | null; givable: Givable; o
             set={setRights}
             givable={givable}
             pressed={pressed}
-            actionsHint="If you select none: everything its account may do, except approve."
+            actionsHint="Select none to allow everything its account may do, except approve."
             everySource="all sources that its account can see"
           />
           {fields}

@@ -50,7 +50,7 @@ export function Tokens({ account }: { account: AccountOut | null }) {
       ) : null}
       {items.length > 0 ? (
         <Table aria-label="Tokens">
-          <Head columns={["Name", "Begins with", "May", "Last used", "Expires", { unseen: "Actions" }]} />
+          <Head columns={["Name", "Begins with", "Permissions", "Last used", "Expires", { unseen: "Actions" }]} />
           <tbody>
             {items.map((token) => (
               <Row key={token.id} token={token} />

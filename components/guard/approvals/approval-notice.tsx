@@ -12,7 +12,7 @@ export function ApprovalNotice({
   if (causes === null)
     return (
       <p className="text-muted">
-        Whether a second person must approve this could not be determined in time. It will be known when the set is
+        Parkade could not determine in time whether a second person must approve this. It will be known when the set is
         frozen.
       </p>
     );

@@ -37,8 +37,8 @@ export function ApprovalPanel(props: {
       <p className="wrap-anywhere">
         {open ? (
           <>
-            {approval.subjectKind === "redrive" ? "Nothing is sent" : "Nothing is changed"} before a second person
-            approves it: {approval.causes.map(causeWords).join(", ")}. Asked by{" "}
+            {approval.subjectKind === "redrive" ? "Nothing is sent" : "Nothing is changed"} until a second person
+            approves it: {approval.causes.map(causeWords).join(", ")}. Requested by{" "}
             <b className="font-medium">{approval.askedBy}</b> <TimeAgo at={approval.askedAt} />;{" "}
             <ControlUntil expiresAt={approval.expiresAt} />, then it is cancelled.
           </>
@@ -96,7 +96,7 @@ function Ended({ approval: { state, decidedBy, decidedAt, reason, expiresAt } }:
     );
   return (
     <>
-      <span className="capitalize">{APPROVAL_WORDS[state]}</span>
+      <span className="inline-block first-letter:uppercase">{APPROVAL_WORDS[state]}</span>
       {decidedBy === null ? null : (
         <>
           {" "}
@@ -180,8 +180,8 @@ function DecisionDialog(props: { answer: "approve" | "reject"; approval: Approva
       </p>
       {approves ? (
         <p className="mt-2 text-muted">
-          Without a sign-in in front of Parkade anyone can send any name. The approval then does not prove that a second
-          person gave it.
+          Without a sign-in in front of Parkade, anyone can claim any name, so the approval does not prove that it came
+          from a second person.
         </p>
       ) : null}
     </ReasonDialog>

@@ -6,17 +6,17 @@ import type { RecordedRecipe } from "@/lib/selection/operations/recipe.shapes";
 
 /** `waits for approval`; null = it waits for nothing. An approval comes first: a person must answer it. */
 export function waitWords(waitsFor: RedriveOut["waitsFor"]): string | null {
-  if (waitsFor.includes("approval")) return "waits for a second person to approve it";
-  if (waitsFor.includes("time")) return "waits for its time";
-  return waitsFor.includes("breaker") ? "waits until the breaker of its target closes" : null;
+  if (waitsFor.includes("approval")) return "waiting for a second person to approve it";
+  if (waitsFor.includes("time")) return "waiting for its start time";
+  return waitsFor.includes("breaker") ? "waiting for its target's breaker to close" : null;
 }
 
 export const APPROVAL_WORDS: Record<ApprovalOut["state"], string> = {
-  asked: "waits for approval",
+  asked: "waiting for approval",
   given: "approved",
   rejected: "rejected",
   expired: "expired",
-  voided: "no longer covers it",
+  voided: "voided",
   withdrawn: "withdrawn",
 };
 
@@ -27,7 +27,7 @@ export function termRows({ terms }: Pick<ApprovalOut, "terms">): { name: string;
   return [
     { name: "Events", words: formatNumber(events) },
     ...(mend ? [{ name: "Recipe", words: recipeWords(mend.recipe) }] : []),
-    ...(mend?.breaking ? [{ name: "Schema", words: "also changes events that would then break their schema" }] : []),
+    ...(mend?.breaking ? [{ name: "Schema", words: "includes events whose mended payload breaks their schema" }] : []),
     // A mend sends nothing.
     ...(lane === null ? [] : sendRows({ ...terms, lane })),
   ];
@@ -40,7 +40,7 @@ function sendRows(terms: ApprovalOut["terms"] & { lane: string }): { name: strin
     ...(startAt === undefined
       ? []
       : [{ name: "Starts", words: `not before ${startAt.slice(0, 16).replace("T", " ")} UTC` }]),
-    { name: "To", words: target ?? "the target of each event's source" },
+    { name: "Target", words: target ?? "the target of each event's source" },
     { name: "Lane", words: lane },
     {
       name: "Rate",
@@ -52,10 +52,10 @@ function sendRows(terms: ApprovalOut["terms"] & { lane: string }): { name: strin
       words:
         brakeTerms === null
           ? "none"
-          : `above ${formatShare(brakeTerms.ratio)} of the last ${brakeTerms.window} failing`,
+          : `when more than ${formatShare(brakeTerms.ratio)} of the last ${brakeTerms.window} fail`,
     },
     ...(earlier === "include" ? [{ name: "Order", words: "includes earlier versions" }] : []),
     ...(earlier === "pass" ? [{ name: "Order", words: "sends out of order: earlier versions stay parked" }] : []),
-    ...(despite.length > 0 ? [{ name: "Despite", words: despite.join(", ") }] : []),
+    ...(despite.length > 0 ? [{ name: "Overrides", words: despite.join(", ") }] : []),
   ];
 }

@@ -44,7 +44,7 @@ export function ApprovalsPage() {
         ) : (
           <EmptyState
             title="No requests in this state"
-            action={<Button onClick={() => setParam(null)}>What waits</Button>}
+            action={<Button onClick={() => setParam(null)}>Waiting requests</Button>}
           >
             There may be requests in other states.
           </EmptyState>
@@ -80,7 +80,7 @@ function Line({ approval }: { approval: ApprovalOut }) {
         </span>
       </div>
       <p className="text-sm wrap-anywhere text-muted">
-        {causes.map(causeWords).join(", ")} · asked by {askedBy} <TimeAgo at={askedAt} />
+        {causes.map(causeWords).join(", ")} · requested by {askedBy} <TimeAgo at={askedAt} />
         {state === "asked" ? (
           <>
             {" "}

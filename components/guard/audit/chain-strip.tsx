@@ -24,7 +24,7 @@ export function ChainStrip({ chain, refused }: ReturnType<typeof useAuditChain>)
   const { running } = chain;
   return (
     <section
-      aria-label="Integrity of the audit"
+      aria-label="Integrity of the audit log"
       className="mx-3 mb-2 rounded-lg border border-line bg-surface px-3 py-2"
     >
       <div className="flex flex-wrap items-center gap-x-4 gap-y-1">
@@ -67,7 +67,7 @@ function Result({ chain }: { chain: AuditChainOut }) {
         checked <TimeAgo at={shown.finishedAt} />
         {lastWhole ? (
           <>
-            , all of it <TimeAgo at={lastWhole.finishedAt} />
+            , last full check <TimeAgo at={lastWhole.finishedAt} />
           </>
         ) : null}
       </span>

@@ -33,7 +33,7 @@ export function MaskRuleDialog({ rule, onClose }: { rule: MaskRuleOut | null; on
       by={({ source }) => ({ everySource: rule === null ? source.trim() === "" : rule.source === null })}
       title={rule === null ? "Add a mask rule" : "Change a mask rule"}
       description="Applies to everyone, and to events that are already stored."
-      verb={rule === null ? "Add it" : "Change it"}
+      verb={rule === null ? "Add rule" : "Save"}
       reason="none"
       initial={() => ({
         kind: rule?.kind ?? ("key" as MaskKind),

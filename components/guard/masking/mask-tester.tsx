@@ -23,7 +23,7 @@ export function MaskTester() {
   const { busy, error, submit } = useSubmit();
   const sample = text.trim();
   return (
-    <Panel title="Try it">
+    <Panel title="Test the rules">
       <form
         className="grid grid-cols-[minmax(0,1fr)] gap-3 p-3"
         onSubmit={submits(() =>

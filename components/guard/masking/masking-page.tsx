@@ -19,11 +19,12 @@ import { MaskRuleDialog } from "./mask-rule-dialog";
 import { MaskTester } from "./mask-tester";
 
 const FINDS: Record<Detector, string> = {
-  "secret-names": "values under names of credentials: password, token, x-api-key",
-  token: "Bearer and Basic, JWT, keys of well-known services, private keys, user and password of an address",
-  card: "numbers of payment cards, by issuer and check digit",
+  "secret-names": "values of fields with credential names: password, token, x-api-key",
+  token:
+    "Bearer and Basic credentials, JWTs, keys of well-known services, private keys, user names and passwords in URLs",
+  card: "payment card numbers, detected by issuer and check digit",
   email: "e-mail addresses",
-  iban: "IBANs, by country and check digits",
+  iban: "IBANs, detected by country and check digits",
 };
 
 const KIND_WORDS = { pointer: "pointer", key: "name", detector: "detector" } as const;
@@ -54,7 +55,7 @@ export function MaskingPage() {
           <Panel title="Rules" meta={items.length > 0 ? String(items.length) : undefined}>
             {items.length === 0 ? (
               <EmptyState title="No rules yet">
-                The detectors above cover common formats. Add a rule for data of your own: a name such as *address, or a
+                The detectors above cover common formats. Add a rule for your own data: a name such as *address, or a
                 pointer such as /customer/name.
               </EmptyState>
             ) : (
@@ -105,7 +106,7 @@ function Rules({ items }: { items: readonly MaskRuleOut[] }) {
           <Tr key={rule.id}>
             <Td>{KIND_WORDS[rule.kind]}</Td>
             <Td className="w-full font-mono text-sm wrap-anywhere">{rule.pattern}</Td>
-            <Td className="whitespace-nowrap">{rule.source ?? "every source"}</Td>
+            <Td className="whitespace-nowrap">{rule.source ?? "all sources"}</Td>
             <Td>{rule.enabled ? "on" : <span className="text-warning">off</span>}</Td>
             <Td className="whitespace-nowrap text-muted">
               {rule.updatedBy}, <TimeAgo at={rule.updatedAt} />
@@ -128,7 +129,7 @@ function Actions({ rule }: { rule: MaskRuleOut }) {
   const may = { size: "sm", variant: "ghost", needs: "change-masks", everySource: source === null } as const;
   const confirm = (verb: string, run: () => Promise<unknown>) => ({
     title: `${verb} the rule for ${pattern}?`,
-    description: `What it masks in ${source ?? "every source"} becomes visible to everyone at once.`,
+    description: `What it masks in ${source ?? "all sources"} becomes visible to everyone at once.`,
     verb,
     variant: "danger" as const,
     reason: "none" as const,

@@ -17,7 +17,7 @@ const ReasonDialog = lazily(() => import("@/components/ui/reason-dialog"), "Reas
 
 const ONE_EVENT = {
   title: "Show what is masked",
-  description: "The audit records who looked at which event, and why. This tab reuses the reason for 15 minutes.",
+  description: "The audit log records who looked at which event, and why. This tab reuses the reason for 15 minutes.",
   verb: "Reveal",
 };
 
@@ -112,7 +112,7 @@ export function RevealNote(props: { event: EventDetail; state: ReturnType<typeof
 }
 
 function maskedWords({ body }: EventDetail): string {
-  if (!body.masked) return "Values beside the payload are masked.";
+  if (!body.masked) return "Values outside the payload are masked.";
   const { decoded } = body;
   if (decoded !== null && decoded.text !== null && decoded.maskedCount !== null)
     return `The stored bytes are masked${decoded.maskedCount === 0 ? "" : `, and ${plural(decoded.maskedCount, "value")} of the decoded text`}.`;

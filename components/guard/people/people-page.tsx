@@ -44,7 +44,7 @@ export function PeoplePage() {
     return (
       <>
         <PageHeader title="People" />
-        <EmptyState title="Accounts are for administrators">{refusal}</EmptyState>
+        <EmptyState title="Only administrators can manage accounts">{refusal}</EmptyState>
       </>
     );
   }
@@ -111,7 +111,7 @@ function Accounts({ signIn }: { signIn: MeOut["signIn"] }) {
       {items.length > 0 ? (
         <div className="overflow-x-auto px-3 pb-4">
           <Table aria-label="Accounts">
-            <Head columns={["Name", "Role", "Sources", "Signs in by", "Last signed in", { unseen: "Actions" }]} />
+            <Head columns={["Name", "Role", "Sources", "Signs in with", "Last signed in", { unseen: "Actions" }]} />
             <tbody>
               {items.map((account) => (
                 <Row
@@ -189,9 +189,9 @@ function Row(props: {
     {
       id: "link",
       needs: "change-accounts",
-      label: account.hasPassword ? "Link to choose a new password…" : "Link to choose a password…",
+      label: account.hasPassword ? "Create a link to choose a new password…" : "Create a link to choose a password…",
       disabled: account.oidcManaged || !passwords,
-      hint: account.oidcManaged ? "signs in at the provider" : passwords ? undefined : "password sign-in is off",
+      hint: account.oidcManaged ? "signs in with the provider" : passwords ? undefined : "password sign-in is off",
       onSelect: () =>
         void link
           .mutateAsync(id)

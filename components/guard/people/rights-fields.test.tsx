@@ -26,13 +26,13 @@ it("offers the actions and sources that can be given, and no others", () => {
 it("asks for names where every source could be given, and says that none is missing", () => {
   const html = shown({ actions: [], sources: " " }, { actions: [], sources: "all" });
   expect(html).toContain("Names of the sources");
-  expect(html).toContain("Name a source, or choose every source");
+  expect(html).toContain("Name a source, or choose all sources");
   expect(html).not.toContain("checkbox");
 });
 
 it.each([
   [null, null, null],
-  ["", [], "Name a source, or choose every source"],
+  ["", [], "Name a source, or choose all sources"],
   [" orders,stock  paid ", ["orders", "stock", "paid"], null],
 ])("sources %j are %j", (sources, names, fault) => {
   const draft = { actions: [], sources };

@@ -17,7 +17,7 @@ export function namedSources({ sources }: RightsDraft): string[] | null {
 
 /** None named must not mean every one. */
 export function sourcesFault(draft: RightsDraft): string | null {
-  return namedSources(draft)?.length === 0 ? "Name a source, or choose every source" : null;
+  return namedSources(draft)?.length === 0 ? "Name a source, or choose all sources" : null;
 }
 
 /** Single actions, and the sources that they count for. */

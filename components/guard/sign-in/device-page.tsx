@@ -160,24 +160,24 @@ function Decision(props: {
       </p>
       <dl className="grid grid-cols-[5rem_minmax(0,1fr)] gap-x-3 gap-y-1">
         <dt className="text-muted">Program</dt>
-        <dd className="wrap-anywhere">{program.name}, as it says</dd>
+        <dd className="wrap-anywhere">{program.name} (self-reported)</dd>
         <dt className="text-muted">From</dt>
         <dd className="wrap-anywhere">{program.address ?? "an unknown address"}</dd>
-        <dt className="text-muted">Asked</dt>
+        <dt className="text-muted">Requested</dt>
         <dd>
           <TimeAgo at={program.askedAt} />
         </dd>
         <dt className="text-muted">Acts as</dt>
         <dd className="wrap-anywhere">{me.name}</dd>
       </dl>
-      <SelectField label="It may do" options={EXTENTS} value={extent} onValue={setExtent} />
+      <SelectField label="Permissions" options={EXTENTS} value={extent} onValue={setExtent} />
       {extent === "some" ? (
         <RightsFields
           draft={rights}
           set={setRights}
           givable={{ sources: me.sources, actions: me.actions === "all" ? ACTIONS : me.actions }}
           pressed={pressed}
-          actionsHint="If you select none: everything you may do, except approve."
+          actionsHint="Select none to allow everything you may do, except approve."
           everySource="all sources that you can see"
         />
       ) : null}

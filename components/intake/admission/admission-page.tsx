@@ -62,7 +62,7 @@ function Selected({ only, source, none }: { only: string | null; source: string 
             href={`/audit?subjectKind=rule&subjectId=${encodeURIComponent(only ?? "")}`}
             className="text-accent underline"
           >
-            Its audit
+            Its audit log entries
           </Link>
         </span>
       ) : (

@@ -7,10 +7,10 @@ export const MARK_WORDS: Record<AdmissionMark, string> = {
 };
 
 export const MARK_DETAIL: Record<AdmissionMark, string> = {
-  early: "Its failure is permanent: a redrive sends it only when its request confirms that.",
+  early: "Its failure is permanent: a redrive sends it only if the redrive request confirms it.",
   superseded:
-    "A newer version of its aggregate had been processed when it arrived. The dry run refuses it while that holds.",
-  confirm: "A rule asks for a confirmation: a redrive sends it only when its request gives one.",
+    "A newer version of its aggregate had been processed when it arrived. The dry run refuses it as long as that is the case.",
+  confirm: "A rule requires confirmation: a redrive sends it only if the redrive request confirms it.",
 };
 
 /** The page of admission with one rule alone. */

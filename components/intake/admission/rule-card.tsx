@@ -30,7 +30,7 @@ export function AdmissionRuleCard(card: RuleCardProps<RuleOut>) {
       everySource={rule.source === null}
       {...card}
       state={rule.fault ? "FAULT" : rule.enabled ? "ON" : "OFF"}
-      aside={<span className="text-muted">{rule.source === null ? "every source" : `source ${rule.source}`}</span>}
+      aside={<span className="text-muted">{rule.source === null ? "all sources" : `source ${rule.source}`}</span>}
       afterDeletion="Its counts and samples are no longer shown. Events that it changed stay as they are, and name it."
       hooks={admissionRules}
       switchDialog={(onClose) => <SwitchDialog rule={rule} onClose={onClose} />}
@@ -110,7 +110,7 @@ function Samples({ id }: { id: string }) {
           )}
         </li>
       ))}
-      {data.samples.length === 0 ? <li className="text-muted">No samples are kept any longer.</li> : null}
+      {data.samples.length === 0 ? <li className="text-muted">The samples are no longer kept.</li> : null}
     </ul>
   );
 }

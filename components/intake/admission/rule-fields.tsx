@@ -51,7 +51,7 @@ export function NameAndSource({ draft, text }: RulePart) {
         label="Source"
         className="max-w-full"
         inputClassName="max-w-full"
-        options={[{ value: "", label: "every source" }, ...[...names].map((name) => ({ value: name, label: name }))]}
+        options={[{ value: "", label: "all sources" }, ...[...names].map((name) => ({ value: name, label: name }))]}
       />
     </div>
   );
@@ -190,7 +190,7 @@ const ENDS = [
 ] as const;
 
 const PARKS = [
-  { value: "", label: "nothing special" },
+  { value: "", label: "no restriction" },
   { value: "early", label: "park early: permanent, redriven only with confirmation" },
   { value: "confirm", label: "require confirmation before a redrive" },
 ] as const;

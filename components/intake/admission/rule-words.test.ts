@@ -14,7 +14,7 @@ describe("the events that look as a rule leaves them", () => {
       { source: null, do: { park: "confirm", errorCode: { value: "UNREADABLE" }, group: "cannot be read" } },
       {
         filter: { admission: ["confirm"], errorCode: ["UNREADABLE"], fingerprint: [group] },
-        words: "events that need a confirmation, of UNREADABLE",
+        words: "events that need confirmation, of UNREADABLE",
       },
     ],
     [{ source: "orders", do: { errorCode: { from: "errorType" }, group: "g" } }, null],

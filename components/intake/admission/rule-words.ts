@@ -71,7 +71,7 @@ export function effectWords({ errorCode, group, park, drop }: RuleEffect): strin
     ...(errorCode ? [codeWords(errorCode)] : []),
     ...(group ? [`grouped as “${group}”`] : []),
     ...(park === "early" ? ["parked early: the failure is permanent"] : []),
-    ...(park === "confirm" ? ["a redrive needs a confirmation"] : []),
+    ...(park === "confirm" ? ["a redrive needs confirmation"] : []),
   ];
 }
 
@@ -92,7 +92,7 @@ export function effectFilter({ source, do: effect }: Pick<RuleOut, "source" | "d
     ...(code === null ? {} : { errorCode: [code] }),
     ...(code === null || !group ? {} : { fingerprint: [labelledGroup(code, group).fingerprint] }),
   };
-  const marked = park === "early" ? " parked early" : park === "confirm" ? " that need a confirmation" : "";
+  const marked = park === "early" ? " parked early" : park === "confirm" ? " that need confirmation" : "";
   return { filter, words: `events${marked}${marked && code ? "," : ""}${code === null ? "" : ` of ${code}`}` };
 }
 

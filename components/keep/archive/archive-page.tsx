@@ -153,9 +153,9 @@ function OfRemoval({
         <span className="font-mono text-sm">{shortenId(operation)}</span>
         <X size={12} aria-hidden />
       </Button>
-      <TextLink href={`/operations/${operation}`}>Its record</TextLink>
+      <TextLink href={`/operations/${operation}`}>View the removal</TextLink>
       <ActionButton needs="restore" size="sm" refusal={noRestore} onClick={() => setRestoring(true)}>
-        Restore all of it…
+        Restore all its events…
       </ActionButton>
       {restoring ? <RestoreRemovalDialog operation={operation} onClose={() => setRestoring(false)} /> : null}
     </div>
@@ -185,7 +185,7 @@ function Nothing({ filter, configured }: { filter: ArchiveFilter; configured: bo
           </>
         }
       >
-        Only exact matches are found. Restored events are in Events again.
+        Only exact matches are found. Restored events are back in Events.
       </EmptyState>
     );
   }

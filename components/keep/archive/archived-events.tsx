@@ -44,7 +44,7 @@ export function ArchivedEvents(props: Props) {
                   onChange={selection.toggleLoaded}
                 />
               </Th>
-              <Th>was</Th>
+              <Th>former state</Th>
               <Th>event</Th>
               <Th>aggregate</Th>
               <Th className="hidden min-[1400px]:table-cell">type</Th>

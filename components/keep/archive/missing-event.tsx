@@ -35,7 +35,7 @@ export function MissingEvent({ id, level = 1 }: { id: string /** 1 when it is th
     <EmptyState title="Event not found" level={level} action={<LinkButton href="/events">Events</LinkButton>}>
       <p>
         The address may be incomplete.{" "}
-        {archived.isError ? "Whether it is in the archive is not known." : "It is not in the archive either."}
+        {archived.isError ? "It is not known whether the event is in the archive." : "It is not in the archive either."}
       </p>
       <p className="font-mono text-sm wrap-anywhere">{id}</p>
     </EmptyState>

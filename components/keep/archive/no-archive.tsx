@@ -3,7 +3,7 @@ export function NoArchive({ what }: { what: "removed" | "restored" }) {
   return (
     <p className="text-pretty">
       No archive is configured, so nothing can be {what}. Set <Code>PARKADE_ARCHIVE</Code> for web and worker to{" "}
-      <Code>file:///folder</Code> or <Code>s3://bucket/prefix</Code>, and start them again.
+      <Code>file:///folder</Code> or <Code>s3://bucket/prefix</Code>, and restart both.
     </p>
   );
 }

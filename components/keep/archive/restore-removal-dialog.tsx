@@ -14,7 +14,7 @@ export function RestoreRemovalDialog({ operation, onClose }: { operation: string
   return (
     <ReasonDialog
       needs="restore"
-      title="Restore all of this removal?"
+      title="Restore all events of this removal?"
       size="sm"
       verb="Restore all"
       reason="none"
@@ -29,7 +29,10 @@ export function RestoreRemovalDialog({ operation, onClose }: { operation: string
         <li>
           All of its events that are in the archive are restored as they were: IGNORED or CONFIRMED. Nothing is sent.
         </li>
-        <li>Events are restored a few thousand at a time while this tab is open. The rest stay in the archive.</li>
+        <li>
+          Events are restored a few thousand at a time while this tab is open. If you close it, the rest stay in the
+          archive.
+        </li>
       </ul>
       {restored === null ? null : <p role="status">{plural(restored, "event")} restored so far.</p>}
     </ReasonDialog>

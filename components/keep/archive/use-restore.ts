@@ -37,7 +37,7 @@ export function useRestore() {
       });
       return true;
     } catch (error) {
-      failureToast("It could not be restored", error);
+      failureToast("Restore failed", error);
       return false;
     } finally {
       setBusy(false);

@@ -60,7 +60,7 @@ export function ForgetDialog({ onClose }: { onClose: () => void }) {
         return (
           <>
             <div className="flex flex-wrap items-start gap-2">
-              <SelectField {...text("kind")} label="Named by" className="shrink-0" options={KINDS} />
+              <SelectField {...text("kind")} label="Identified by" className="shrink-0" options={KINDS} />
               {draft.kind === "aggregateId" ? null : (
                 <TextField
                   {...text("name")}
@@ -121,8 +121,8 @@ function Counted({ preview: { events, kept, keptByReason, archivedEvents, object
       </p>
       {kept ? (
         <p className="text-muted">
-          {formatNumber(kept)} would stay: {keptWords(keptByReason).join("; ")}. Repeat the forget when nothing keeps
-          them.
+          {formatNumber(kept)} would stay: {keptWords(keptByReason).join("; ")}. Repeat the request when nothing keeps
+          these events.
         </p>
       ) : null}
     </>

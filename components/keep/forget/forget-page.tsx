@@ -42,8 +42,8 @@ export function ForgetPage() {
               </Button>
             }
           >
-            The data of a person is found by a tag, an aggregate or a value in the payload, and deleted in the store and
-            in the archive. The report stays here and names nobody.
+            Parkade finds a person's data by a tag, an aggregate or a value in the payload, and deletes it from the
+            store and the archive. The report stays here and names nobody.
           </EmptyState>
         }
       />

@@ -14,7 +14,7 @@ it("is the request of the API, or says what is missing", () => {
     errors: {
       name: "A pointer begins with /, such as /customer/email.",
       value: "Enter the value that identifies the person.",
-      source: "Every payload is read: choose a source.",
+      source: "A payload value is searched for in every payload: choose a source.",
     },
   });
 });

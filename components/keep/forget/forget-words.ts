@@ -28,7 +28,8 @@ export function forgetWhat(draft: ForgetDraft): { ok: true; what: ForgetWhat } |
   if (draft.kind === "tag" && name === "") errors.name = "Enter the name of the tag.";
   if (draft.kind === "pointer" && !name.startsWith("/"))
     errors.name = "A pointer begins with /, such as /customer/email.";
-  if (draft.kind === "pointer" && source === "") errors.source = "Every payload is read: choose a source.";
+  if (draft.kind === "pointer" && source === "")
+    errors.source = "A payload value is searched for in every payload: choose a source.";
   if (Object.keys(errors).length > 0) return { ok: false, errors };
   return { ok: true, what: { key: keyOf(draft.kind, name, draft.value), ...(source === "" ? {} : { source }) } };
 }
@@ -43,10 +44,10 @@ const PLACES: Record<string, (count: number) => string> = {
   revisions: (count) => `${plural(count, "revision")}`,
   bounces: (count) => `${plural(count, "bounce")}`,
   archivedEvents: (count) => `${plural(count, "archived event")}`,
-  objectsRewritten: (count) => `${plural(count, "object")} of the archive rewritten`,
-  objectsRemoved: (count) => `${plural(count, "object")} of the archive removed`,
-  auditEntries: (count) => `${plural(count, "audit entry", "audit entries")} without the name`,
-  otherTexts: (count) => `${plural(count, "other row")} without the name`,
+  objectsRewritten: (count) => `${plural(count, "archive object")} rewritten`,
+  objectsRemoved: (count) => `${plural(count, "archive object")} removed`,
+  auditEntries: (count) => `${plural(count, "audit entry", "audit entries")} redacted`,
+  otherTexts: (count) => `${plural(count, "other row")} redacted`,
   controlsLifted: (count) => `${plural(count, "control")} lifted`,
 };
 
@@ -57,11 +58,11 @@ export function reportWords(counts: ForgetOut["counts"]): string | null {
 }
 
 const KEPT: Record<string, string> = {
-  "in-redrive": "in a redrive: cancel it, or wait for its end",
+  "in-redrive": "in a redrive: cancel it, or wait until it ends",
   unconfirmed:
     "sent and not confirmed yet: run parkade confirm when the target has it, or wait for the end of its quiet window; then forget again",
   "holds-later": "earlier than parked versions of the aggregate: send those first, or forget the aggregate",
-  "unreadable-object": "object of the archive that cannot be read",
+  "unreadable-object": "archive object that cannot be read",
 };
 
 /** Why some stay, and what to do about it, a line each. */

@@ -21,7 +21,7 @@ it("tells those that go from those that stay, and says why these do", () => {
     { state: "IGNORED", count: 2 },
   ]);
   expect(whyTheyStay(stay)).toBe(
-    "2 are parked: ignore those that no one needs, then remove them. One is in a redrive. One was redriven and may still bounce. 2 hold later versions of the aggregate: send those first, or settle them.",
+    "2 are parked: ignore those that no one needs, then remove them. One is in a redrive. One was redriven and may still bounce. 2 hold later versions of the aggregate: send those first, or confirm or ignore them.",
   );
   expect(whyTheyStay([])).toBeNull();
 });

@@ -53,7 +53,7 @@ function whyOneStays({ state, count }: StateCount): string {
   const [they, are] = count === 1 ? ["One", "is"] : [formatNumber(count), "are"];
   if (state === "PENDING") return `${they} ${are} parked: ignore those that no one needs, then remove them.`;
   if (state === "IGNORED")
-    return `${they} ${count === 1 ? "holds" : "hold"} later versions of the aggregate: send those first, or settle them.`;
+    return `${they} ${count === 1 ? "holds" : "hold"} later versions of the aggregate: send those first, or confirm or ignore them.`;
   if (state === "QUEUED") return `${they} ${are} in a redrive.`;
   return `${they} ${count === 1 ? "was" : "were"} redriven and may still bounce.`;
 }

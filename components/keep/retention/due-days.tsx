@@ -14,7 +14,7 @@ export function DueDays({ days }: { days: NonNullable<RetentionPreview["days"]> 
           <Th numeric className="max-sm:hidden">
             Payloads
           </Th>
-          <Th>Stay</Th>
+          <Th>Not expiring</Th>
         </tr>
       </thead>
       <tbody>

@@ -33,7 +33,7 @@ export function RetentionDialog({ retention, onClose }: { retention: RetentionOu
   const names = new Set([...(sources.data?.items ?? []).map(({ name }) => name), ...rules.map(({ source }) => source)]);
   names.delete("");
   const options = [
-    { value: "", label: "every source" },
+    { value: "", label: "all sources" },
     ...[...names].sort().map((name) => ({ value: name, label: name })),
   ];
   const change = changeOf(days, rules);
@@ -111,7 +111,7 @@ export function RetentionDialog({ retention, onClose }: { retention: RetentionOu
         })}
         <div>
           <Button size="sm" onClick={add}>
-            <Plus size={13} aria-hidden /> Period for a source or an error code
+            <Plus size={13} aria-hidden /> Add a period for a source or an error code
           </Button>
         </div>
         {change === null ? null : (

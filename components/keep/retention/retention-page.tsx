@@ -70,7 +70,7 @@ function Periods({ retention }: { retention: RetentionOut | undefined }) {
                   <Td numeric className="whitespace-nowrap">
                     {plural(days, "day")}
                   </Td>
-                  <Td className="max-w-64 truncate">{source ?? <span className="text-faint">every source</span>}</Td>
+                  <Td className="max-w-64 truncate">{source ?? <span className="text-faint">all sources</span>}</Td>
                   <Td className="max-w-64 truncate font-mono text-sm">
                     {errorCode ?? <span className="font-sans text-base text-faint">every code</span>}
                   </Td>
@@ -117,7 +117,7 @@ function NextToExpire() {
       meta={days ? dueText(days) : null}
       actions={
         <LinkButton size="sm" href="/operations" prefetch={false}>
-          Operations
+          Bulk changes
         </LinkButton>
       }
     >

@@ -47,7 +47,7 @@ export function dueText(days: NonNullable<RetentionPreview["days"]>): string {
   const bytes = going.reduce((sum, day) => sum + day.bytes, 0);
   if (events === 0) return "Nothing expires now";
   const expire = events === 1 ? "expires" : "expire";
-  return `${plural(events, "event")} of ${plural(going.length, "day")} ${expire}, ${formatBytes(bytes)} of payloads`;
+  return `${plural(events, "event")} parked on ${plural(going.length, "day")} ${expire}, ${formatBytes(bytes)} of payloads`;
 }
 
 /** The label of the button, with the number of events that the change expires. null = not counted. */

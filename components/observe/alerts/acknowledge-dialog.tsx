@@ -24,7 +24,7 @@ export function AcknowledgeDialog({ ids, onClose }: { ids: readonly string[]; on
           acknowledged: true,
           ...(note ? { note } : {}),
         });
-        const rest = unchanged === 0 ? "" : `; ${unchanged} had ended or was acknowledged`;
+        const rest = unchanged === 0 ? "" : `; ${unchanged} already resolved or acknowledged`;
         return {
           title: `Acknowledged ${plural(changed, "alert")}${rest}`,
           tone: "success",
@@ -33,7 +33,7 @@ export function AcknowledgeDialog({ ids, onClose }: { ids: readonly string[]; on
             onSelect: () =>
               void send
                 .mutateAsync({ ids: [...ids], acknowledged: false })
-                .catch((error: unknown) => failureToast("It could not be undone", error)),
+                .catch((error: unknown) => failureToast("Undo failed", error)),
           },
         };
       }}

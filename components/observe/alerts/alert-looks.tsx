@@ -38,9 +38,9 @@ export function AlertState({ alert }: { alert: Pick<AlertOut, "state" | "acknowl
 /** What the state means, and what to do. */
 const MEANINGS = {
   resolved: "Its condition no longer holds.",
-  pending: "Its condition holds, but not yet for as long as its rule says.",
+  pending: "Its condition holds, but not yet for as long as its rule requires.",
   "in maintenance": "It fires, and nobody is notified until the maintenance ends.",
-  acknowledged: "Somebody is working on it. It is not repeated, and ends when its condition does.",
+  acknowledged: "Somebody is working on it. Its message is not repeated, and it resolves when its condition ends.",
   firing: "Its condition holds. Acknowledge it, so that others know that you are working on it.",
 };
 

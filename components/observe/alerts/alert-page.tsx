@@ -128,13 +128,13 @@ function Facts({ alert }: { alert: AlertOut }) {
         )}
         {subject.redriveId === undefined ? null : (
           <Fact name="redrive">
-            <TextLink href={`/redrives/${subject.redriveId}`}>its page</TextLink>
+            <TextLink href={`/redrives/${subject.redriveId}`}>open the redrive</TextLink>
           </Fact>
         )}
         {subject.fingerprint === undefined && subject.errorCode === undefined ? null : (
           <Fact name="about">
             <TextLink href={aboutPath(alert)}>
-              {subject.fingerprint === undefined ? "the groups of its code" : "its group"}
+              {subject.fingerprint === undefined ? "the groups with its error code" : "its group"}
             </TextLink>
           </Fact>
         )}
@@ -148,7 +148,7 @@ function Facts({ alert }: { alert: AlertOut }) {
         )}
         {alert.mute === null ? null : (
           <Fact name="no messages">
-            its group is ignored {untilWords(alert.mute, zone)}, by {alert.mute.createdBy}
+            its group is muted {untilWords(alert.mute, zone)}, by {alert.mute.createdBy}
           </Fact>
         )}
         {alert.acknowledgedBy === null ? null : (

@@ -58,7 +58,7 @@ export function AlertRow({
           {source === null ? "" : ` · ${source}`}
           {alert.acknowledgedBy === null ? "" : ` · acknowledged by ${alert.acknowledgedBy}`}
           {alert.acknowledgeNote ? `: ${alert.acknowledgeNote}` : ""}
-          {alert.mute === null ? "" : ` · its group is ignored ${untilWords(alert.mute, zone)}`}
+          {alert.mute === null ? "" : ` · its group is muted ${untilWords(alert.mute, zone)}`}
         </p>
       </div>
     </li>

@@ -63,7 +63,7 @@ export function AlertsPage() {
               >
                 {open.length > 0 && shown.length === open.length
                   ? "Select none"
-                  : `Select ${formatNumber(open.length)} not acknowledged`}
+                  : `Select ${formatNumber(open.length)} unacknowledged`}
               </Button>
             </>
           }

@@ -24,7 +24,7 @@ export function AgePanel(props: { filter: EventFilter; age: Part<AgeStats>; onRe
   return (
     <ChartPanel
       title="Age"
-      summary="Age of what is parked over time: the oldest, the 95th and the 50th percentile, on a logarithmic scale."
+      summary="Age of parked events over time: the oldest, the 95th and the 50th percentile, on a logarithmic scale."
       stamp={age.data}
       rows={rows}
       error={age.error}

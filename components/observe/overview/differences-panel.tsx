@@ -45,13 +45,13 @@ export function DifferencesPanel({ filter, className }: { filter: EventFilter; c
     <Panel
       title="What changed"
       className={className}
-      meta={`since ${WORDS[against]} ago${source === null ? "" : `, in ${source}`}${narrower ? `, of all ${source === null ? "sources and " : ""}codes` : ""}`}
-      actions={<Toggles label="Changed since" options={AGAINST} value={against} onChange={setAgainst} />}
+      meta={`compared with ${WORDS[against]} ago${source === null ? "" : `, in ${source}`}${narrower ? `, of all ${source === null ? "sources and " : ""}codes` : ""}`}
+      actions={<Toggles label="Compare with" options={AGAINST} value={against} onChange={setAgainst} />}
     >
       <ReadState read={read} loading={{ rows: 2, columns: ["w-24", "flex-1", "w-20"] }} />
       {read.data && items.length === 0 ? (
         <p className="px-3 pt-1 pb-3 text-muted">
-          Nothing changed: each group arrives as it did {WORDS[against]} ago, or as usual.
+          Nothing changed: events of each group arrive as they did {WORDS[against]} ago, or as usual.
         </p>
       ) : null}
       <ul className="pb-1">

@@ -51,10 +51,10 @@ export function perMinuteWords(rate: number): string {
   return rate.toLocaleString("en-US", { maximumFractionDigits: rate < 10 ? 1 : 0 });
 }
 
-/** `98.2 %`; never 100 % while one event is missing. A null rate means that no event is decided yet. */
+/** `98.2%`; never 100% while one event is missing. A null rate means that no event is decided yet. */
 export function successWords(rate: number | null): string {
-  if (rate === null) return "none settled";
+  if (rate === null) return "no outcome yet";
   const percent = rate * 100;
-  if (percent === 100) return "100 %";
-  return `${(Math.floor(percent * 10) / 10).toFixed(1)} %`;
+  if (percent === 100) return "100%";
+  return `${(Math.floor(percent * 10) / 10).toFixed(1)}%`;
 }

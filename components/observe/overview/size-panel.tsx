@@ -42,7 +42,7 @@ export function SizePanel(props: {
       className={props.className}
       summary={
         data
-          ? `dlq_size over time. Now ${formatNumber(size.data?.now ?? 0)} events: ${data.series.map((series) => `${series.key} ${formatNumber(series.last)}`).join(", ")}.`
+          ? `dlq_size over time. Now ${formatNumber(size.data?.now ?? 0)} events: ${data.series.map((series) => `${formatNumber(series.last)} ${series.key}`).join(", ")}.`
           : ""
       }
       height="h-64"
@@ -101,7 +101,7 @@ function Chosen(props: {
         {formatShort(props.window.fromMs, zone)} – {formatShort(props.window.toMs, zone)}
       </span>
       <LinkButton size="sm" href={eventsHref(withPart(props.filter, window))}>
-        Events parked then
+        Show events parked then
       </LinkButton>
       <Button
         size="sm"
@@ -112,7 +112,7 @@ function Chosen(props: {
       >
         Zoom
       </Button>
-      <IconButton size="sm" label="Drop the chosen window" onClick={props.onDrop}>
+      <IconButton size="sm" label="Clear the selected window" onClick={props.onDrop}>
         <X size={12} aria-hidden />
       </IconButton>
     </div>

@@ -111,7 +111,7 @@ function SuccessTile({ filter }: { filter: EventFilter }) {
   const success = useStats("redrive-success", lately(filter, "-24h"));
   return (
     <Tile
-      title="redrives confirmed 24 h"
+      title="redrives confirmed in 24 h"
       part={asPart(success)}
       tip={(stats) =>
         `${formatNumber(stats.confirmed)} confirmed, ${formatNumber(stats.bounced)} bounced, ${formatNumber(stats.failed)} failed\n${stamp(stats)}`

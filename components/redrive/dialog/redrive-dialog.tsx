@@ -237,7 +237,7 @@ function startedWords(mode: RedriveOut["mode"], accepted: RedriveAnswer) {
   const events = plural(acceptedEvents({ ...accepted, total: accepted.total }), "event");
   if (waits !== null)
     return {
-      title: `Redrive ${waits}: ${events}`,
+      title: `Redrive is ${waits}: ${events}`,
       tone: "neutral" as const,
     };
   return {

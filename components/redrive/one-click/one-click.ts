@@ -139,7 +139,7 @@ export async function redriveOne(
     const refusal = refusalOf(accepted);
     const waits = waitWords(accepted.waitsFor);
     if (waits !== null) {
-      void showToast({ title: `${name} ${waits}`, detail: "Nothing is sent until then.", action: view });
+      void showToast({ title: `${name} is ${waits}`, detail: "Nothing is sent until then.", action: view });
     } else if (refusal !== null && ASKED.includes(refusal) && mode === "deliver" && onHeld) {
       onHeld();
     } else if (refusal !== null) {
@@ -205,7 +205,7 @@ export async function redriveAtOnce(
     const waits = waitWords(accepted.waitsFor);
     if (waits !== null) {
       const view = { label: "View", onSelect: () => on.open(`/redrives/${accepted.id}`) };
-      void showToast({ title: `The redrive ${waits}`, detail: "Nothing is sent until then.", action: view });
+      void showToast({ title: `The redrive is ${waits}`, detail: "Nothing is sent until then.", action: view });
       return accepted;
     }
     if (accepted.total !== null && acceptedEvents({ ...accepted, total: accepted.total }) === 0) {

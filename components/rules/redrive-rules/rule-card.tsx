@@ -61,14 +61,14 @@ function Work({ rule }: { rule: RedriveRuleOut }) {
       <span>{workWords(rule) ?? "redrove nothing in 24 hours"}</span>
       {lastRun === null ? null : (
         <TextLink href={`/redrives/${lastRun.redriveId}`} className="inline-block min-h-6">
-          {lastRun.live ? "its redrive runs" : "its last redrive"}
+          {lastRun.live ? "its running redrive" : "its last redrive"}
         </TextLink>
       )}
       {trial === null ? (
-        <span>not tried</span>
+        <span>not tested</span>
       ) : (
         <span>
-          tried <TimeAgo at={trial.at} />: {triedWords(trial)}
+          tested <TimeAgo at={trial.at} />: {triedWords(trial)}
         </span>
       )}
       <RuleVersion rule={rule} subject="redrive-rule" />

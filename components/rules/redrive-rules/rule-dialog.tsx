@@ -97,7 +97,7 @@ function Limits({ text }: Part) {
       <NumberField {...text("perRun")} label="Events a run" className="w-35" />
       <NumberField {...text("perHour")} label="Events an hour" className="w-35" optional />
       <NumberField {...text("perDay")} label="Events a day" className="w-35" optional />
-      <NumberField {...text("stopAtPercent")} label="Off above % failures" className="w-35" />
+      <NumberField {...text("stopAtPercent")} label="Off above failures, %" className="w-35" />
     </Row>
   );
 }

@@ -33,10 +33,10 @@ export function limitWords({ limits, stopAtFailureRatio }: Terms): string {
 export function trialSentence(trial: RedriveRuleTrial, days: number): string {
   const { checked, taken, stayed, cameBack, sent, never, bounded } = trial;
   const window = `the last ${days === 1 ? "24 hours" : `${days} days`}`;
-  if (checked === 0) return `No event of ${window} matches, so the rule cannot be tested.`;
+  if (checked === 0) return `No event from ${window} matches, so the rule cannot be tested.`;
   const least = bounded ? " at least" : "";
   if (taken === 0)
-    return `Would have redriven${least} none of the ${plural(checked, "event")} of ${window} that match.`;
+    return `Would have redriven none of the ${plural(checked, "event")} from ${window} that match${bounded ? "; more were not tested" : ""}.`;
   const became = [
     [stayed, "stayed processed"],
     [cameBack, "failed or bounced"],
@@ -49,7 +49,7 @@ export function trialSentence(trial: RedriveRuleTrial, days: number): string {
     ],
   ] as const;
   const parts = became.flatMap(([count, words]) => (count === 0 ? [] : [`${formatNumber(count)} ${words}`]));
-  return `Would have redriven${least} ${plural(taken, "event")} of ${window}: ${parts.join(", ")}.`;
+  return `Would have redriven${least} ${plural(taken, "event")} from ${window}: ${parts.join(", ")}.`;
 }
 
 /** `would have redriven 412, of which 390 stayed processed and 10 were never redriven` */
@@ -90,5 +90,5 @@ export function workWords({
     `${formatNumber(failed)} failed`,
     `${formatNumber(bounced)} bounced`,
   ];
-  return `took ${plural(lastDay, "event")} in 24 hours; since it is on: ${facts.join(", ")}`;
+  return `redrove ${plural(lastDay, "event")} in 24 hours; since it was switched on: ${facts.join(", ")}`;
 }

@@ -75,8 +75,8 @@ function Tried({ trial, days }: { trial: RedriveRuleTrial; days: number }) {
       <p role="status">{trialSentence(trial, days)}</p>
       <p className="text-sm text-muted">
         {bounded
-          ? `Of the newest ${plural(checked, "event")} that match; more do.`
-          : `Of ${plural(checked, "event")} that match.`}
+          ? `Based on the newest ${plural(checked, "event")} that match; more match.`
+          : `Based on ${plural(checked, "event")} that match.`}
         {rest.length === 0 ? null : ` ${rest.join("; ")}.`}
       </p>
       <p>
@@ -92,7 +92,7 @@ function Tried({ trial, days }: { trial: RedriveRuleTrial; days: number }) {
             <li key={sample.id} className="flex min-w-0 flex-wrap items-baseline gap-x-2">
               <TriedEvent id={sample.id} eventId={sample.eventId} />
               <span className="text-sm text-muted">
-                parked <TimeAgo at={sample.parkedAt} />, taken <TimeAgo at={sample.takenAt} />:{" "}
+                parked <TimeAgo at={sample.parkedAt} />, would have been redriven <TimeAgo at={sample.takenAt} />:{" "}
                 {OUTCOME_WORDS[sample.outcome]}
               </span>
             </li>

@@ -15,10 +15,10 @@ const ORDER: readonly Result[] = ["broken", "unknown", "holds"];
 
 /** What each assertion is about, in a few words; one that is newer than the page shows its name. */
 const WORDS: Record<string, string> = {
-  semantics: "Repeats as its semantics allow",
+  semantics: "Retries as its semantics allow",
   "dedup-window": "Keys are remembered long enough",
-  "key-stability": "Repeats carry the key of the first send",
-  "no-side-effect-dup": "No event has its effect twice",
+  "key-stability": "Retries carry the key of the first send",
+  "no-side-effect-dup": "No event takes effect twice",
   latency: "Answers as soon as promised",
   queueing: "Wait and work fit one timeout",
   deadline: "All attempts fit the deadline",
@@ -28,9 +28,9 @@ const WORDS: Record<string, string> = {
   "duplicate-ratio": "Few arrivals are duplicates",
   "timeout-ratio": "Timeouts within the bound",
   load: "Load below its bound",
-  "known-days": "Known here as long as there",
+  "known-days": "Parkade remembers events at least as long as the consumers do",
   age: "No event waits too long",
-  drain: "All that is parked can be sent in time",
+  drain: "All parked events can be sent in time",
 };
 
 /** Names of fields as the forms have them; other words of the API are shown as they are. */

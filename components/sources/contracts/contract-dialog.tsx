@@ -93,12 +93,12 @@ export function SourceContractDialog({ source, onClose }: { source: SourceOut; o
           <SelectField
             {...form.text("criticality")}
             label="Criticality"
-            hint="critical: it must have callers, and end before each of them"
+            hint="critical: it must have callers, and its deadline must be before theirs"
             options={CRITICALITY}
           />
           <CodeField
             {...form.text("callers")}
-            label="Callers, one a line"
+            label="Callers, one per line"
             hint="sources and targets whose work waits for this source"
             rows={3}
           />

@@ -13,7 +13,7 @@ const ContractDialog = lazily(() => import("./contract-dialog"), "ContractDialog
 export function ContractPanel({ target }: { target: TargetOut }) {
   const reports = useContractReports();
   const [open, setOpen] = useState(false);
-  const edit = target.contract === null ? "Set contract…" : "Contract…";
+  const edit = target.contract === null ? "Set contract…" : "Edit contract…";
   const report = target.contract && reports.data?.items.find((each) => each.target === target.name);
   return (
     <div className="grid gap-2 border-t border-line pt-2 text-sm">
@@ -32,7 +32,7 @@ export function ContractPanel({ target }: { target: TargetOut }) {
         <span className="ml-auto flex gap-2">
           {report ? (
             <Button size="sm" variant="ghost" aria-expanded={open} onClick={() => setOpen(!open)}>
-              {open ? "Hide assertions" : "Assertions"}
+              {open ? "Hide assertions" : "Show assertions"}
             </Button>
           ) : null}
           <DialogButton

@@ -29,8 +29,8 @@ export function SourceContractPanel({ source }: { source: SourceOut }) {
     >
       {source.contract === null ? (
         <p className="text-muted">
-          No contract yet: how soon its dead letters are resolved, how long its consumers remember a key, and who waits
-          for it.
+          No contract yet. A contract says how soon its dead letters are resolved, how long its consumers remember a
+          key, and who waits for it.
         </p>
       ) : (
         <>

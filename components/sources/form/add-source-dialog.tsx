@@ -236,10 +236,10 @@ function NameStep(props: Part & Start) {
 
 function mappingWords({ capabilities }: KindOut, samples: number, probed: boolean): string {
   const rule = "Enter a header, property:NAME or a JSON pointer. Leave empty to use the standard headers and fields.";
-  if (!capabilities.reads) return `${rule} It is used for values that a sender leaves out.`;
+  if (!capabilities.reads) return `${rule} The mapping is used for values that a sender leaves out.`;
   if (samples > 0)
-    return `${rule} Beside it: what the ${samples === 1 ? "sampled message gives" : "sampled messages give"}.`;
-  return `${rule} ${probed ? "The probe sampled no message." : "Probe the source to see what its messages give."}`;
+    return `${rule} Next to each field: the value in the ${samples === 1 ? "sampled message" : "sampled messages"}.`;
+  return `${rule} ${probed ? "The probe sampled no message." : "Probe the source to see the values in its messages."}`;
 }
 
 function Progress({ at }: { at: number }) {

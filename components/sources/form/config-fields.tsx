@@ -81,13 +81,13 @@ function ValueInput({ field, value, set, ...control }: ValueProps & { id: string
   const text = kept ? "" : textOf(value);
   const placeholder = kept
     ? "kept as it is: type to replace it"
-    : (example ?? (role === "secret" ? REFERENCE : fallback === undefined ? undefined : `${fallback} unless set`));
+    : (example ?? (role === "secret" ? REFERENCE : fallback === undefined ? undefined : `default: ${fallback}`));
   if (input === "list") {
     return (
       <CodeTextarea
         {...control}
         rows={Math.min(8, Math.max(2, text.split("\n").length))}
-        placeholder={placeholder ? `${placeholder}\none a line` : "one a line"}
+        placeholder={placeholder ? `${placeholder}\none a line` : "one per line"}
         value={text}
         onChange={(event) => set(event.target.value === "" ? undefined : event.target.value.split("\n"))}
       />

@@ -29,7 +29,7 @@ export function LinksField(props: {
         Logs and traces<span className="font-normal text-faint"> · optional</span>
       </legend>
       <p className="text-sm text-faint">
-        Shown at each event and in messages of alerts. An address may hold{" "}
+        Shown on each event and in alert messages. An address may contain{" "}
         {PLACEHOLDERS.map((name, index) => (
           <span key={name}>
             <code className="whitespace-nowrap">{`{${name}}`}</code>

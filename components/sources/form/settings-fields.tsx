@@ -30,7 +30,7 @@ export function SettingsFields({ form, kind }: { form: SourceForm; kind: KindOut
         {...text("knownDays")}
         label="Deduplicate repeats for (days)"
         optional
-        hint="After an event is removed or expires, a repeat is recognised for this long, and a bounce restores the event. Later arrivals are new events. Choose a longer time than your broker or its senders may repeat a message. Leave empty for no limit."
+        hint="After an event is removed or expires, a repeat is recognised for this long, and a bounce restores the event. Later arrivals are new events. Choose a time longer than the period in which your broker or its senders may repeat a message. Leave empty for no limit."
         inputMode="numeric"
         inputClassName="max-w-40"
         placeholder="for good"
@@ -74,7 +74,7 @@ export function RepeatQuestion(props: {
   ];
   return (
     <fieldset className="grid gap-1">
-      <legend className="mb-1 font-medium">May a send be repeated automatically?</legend>
+      <legend className="mb-1 font-medium">Can a send be retried automatically?</legend>
       {options.map(({ value, text }) => (
         <label key={text} className="flex items-center gap-2">
           <input type="radio" name="retryable" checked={answer === value} onChange={() => onAnswer(value)} />

@@ -49,7 +49,7 @@ const DELAYS = new Map<unknown, PolicyField[]>([
       {
         ...ms("backoff.stepsMs", "Delays, ms"),
         holds: "list",
-        hint: "one for each retry, the last for all further ones",
+        hint: "one for each retry; the last applies to all further retries",
       },
     ],
   ],
@@ -65,13 +65,14 @@ export function policySteps(body: Config): PolicyStep[] {
     {
       title: "Semantics",
       about:
-        "Can an event be sent twice? With one attempt never. Which failures are retried is in the JSON. A target that is marked as not repeatable gets no retries, whatever the policy says.",
+        "Can an event be sent twice? With one attempt, never. The JSON says which failures are retried. A target that is marked as not repeatable gets no retries, whatever the policy says.",
       fields: [],
     },
     { title: "Key", about: "Every retry of an event carries the same Idempotency-Key.", fields: [] },
     {
       title: "Window",
-      about: "The target must remember the key for at least W, and for as long as events wait here: see its contract.",
+      about:
+        "The target must remember the key for at least W (all attempts and their longest delays), and for as long as events wait here: see its contract.",
       fields: [],
     },
     {
@@ -90,7 +91,7 @@ export function policySteps(body: Config): PolicyStep[] {
     {
       title: "Deadline",
       about:
-        "W, all attempts and their longest delays, must fit the deadline less its margin. Below that of the callers.",
+        "W (all attempts and their longest delays) must fit within the deadline minus its margin. The deadline must be below that of the callers.",
       fields: [ms("deadlineMs", "Deadline of all attempts"), ms("marginMs", "Margin before it")],
     },
     {

@@ -65,7 +65,7 @@ function Policy({ policy, dialog }: { policy: PolicyOut } & Pick<ComponentProps<
         )}
         <div className="ml-auto flex gap-2">
           <Button size="sm" variant="ghost" aria-expanded={open} onClick={() => setOpen(!open)}>
-            {open ? "Hide" : "Schedule"}
+            {open ? "Hide" : "Show schedule"}
           </Button>
           <DialogButton needs="change-policy" everySource size="sm" dialog={dialog}>
             Edit…

@@ -9,7 +9,7 @@ export function PolicySummary({ view }: { view: PolicyView }) {
   return (
     <div className="grid gap-4 lg:grid-cols-[22rem_minmax(0,1fr)]">
       <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1">
-        <dt className="text-muted">W, the longest it can take</dt>
+        <dt className="text-muted">W: longest time for all attempts</dt>
         <dd className="text-right font-mono">{preciseDuration(view.upperBoundMs)}</dd>
         <dt className="text-muted">deadline, less its margin</dt>
         <dd className="text-right font-mono">{preciseDuration(view.policy.deadlineMs - view.policy.marginMs)}</dd>

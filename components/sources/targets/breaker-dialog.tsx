@@ -22,7 +22,7 @@ const ORDERS: Record<Order, { title: string; effect: string; button: string; dan
   },
   auto: {
     title: "Let the breaker decide",
-    effect: "It opens and closes by its policy again.",
+    effect: "It opens and closes according to its policy again.",
     button: "Let it decide",
     danger: false,
   },
@@ -40,7 +40,7 @@ export function BreakerDialog({ target, order, onClose }: { target: TargetOut; o
   return (
     <ReasonDialog
       needs="change-target"
-      title={`${words.title} of ${target.name}?`}
+      title={`${words.title} for ${target.name}?`}
       description={words.effect}
       size="sm"
       verb={words.button}

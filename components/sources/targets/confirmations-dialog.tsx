@@ -27,7 +27,10 @@ export function ConfirmationsDialog({ url, onClose }: { url: string | null; onCl
         if (fault !== null) return "stay";
         if (!isChanged) return;
         await save.mutateAsync({ settings: {}, confirmedUrl: address === "" ? null : address, reason });
-        return { title: address === "" ? "Confirmations end" : "Confirmations go to the new address", tone: "success" };
+        return {
+          title: address === "" ? "Confirmations are no longer sent" : "Confirmations go to the new address",
+          tone: "success",
+        };
       }}
     >
       {(pressed) => (
@@ -35,7 +38,7 @@ export function ConfirmationsDialog({ url, onClose }: { url: string | null; onCl
           label="Address"
           hint={
             url !== null && address === ""
-              ? "Confirmations end, and messages that wait for the address are deleted."
+              ? "Confirmations stop, and messages queued for the address are deleted."
               : "Such as https://orders.example/parkade; with a token, env:PARKADE_SECRET_NAME. Leave empty to send no confirmations."
           }
           error={pressed && fault !== null ? `The address ${fault}.` : refused && `The address ${refused}.`}

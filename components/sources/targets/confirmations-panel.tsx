@@ -15,7 +15,7 @@ export function ConfirmationsPanel() {
   return (
     <Panel
       title="Confirmations"
-      meta="for every source"
+      meta="for all sources"
       actions={
         <DialogButton
           needs="change-settings"

@@ -178,7 +178,7 @@ function Meters({ target, engine }: { target: TargetOut; engine: EngineView | nu
         share={sentPerSecondNow !== null && ratePerSecond !== null ? sentPerSecondNow / ratePerSecond : null}
       />
       <Meter
-        name="bulkhead"
+        name="parallel sends"
         value={bulkhead ? formatNumber(bulkhead.inUse) : "?"}
         of={`of ${formatNumber(bulkhead?.permits ?? target.bulkhead)}${bulkhead && bulkhead.queued > 0 ? `, ${formatNumber(bulkhead.queued)} queued` : ""}`}
         share={bulkhead ? bulkhead.inUse / bulkhead.permits : null}
@@ -240,14 +240,14 @@ function Footer({ target, engine }: { target: TargetOut; engine: EngineView | nu
         {target.needsApproval ? <span>needs approval</span> : null}
         {target.noBursts ? <span>no bursts</span> : null}
         {target.warmUpMs > 0 ? <span>warms up in {formatDuration(target.warmUpMs)}</span> : null}
-        {target.fallback ? <span>when it cannot take events, a send {fallbackWords(target.fallback)}</span> : null}
+        {target.fallback ? <span>when it cannot accept events, a send {fallbackWords(target.fallback)}</span> : null}
         {engine ? (
           <>
             <span>
               {plural(engine.workers, "worker")}, <TimeAgo at={engine.asOf} />
             </span>
             <Button size="sm" variant="ghost" className="ml-auto" aria-expanded={open} onClick={() => setOpen(!open)}>
-              {open ? "Hide counters" : "Counters"}
+              {open ? "Hide counters" : "Show counters"}
             </Button>
           </>
         ) : null}

@@ -42,7 +42,7 @@ export function TargetDialog(props: {
             <div className="sm:col-span-2">
               <SelectField
                 {...form.text("fallback")}
-                label="When it cannot take events"
+                label="When it cannot accept events"
                 hint="breaker open, unreachable, or no retry budget"
                 options={fallbackOptions(target, others)}
               />
@@ -90,16 +90,20 @@ function PaceFields({ draft: { unlimited }, text, tick }: Form<TargetDraft>) {
           inputMode="decimal"
           disabled={unlimited}
         />
-        <TextField {...text("burst")} label="Burst, events" hint="empty: by the rate" inputMode="decimal" />
+        <TextField {...text("burst")} label="Burst, events" hint="empty: derived from the rate" inputMode="decimal" />
         <TextField
           {...text("bulkhead")}
-          label="Bulkhead, permits"
-          hint="parallel calls per worker"
+          label="Parallel sends per worker"
+          hint="bulkhead permits"
           inputMode="numeric"
         />
       </div>
-      <Tick {...tick("unlimited")} label="No rate limit" hint="Only the bulkhead and the target itself slow it down." />
-      <Tick {...tick("noBursts")} label="No bursts" hint="Sends at an even rate, also after an idle time." />
+      <Tick
+        {...tick("unlimited")}
+        label="No rate limit"
+        hint="Only the limit on parallel sends and the target itself slow it down."
+      />
+      <Tick {...tick("noBursts")} label="No bursts" hint="Sends at an even rate, even after idle time." />
     </>
   );
 }

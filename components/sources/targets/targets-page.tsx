@@ -32,8 +32,8 @@ export function TargetsPage() {
         read={targets}
         loading={<CardSkeletons body="h-16!" />}
         none={
-          <EmptyState title="No target yet" action={<LinkButton href="/sources">Connect a source</LinkButton>}>
-            Each source brings two targets, its main lane and its slow lane, and may name further ones.
+          <EmptyState title="No targets yet" action={<LinkButton href="/sources">Connect a source</LinkButton>}>
+            Each source has two targets, its main lane and its slow lane, and can have more.
           </EmptyState>
         }
       />

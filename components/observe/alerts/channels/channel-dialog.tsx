@@ -64,9 +64,9 @@ function Fields({ draft, errors, set, text, tick, isNew }: Form<ChannelDraft> & 
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
       <div className="flex flex-wrap items-start gap-2">
-        <TextField {...text("name")} label="name" className="min-w-40 flex-1" maxLength={100} disabled={!isNew} />
+        <TextField {...text("name")} label="Name" className="min-w-40 flex-1" maxLength={100} disabled={!isNew} />
         <SelectField
-          label="kind"
+          label="Kind"
           options={KIND_OPTIONS}
           disabled={!isNew}
           value={kind}
@@ -81,7 +81,7 @@ function Fields({ draft, errors, set, text, tick, isNew }: Form<ChannelDraft> & 
         </details>
       ) : null}
       <fieldset className="grid gap-1">
-        <legend className="text-sm font-medium text-muted">alerts of severity</legend>
+        <legend className="text-sm font-medium text-muted">Severities</legend>
         <div className="flex flex-wrap gap-x-4">
           {SEVERITIES.map((severity) => (
             <Tick
@@ -98,12 +98,12 @@ function Fields({ draft, errors, set, text, tick, isNew }: Form<ChannelDraft> & 
       </fieldset>
       <TextField
         {...text("sources")}
-        label="of the sources"
+        label="Sources"
         optional
         placeholder="orders, billing"
         hint="Leave empty for all sources and for alerts about the whole system."
       />
-      <Tick {...tick("enabled")} label="switched on" />
+      <Tick {...tick("enabled")} label="Switched on" />
     </div>
   );
 }

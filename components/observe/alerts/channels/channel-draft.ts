@@ -21,21 +21,21 @@ type Look = Pick<ChannelSetting, "label" | "placeholder" | "hint" | "optional">;
 
 const OAUTH: Record<`oauth.${keyof OAuthSettings}`, Look> = {
   "oauth.url": {
-    label: "token URL",
+    label: "Token URL",
     placeholder: "https://login.example/oauth2/token",
-    hint: "OAuth 2.0 by client credentials: each message has a token",
+    hint: "OAuth 2.0 client credentials: each message carries an access token",
     optional: true,
   },
-  "oauth.clientId": { label: "client id", placeholder: "parkade", optional: true },
-  "oauth.clientSecret": { label: "client secret", placeholder: envName("CLIENT"), hint: BY_NAME, optional: true },
+  "oauth.clientId": { label: "Client id", placeholder: "parkade", optional: true },
+  "oauth.clientSecret": { label: "Client secret", placeholder: envName("CLIENT"), hint: BY_NAME, optional: true },
   "oauth.method": {
-    label: "client authentication",
+    label: "Client authentication",
     placeholder: "client_secret_basic",
     hint: "or client_secret_post",
     optional: true,
   },
-  "oauth.scope": { label: "scope", placeholder: "alerts.write", optional: true },
-  "oauth.audience": { label: "audience", placeholder: "https://ops.example.com", optional: true },
+  "oauth.scope": { label: "Scope", placeholder: "alerts.write", optional: true },
+  "oauth.audience": { label: "Audience", placeholder: "https://ops.example.com", optional: true },
 };
 
 /** The settings of a kind, in the order of the form. */

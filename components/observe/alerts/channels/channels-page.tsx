@@ -20,7 +20,7 @@ import {
 } from "@/lib/observe/channels/channels.browser";
 import type { ChannelOut } from "@/lib/observe/channels/channels.shapes";
 import { channelKindOf } from "@/lib/observe/channels/kinds/channel-kinds.pure";
-import { formatNumber } from "@/lib/platform/plain/format.pure";
+import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 
 const ChannelDialog = lazily(() => import("./channel-dialog"), "ChannelDialog");
 const MaintenanceDialog = lazily(() => import("./maintenance-dialog"), "MaintenanceDialog");
@@ -95,7 +95,7 @@ function Channel({ channel, onEdit }: { channel: ChannelOut; onEdit: () => void 
               confirm={{
                 title: `Delete ${name}?`,
                 description:
-                  waiting > 0 ? `${formatNumber(waiting)} queued messages are not sent.` : "It gets no more messages.",
+                  waiting > 0 ? `${plural(waiting, "queued message")} will not be sent.` : "It gets no more messages.",
                 size: "sm",
                 variant: "danger",
                 verb: "Delete",
@@ -110,7 +110,7 @@ function Channel({ channel, onEdit }: { channel: ChannelOut; onEdit: () => void 
           </div>
         </div>
         <p className="wrap-anywhere">
-          gets {severities.join(", ")} alerts of {sources === null ? "every source" : sources.join(", ")}
+          gets {severities.join(", ")} alerts of {sources === null ? "all sources" : sources.join(", ")}
         </p>
         <p className="text-sm text-muted">
           {lastSentAt === null ? (
@@ -121,7 +121,7 @@ function Channel({ channel, onEdit }: { channel: ChannelOut; onEdit: () => void 
             </>
           )}
           {waiting > 0 ? ` · ${formatNumber(waiting)} waiting` : ""}
-          {failed > 0 ? ` · ${formatNumber(failed)} given up in the last day` : ""}
+          {failed > 0 ? ` · ${formatNumber(failed)} failed in the last day` : ""}
         </p>
         {lastError === null ? null : <p className="text-sm text-danger wrap-anywhere">{lastError}</p>}
         <PlainSecrets places={channel.plainSecrets} />
@@ -149,7 +149,9 @@ function Maintenances() {
               everySource={sources === null}
               size="sm"
               onClick={() =>
-                void end.mutateAsync({ id }).catch((error: unknown) => failureToast("It was not ended", error))
+                void end
+                  .mutateAsync({ id })
+                  .catch((error: unknown) => failureToast("The maintenance window was not ended", error))
               }
             >
               End now

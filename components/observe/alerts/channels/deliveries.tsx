@@ -8,9 +8,9 @@ import { useDeliveries } from "@/lib/observe/channels/channels.browser";
 import type { DeliveryOut } from "@/lib/observe/channels/channels.shapes";
 
 const LOOKS: Record<DeliveryOut["state"], { shape: ShapeName; colour: string; word: string }> = {
-  waiting: { shape: "clock", colour: "text-warning", word: "waits" },
+  waiting: { shape: "clock", colour: "text-warning", word: "queued" },
   sent: { shape: "check", colour: "text-confirmed", word: "sent" },
-  failed: { shape: "cross", colour: "text-danger", word: "given up" },
+  failed: { shape: "cross", colour: "text-danger", word: "failed" },
 };
 
 export function Deliveries({ name }: { name: string }) {
@@ -57,7 +57,7 @@ function Delivery({
           {nextAt === null ? null : (
             <>
               {" "}
-              · next try <TimeAgo at={nextAt} />
+              · next attempt <TimeAgo at={nextAt} />
             </>
           )}
         </p>

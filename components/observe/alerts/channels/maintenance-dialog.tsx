@@ -25,7 +25,7 @@ export function MaintenanceDialog({ onClose }: { onClose: () => void }) {
       needs="change-alert"
       everySource={named.length === 0}
       title="Start a maintenance window"
-      description="Alerts fire and are shown in the console, and no messages are sent. Those that still fire at its end are sent then."
+      description="Alerts fire and are shown in the console, but no messages are sent. Messages about those still firing at the end are sent then."
       size="sm"
       verb="Start"
       ready={() => now > 0}
@@ -37,9 +37,9 @@ export function MaintenanceDialog({ onClose }: { onClose: () => void }) {
       }}
     >
       <div className="grid gap-3">
-        <SelectField label="for" options={OPTIONS} value={hours} onValue={setHours} />
+        <SelectField label="Duration" options={OPTIONS} value={hours} onValue={setHours} />
         <TextField
-          label="of the sources"
+          label="Sources"
           optional
           placeholder="orders, billing"
           hint="Leave empty for all sources."

@@ -127,6 +127,6 @@ function Rule({ rule, onEdit }: { rule: AlertRuleOut; onEdit: () => void }) {
 
 function timesWords({ forMs, clearMs, repeatMs }: AlertWatch): string {
   const waits = forMs === 0 ? "at once" : `after ${formatDuration(forMs)}`;
-  const ends = clearMs === 0 ? "ends at once" : `ends after ${formatDuration(clearMs)} without`;
+  const ends = clearMs === 0 ? "resolves at once" : `resolves after ${formatDuration(clearMs)} without its condition`;
   return `fires ${waits}, ${ends}, ${repeatMs === null ? "never repeated" : `repeated every ${formatDuration(repeatMs)}`}`;
 }

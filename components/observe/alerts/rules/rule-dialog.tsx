@@ -78,19 +78,14 @@ function Fields(form: Form<RuleDraft>) {
   return (
     <div className="grid gap-3">
       <div className="flex flex-wrap items-start gap-2">
-        <TextField {...text("name")} label="name" className="min-w-48 flex-1" maxLength={100} />
-        <SelectField {...text("severity")} label="severity" options={SEVERITY_OPTIONS} />
-        <SelectField {...text("kind")} label="watches" options={KIND_OPTIONS} />
+        <TextField {...text("name")} label="Name" className="min-w-48 flex-1" maxLength={100} />
+        <SelectField {...text("severity")} label="Severity" options={SEVERITY_OPTIONS} />
+        <SelectField {...text("kind")} label="Watch" options={KIND_OPTIONS} />
       </div>
       {fields(alertKindOf(draft.kind).settings)}
       {fields(TIMES)}
-      <TextField
-        {...text("runbookUrl")}
-        label="runbook address"
-        optional
-        hint="Leave empty for the built-in runbook."
-      />
-      <Tick {...tick("enabled")} label="switched on" />
+      <TextField {...text("runbookUrl")} label="Runbook URL" optional hint="Leave empty for the built-in runbook." />
+      <Tick {...tick("enabled")} label="Switched on" />
     </div>
   );
 }
