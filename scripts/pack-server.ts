@@ -12,8 +12,9 @@ type Trace = (files: string[], options: { base: string; ignore: string[] }) => P
 /** The tracer that Next uses itself. */
 const { nodeFileTrace }: { nodeFileTrace: Trace } = createRequire(import.meta.url)("next/dist/compiled/@vercel/nft");
 
-/** Parts of the build that no running process reads. */
-const NOT_RUN = /^\.next\/((build|cache|diagnostics|node_modules|types)\/|trace)|\.(map|nft\.json)$|\/\.built-from$/;
+/** Parts of the build that no running process reads. Of docs/, the console shows the pages themselves. */
+const NOT_RUN =
+  /^\.next\/((build|cache|diagnostics|node_modules|types)\/|trace)|\.(map|nft\.json)$|\/\.built-from$|^docs\/(?!((kit|runbooks)\/)?[\w-]+\.md$)/;
 /**
  * Next traces its picture library although it is switched off; it is a third of the size. The checksum of Kafka's client is
  * native code for the machine that packs, and WebAssembly in the client itself takes its place.
@@ -27,7 +28,7 @@ const NOT_LOADED = /^node_modules\/(sharp|@img|@node-rs)\//;
 export async function stageServer(folder: string, say: (line: string) => void): Promise<void> {
   await buildAll(say);
   rmSync(folder, { recursive: true, force: true });
-  const built = ["dist", ".next", "prisma/migrations", "public", "docs/runbooks"].flatMap((path) => filesIn(path));
+  const built = ["dist", ".next", "prisma/migrations", "public", "docs"].flatMap((path) => filesIn(path));
   const names = externalNames();
   for (const file of [...built.filter((path) => !NOT_RUN.test(path)), ...(await tracedModules())]) {
     const to = join(folder, file);

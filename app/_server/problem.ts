@@ -46,7 +46,6 @@ export const PROBLEMS: Record<ProblemCode, readonly [status: number, title: stri
   "reason-required": [422, "What is masked is shown with a reason alone"],
   "unknown-mask-rule": [404, "Mask rule not found"],
   "invalid-mask-rule": [422, "The mask rule is not valid"],
-  "unknown-runbook": [404, "Runbook not found"],
   "invalid-recipe": [422, "The recipe cannot be used"],
   "would-change-nothing": [422, "The recipe would change nothing"],
   "above-ceiling": [422, "The targets do not take as much"],

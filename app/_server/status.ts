@@ -12,8 +12,8 @@ const PART_MS_MAX = 4_000;
 
 const UNKNOWN: StoredStatus = {
   lanes: [
-    { lane: "main", ratePerSecondNow: null, ratePerSecondSet: null },
-    { lane: "slow", ratePerSecondNow: null, ratePerSecondSet: null },
+    { lane: "main", ratePerSecondNow: null, ratePerSecondSet: null, targets: null },
+    { lane: "slow", ratePerSecondNow: null, ratePerSecondSet: null, targets: null },
   ],
   redrivesRunning: null,
   approvalsWaiting: null,

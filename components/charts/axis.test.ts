@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { durationTicks, timeTicks } from "@/components/charts/axis";
+import { durationTicks, timeTicks, valueTicks } from "@/components/charts/axis";
 
 const at = (hour: number, minute = 0, day = 20) => Date.UTC(2026, 10, day, hour, minute);
 const HOUR = 3_600_000;
@@ -28,4 +28,15 @@ describe("axis of durations", () => {
   it("encloses what it shows", () => {
     expect(durationTicks(90_000, 5 * HOUR)).toEqual([60_000, 600_000, HOUR, 6 * HOUR]);
   });
+});
+
+it.each([
+  [0, 1, [0, 1]],
+  [1, 1, [0, 1]],
+  [1.8, 0.1, [0, 0.5, 1, 1.5, 2]],
+  [4, 1, [0, 1, 2, 3, 4]],
+  [35, 0.1, [0, 10, 20, 30, 40]],
+  [1_187, 1, [0, 500, 1_000, 1_500]],
+])("an axis up to %s by at least %s has the ticks %j", (max, least, ticks) => {
+  expect(valueTicks(max, least)).toEqual(ticks);
 });

@@ -35,6 +35,13 @@ export function timeTicks(fromMs: number, toMs: number, most: number, offsetMs =
   return ticks.slice(-most - 1);
 }
 
+/** Round values from 0 to `max` or above it, at most six; `least` = the smallest distance. */
+export function valueTicks(max: number, least: number): number[] {
+  const decade = max > 0 ? 10 ** Math.floor(Math.log10(max / 4)) : least;
+  const step = Math.max(least, [1, 2, 5, 10].map((factor) => factor * decade).find((each) => max / each <= 4) ?? least);
+  return Array.from({ length: Math.max(1, Math.ceil(max / step)) + 1 }, (_, index) => index * step);
+}
+
 const SPANS_MS = [1_000, 10_000, MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY, 7 * DAY, 30 * DAY];
 
 /** Ticks of a logarithmic axis of durations: around and between the smallest and the largest. */

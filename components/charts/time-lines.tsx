@@ -1,6 +1,7 @@
 "use client";
 
 import { CartesianGrid, Line, LineChart, ReferenceLine, ResponsiveContainer, Tooltip, XAxis, YAxis } from "recharts";
+import { valueTicks } from "@/components/charts/axis";
 import { ChartTooltip } from "@/components/charts/chart-tooltip";
 import type { MarkerGroup } from "@/components/charts/marker-layout";
 import { AXIS_TICK, AXIS_WIDTH, CHART_MARGIN, CURSOR, GRID, timeAxis } from "@/components/charts/time-axis";
@@ -25,10 +26,15 @@ export type TimeLinesProps = {
   /** `log` needs values above zero and ticks of its own. */
   scale?: "linear" | "log";
   ticks?: number[];
+  /** The values are no counts. */
+  decimals?: boolean;
   /** A horizontal line. Its name stands in the legend, because a line of data could run through a label. */
   level?: number | null;
   markers?: readonly MarkerGroup[];
 };
+
+const highest = (rows: LineRow[], level: number | null | undefined) =>
+  Math.max(level ?? 0, ...rows.flatMap(({ values }) => Object.values(values).map((value) => value ?? 0)));
 
 /** Lines over time: ages, flows, rates. A bucket without a value is a gap in the line. */
 export default function TimeLines({
@@ -36,9 +42,10 @@ export default function TimeLines({
   series,
   format,
   scale = "linear",
-  ticks,
+  decimals = false,
   level,
   markers = [],
+  ticks = valueTicks(highest(rows, level), decimals ? 0.1 : 1),
 }: TimeLinesProps) {
   const zone = useZone();
   return (
@@ -49,8 +56,8 @@ export default function TimeLines({
         <YAxis
           width={AXIS_WIDTH}
           scale={scale}
-          domain={ticks ? [ticks[0] ?? 0, ticks.at(-1) ?? 1] : [0, "auto"]}
-          {...(ticks ? { ticks } : {})}
+          domain={[ticks[0] ?? 0, ticks.at(-1) ?? 1]}
+          ticks={ticks}
           tick={AXIS_TICK}
           tickLine={false}
           axisLine={false}

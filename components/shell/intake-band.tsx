@@ -1,6 +1,7 @@
 "use client";
 
 import { OctagonX } from "lucide-react";
+import { TextLink } from "@/components/ui/text-link";
 import { TimeAbsolute } from "@/components/ui/time-ago";
 import { useStatus } from "@/lib/observe/health/status.browser";
 
@@ -18,7 +19,8 @@ export function IntakeBand() {
       <p className="mt-0.5 min-w-0 flex-1 wrap-anywhere">
         <strong className="font-medium text-danger">No events are accepted</strong>, since{" "}
         <TimeAbsolute at={stop.since} />: {stop.detail}. Senders get 503 and brokers keep their messages; redrives,
-        search, removal and the archive continue. Intake resumes when there is room: docs/runbooks/disk-full.md.
+        search, removal and the archive continue. Intake resumes when there is room:{" "}
+        <TextLink href="/runbooks/disk-full">how to make room</TextLink>.
       </p>
     </section>
   );

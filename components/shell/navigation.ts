@@ -1,8 +1,10 @@
-type Tab = { href: string; label: string };
+/** `words`: what the palette finds it by, beside its label. */
+type Tab = { href: string; label: string; words?: string };
 type Page = {
   group: "Triage" | "Recover" | "Connect" | "Admin";
   href: string;
   label: string;
+  words?: string;
   /** The second half of the `g …` shortcut. */
   key: string;
   /** The pages of the second level, with this one first. */
@@ -21,7 +23,7 @@ const LIST = [
     tabs: [
       { href: "/alerts", label: "Alerts" },
       { href: "/alerts/rules", label: "Rules" },
-      { href: "/alerts/channels", label: "Channels" },
+      { href: "/alerts/channels", label: "Channels", words: "notifications webhook slack email" },
     ],
   },
   {
@@ -30,15 +32,15 @@ const LIST = [
     label: "Redrives",
     key: "r",
     tabs: [
-      { href: "/redrives", label: "Redrives" },
-      { href: "/operations", label: "Bulk changes" },
+      { href: "/redrives", label: "Redrives", words: "retry replay resend" },
+      { href: "/operations", label: "Bulk changes", words: "mend undo" },
       { href: "/approvals", label: "Approvals" },
     ],
   },
-  { group: "Recover", href: "/controls", label: "Controls", key: "c" },
+  { group: "Recover", href: "/controls", label: "Controls", key: "c", words: "blacklist whitelist cooldown limits" },
   { group: "Recover", href: "/redrive-rules", label: "Redrive rules", key: "u" },
-  { group: "Connect", href: "/sources", label: "Sources", key: "s" },
-  { group: "Connect", href: "/targets", label: "Targets", key: "t" },
+  { group: "Connect", href: "/sources", label: "Sources", key: "s", words: "connect ingest queue" },
+  { group: "Connect", href: "/targets", label: "Targets", key: "t", words: "retry policy rate breaker" },
   { group: "Connect", href: "/admission", label: "Admission", key: "d" },
   {
     group: "Admin",
@@ -47,20 +49,20 @@ const LIST = [
     key: "h",
     tabs: [
       { href: "/archive", label: "Archive" },
-      { href: "/archive/retention", label: "Retention" },
+      { href: "/archive/retention", label: "Retention", words: "expire" },
       { href: "/archive/forget", label: "Forget" },
     ],
   },
-  { group: "Admin", href: "/audit", label: "Audit", key: "a" },
+  { group: "Admin", href: "/audit", label: "Audit", key: "a", words: "log history" },
   {
     group: "Admin",
     href: "/people",
     label: "Access",
     key: "p",
     tabs: [
-      { href: "/people", label: "People" },
+      { href: "/people", label: "People", words: "users roles" },
       { href: "/masking", label: "Masking" },
-      { href: "/account", label: "Account" },
+      { href: "/account", label: "Account", words: "token password second factor sign-in" },
     ],
   },
 ] as const satisfies readonly Page[];

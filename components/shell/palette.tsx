@@ -29,6 +29,7 @@ const GROUP =
 type PaletteCommand = {
   id: string;
   name: string;
+  words?: string;
   hint?: string;
   /** Why it cannot be run now. */
   refusal?: string;
@@ -39,9 +40,10 @@ function useCommands(onHelp: () => void, onStop: (order: StopOrder) => void) {
   const router = useRouter();
   const zone = useZone();
   const pages: PaletteCommand[] = PAGES.flatMap((page) =>
-    (page.tabs ?? [page]).map(({ href, label }) => ({
+    (page.tabs ?? [page]).map(({ href, label, words }) => ({
       id: href,
       name: label === page.label ? label : `${page.label}: ${label}`,
+      ...(words === undefined ? {} : { words }),
       ...(href === page.href ? { hint: `g ${page.key}` } : {}),
       run: () => router.push(pageHref(href, new URLSearchParams(window.location.search))),
     })),
@@ -52,9 +54,11 @@ function useCommands(onHelp: () => void, onStop: (order: StopOrder) => void) {
     { id: "system", name: "System theme", run: () => setTheme("system") },
     {
       id: "zone",
-      name: `Show times in ${zone === "utc" ? "local time" : "UTC"}`,
+      name: `Show times in ${zone === "utc" ? "browser time" : "UTC"}`,
+      words: "time zone",
       run: () => setZone(zone === "utc" ? "local" : "utc"),
     },
+    { id: "docs", name: "Documentation", words: "help runbooks", run: () => router.push("/docs/on-call") },
     { id: "glossary", name: "Glossary", run: () => router.push("/glossary") },
     { id: "help", name: "Keyboard help", hint: "?", run: onHelp },
   ];

@@ -8,22 +8,21 @@ import { useStatus } from "@/lib/observe/health/status.browser";
 import type { StatusOut } from "@/lib/observe/stats/stats.shapes";
 import { useNow, useZone } from "@/lib/platform/browser/clock-zone.browser";
 import { lastAnswerMs, useFreshness } from "@/lib/platform/browser/freshness.browser";
-import { formatAgo, formatClock, formatRate, plural } from "@/lib/platform/plain/format.pure";
-import { approvalsShown, gaugeLevel, lanesInOrder, problemsOf, workerHealth } from "./status-view";
+import { formatAgo, formatClock, plural } from "@/lib/platform/plain/format.pure";
+import { approvalsShown, gaugeLevel, lanesInOrder, laneWords, problemsOf, workerHealth } from "./status-view";
 
 type Lane = StatusOut["lanes"][number];
 
 /** Five bars that fill with the share of the set rate in use. */
 function LaneGauge({ lane }: { lane: Lane }) {
   const level = gaugeLevel(lane);
-  const now = lane.ratePerSecondNow === null ? "?" : formatRate(lane.ratePerSecondNow);
-  const set = lane.ratePerSecondSet === null ? "no limit" : formatRate(lane.ratePerSecondSet).replace("/s", "");
+  const { now, of, tip } = laneWords(lane);
   return (
     <Link
       href="/targets"
       prefetch={false}
       className="flex items-center gap-1.5 whitespace-nowrap hover:text-ink"
-      data-tip={`${lane.lane} lane: ${now} of the set rate (${set})`}
+      data-tip={`${lane.lane} lane: ${tip}`}
     >
       <span className="hidden md:inline">{lane.lane === "slow" ? "slow lane" : "main"}</span>
       <span className="md:hidden">{lane.lane}</span>
@@ -33,7 +32,7 @@ function LaneGauge({ lane }: { lane: Lane }) {
         ))}
       </span>
       <span className="text-ink">{now}</span>
-      <span className="hidden md:inline">{lane.ratePerSecondSet === null ? set : `of ${set}`}</span>
+      {of ? <span className="hidden md:inline">{of}</span> : null}
     </Link>
   );
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { approvalsShown, gaugeLevel, problemsOf, workerHealth } from "./status-view";
+import { approvalsShown, gaugeLevel, laneWords, problemsOf, workerHealth } from "./status-view";
 
 describe("the gauge of a lane", () => {
   it.each([
@@ -14,6 +14,15 @@ describe("the gauge of a lane", () => {
   ])("%s of %s lights %i bars", (now, set, level) => {
     expect(gaugeLevel({ ratePerSecondNow: now, ratePerSecondSet: set })).toBe(level);
   });
+});
+
+it.each([
+  [null, null, null, "?", null],
+  [0, null, 0, "no target", null],
+  [0, null, 2, "0/s", "no limit"],
+  [2, 35, 7, "2/s", "of 35"],
+])("a lane at %s of %s over %s targets reads %s %s", (ratePerSecondNow, ratePerSecondSet, targets, now, of) => {
+  expect(laneWords({ lane: "main", ratePerSecondNow, ratePerSecondSet, targets })).toMatchObject({ now, of });
 });
 
 it("tells a dead worker from an unknown one", () => {

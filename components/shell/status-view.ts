@@ -1,5 +1,5 @@
 import type { StatusOut } from "@/lib/observe/stats/stats.shapes";
-import { plural } from "@/lib/platform/plain/format.pure";
+import { formatRate, plural } from "@/lib/platform/plain/format.pure";
 
 /** The number of lit bars out of five: none only without flow, all only at the set rate. */
 export function gaugeLevel(lane: Pick<StatusOut["lanes"][number], "ratePerSecondNow" | "ratePerSecondSet">): number {
@@ -8,6 +8,17 @@ export function gaugeLevel(lane: Pick<StatusOut["lanes"][number], "ratePerSecond
   // Without a limit there is no share; one bar shows that something flows.
   if (set === null || set <= 0) return 1;
   return Math.min(5, Math.max(1, Math.floor((now / set) * 5 + 0.05)));
+}
+
+/** `5/s` `of 10`. `of` null = nothing to compare with. */
+export function laneWords(lane: StatusOut["lanes"][number]): { now: string; of: string | null; tip: string } {
+  const { ratePerSecondNow, ratePerSecondSet, targets } = lane;
+  if (ratePerSecondNow === null || targets === null) return { now: "?", of: null, tip: "the rate is not known now" };
+  if (targets === 0) return { now: "no target", of: null, tip: "no target delivers by it" };
+  const now = formatRate(ratePerSecondNow);
+  const of = ratePerSecondSet === null ? "no limit" : `of ${formatRate(ratePerSecondSet).replace("/s", "")}`;
+  const set = ratePerSecondSet === null ? "at least one without a limit" : `${formatRate(ratePerSecondSet)} in all`;
+  return { now, of, tip: `${now} now; ${plural(targets, "target")}, ${set}` };
 }
 
 /** The slow lane first, because people watch it. */

@@ -28,14 +28,15 @@ export function ConsumersPanel({ source }: { source: SourceOut }) {
       ) : null}
       <ul className="grid grid-cols-[minmax(0,1fr)] divide-y divide-line">
         {consumers.map((consumer) => (
-          <Consumer key={consumer.worker} consumer={consumer} mode={source.mode} />
+          <Consumer key={consumer.worker} consumer={consumer} source={source} />
         ))}
       </ul>
     </Panel>
   );
 }
 
-function Consumer({ consumer, mode }: { consumer: SourceConsumerOut; mode: SourceOut["mode"] }) {
+function Consumer({ consumer, source }: { consumer: SourceConsumerOut; source: SourceOut }) {
+  const { mode } = source;
   const now = useNow();
   const { lastError, lastErrorAt, recoveredAt } = consumer;
   const state = { ...consumer, lastError, workers: 1 };
@@ -80,7 +81,10 @@ function Consumer({ consumer, mode }: { consumer: SourceConsumerOut; mode: Sourc
               </>
             )}
           </p>
-          <LongText text={lastError} className="font-mono" />
+          {/* The error of the source stands above this panel. */}
+          {lastError === source.state?.lastError && recoveredAt === null ? null : (
+            <LongText text={lastError} className="font-mono" />
+          )}
         </div>
       )}
       {consumer.partCount > 0 ? <Parts consumer={consumer} /> : null}

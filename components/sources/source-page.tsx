@@ -17,6 +17,7 @@ import { Panel } from "@/components/ui/panel";
 import { PlainSecrets } from "@/components/ui/plain-secrets";
 import { Shape } from "@/components/ui/shape";
 import { CardSkeletons } from "@/components/ui/skeleton";
+import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
@@ -185,7 +186,11 @@ function Settings({ source, kind }: { source: SourceOut; kind: KindOut | null })
       <PlainSecrets places={source.plainSecrets} />
       <p className="text-sm text-faint">
         created <TimeAgo at={source.createdAt} />, changed <TimeAgo at={source.updatedAt} />
-        {kind ? `, docs: ${kind.docs}` : ""}
+        {kind ? (
+          <>
+            , <TextLink href={`/docs/${kind.docs}`}>documentation</TextLink>
+          </>
+        ) : null}
       </p>
     </Panel>
   );

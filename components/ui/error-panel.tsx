@@ -3,6 +3,7 @@
 import { RotateCw } from "lucide-react";
 import type { ReactNode } from "react";
 import { ApiError, type ApiErrorCode } from "@/lib/platform/api/api-error.shapes";
+import { useFreshness } from "@/lib/platform/browser/freshness.browser";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { Button } from "./button";
 import { classNames } from "./class-names";
@@ -28,7 +29,10 @@ export function ReadError(props: {
   stale?: boolean;
 }) {
   const { read, stale = false } = props;
+  const level = useFreshness();
   if (!read.isError) return null;
+  // The band above the page says it once for all that is old.
+  if (stale && level !== "fresh" && read.error instanceof ApiError && read.error.code === "offline") return null;
   return (
     <ErrorPanel error={read.error} onRetry={() => read.refetch()} inline={stale}>
       {stale && read.dataUpdatedAt > 0 ? (

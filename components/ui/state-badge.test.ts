@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readGlossary } from "@/lib/observe/alerts/runbooks.read";
+import { readGlossary } from "@/lib/observe/docs/docs.read";
 import { STATE_MEANINGS } from "./state-badge";
 
 test("a state means on the screen what the glossary says", async () => {

@@ -7,6 +7,7 @@ import {
   useQueryClient,
 } from "@tanstack/react-query";
 import { useEffect } from "react";
+import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { unlessUnchanged } from "@/lib/platform/browser/changes.browser";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { followedIds } from "@/lib/platform/browser/followed.browser";
@@ -47,7 +48,8 @@ export function useRedrive(id: string) {
   return useQuery({
     queryKey: keys.redrives.detail(id),
     queryFn: ({ signal }) => readRedrive(id, signal),
-    refetchInterval: (query) => pollOne(query.state.data),
+    refetchInterval: ({ state: { data, error } }) =>
+      error instanceof ApiError && error.code === "unknown-redrive" ? false : pollOne(data),
   });
 }
 

@@ -1,7 +1,7 @@
 import type { Metadata } from "next";
 import { pageCall } from "@/app/_server/page-call";
 import { PageHeader } from "@/components/ui/page-header";
-import { readGlossary } from "@/lib/observe/alerts/runbooks.read";
+import { readGlossary } from "@/lib/observe/docs/docs.read";
 
 export const metadata: Metadata = { title: "Glossary" };
 

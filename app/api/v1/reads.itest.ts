@@ -330,6 +330,13 @@ test("the audit can be narrowed by actor, action, event and time", async () => {
   const read = async (query: string) => (await console.call<AuditList>(audit.GET, { query })).body.items;
   expect(await read("?actor=ada")).toMatchObject([{ action: "event.ignored", count: 2, reason: "known" }]);
   expect((await read("?action=event")).length).toBeGreaterThanOrEqual(2);
+  const actors = async (query: string) => [...new Set((await read(query)).map(({ actor }) => actor))].toSorted();
+  await console.deps.db.query(
+    `insert into audit_entries (id, at, actor, action, subject_kind)
+     select gen_random_uuid(), now(), actor, 'event.parked', 'event' from unnest('{worker,source:orders}'::text[]) actor`,
+  );
+  expect(await actors("?by=all")).toEqual(expect.arrayContaining(["source:orders", "worker"]));
+  expect(await actors("?by=people")).toEqual(["ada", "local", "tester"]);
   expect(await read("?eventId=event-2")).toHaveLength(2);
   expect(await read(`?eventId=${await idOf("event-5")}`)).toMatchObject([{ action: "event.parked" }]);
   const [ignored] = await read("?actor=ada");
@@ -378,7 +385,7 @@ test("a consumer's word confirms what was parked, once, and refuses what is not 
 test("the status strip says what it cannot know", async () => {
   const { body } = await console.call<StatusOut>(status.GET);
   expect(body).toMatchObject({ store: { ok: true }, worker: { alive: 0 }, redrivesRunning: 0 });
-  expect(body.lanes).toContainEqual({ lane: "slow", ratePerSecondNow: 0, ratePerSecondSet: 10 });
+  expect(body.lanes).toContainEqual({ lane: "slow", ratePerSecondNow: 0, ratePerSecondSet: 10, targets: 2 });
 });
 
 test("metrics are Prometheus text from the rollups", async () => {

@@ -65,7 +65,11 @@ export function GroupTable(props: GroupTableProps) {
   );
 }
 
-function HeadRow({ groups, picked, sort: sortedBy, onSort, onToggleLoaded }: GroupTableProps) {
+/** The page of a group shows all that are parked, whatever the window. */
+const IN_WINDOW = { label: "in window", tip: "Parked events of the time window; a group can have more" };
+
+function HeadRow({ groups, filter, picked, sort: sortedBy, onSort, onToggleLoaded }: GroupTableProps) {
+  const windowed = filter.from !== undefined || filter.to !== undefined;
   const some = picked.kind !== "none";
   const every = picked.kind === "ids" && picked.ids.size >= groups.length;
   return (
@@ -74,7 +78,9 @@ function HeadRow({ groups, picked, sort: sortedBy, onSort, onToggleLoaded }: Gro
         <th className={styles.select}>
           <SelectAll some={some} every={every} label="Select all loaded groups" onChange={onToggleLoaded} />
         </th>
-        {COLUMNS.map(({ name, sort, label: words, end, tip }) => {
+        {COLUMNS.map((column) => {
+          const { name, sort, end } = column;
+          const { label: words, tip } = windowed && name === "count" ? IN_WINDOW : column;
           const on = sort !== undefined && sort === sortedBy;
           return (
             <th

@@ -23,6 +23,7 @@ import { ShortId } from "@/components/ui/short-id";
 import { Skeleton } from "@/components/ui/skeleton";
 import { Tabs } from "@/components/ui/tabs";
 import { useHydrated } from "@/components/ui/use-hydrated";
+import { useTitle } from "@/components/ui/use-title";
 import { type InitialDetail, useEventDetail, useNeighbours } from "@/lib/events/events.browser";
 import type { EventDetail } from "@/lib/events/events.shapes";
 import { eventSortOf } from "@/lib/events/list/event-sort.pure";
@@ -47,6 +48,7 @@ const TAB_IDS = ["payload", "headers", "error", "history", "revisions", "aggrega
 /** One event. The filter in its address is the filter of the list that opened it. */
 export function EventPage({ id, initial }: { id: string; initial: InitialDetail }) {
   const { data: event, error, refetch } = useEventDetail(id, initial);
+  useTitle(event && `Event ${event.eventId}`);
   // Also of an event that this page has shown: it was removed meanwhile.
   if (error?.code === "unknown-event") return <MissingEvent id={id} />;
   if (!event) {

@@ -13,6 +13,11 @@ const SUBJECTS = [
   ...AUDIT_SUBJECTS.map((subject) => ({ value: subject, label: subject })),
 ];
 
+const BY = [
+  { value: "people", label: "by people" },
+  { value: "all", label: "by people and Parkade" },
+];
+
 /** Suggested actions; any other action can be typed. */
 const ACTIONS = [
   "event.parked",
@@ -38,7 +43,8 @@ const ACTIONS = [
 ];
 
 /** A field applies on Enter or when it loses the focus: a log that changes with every letter cannot be read. */
-export function AuditFilterBar({ filter, onFilter }: { filter: AuditFilter; onFilter: (filter: AuditFilter) => void }) {
+export function AuditFilterBar(props: { filter: AuditFilter; by: string; onFilter: (filter: AuditFilter) => void }) {
+  const { filter, by, onFilter } = props;
   const [actor, setActor] = useState(filter.actor ?? "");
   const [action, setAction] = useState(filter.action ?? "");
   const apply = () => {
@@ -47,6 +53,12 @@ export function AuditFilterBar({ filter, onFilter }: { filter: AuditFilter; onFi
   };
   return (
     <form className="flex flex-wrap items-center gap-2 px-3 pb-2" onSubmit={submits(apply)}>
+      <Select
+        aria-label="By"
+        options={BY}
+        value={by}
+        onChange={(event) => onFilter({ ...filter, by: event.target.value })}
+      />
       <Input
         aria-label="Actor"
         placeholder="actor"

@@ -33,7 +33,9 @@ function setAddress(filter: AuditFilter) {
 export function AuditPage() {
   const params = useSearchParams();
   const filter = filterOf(new URLSearchParams(params));
-  const audit = useAudit(filter);
+  const narrowed = [...FIXED, "actor" as const].some((name) => filter[name] !== undefined);
+  const by = filter.by ?? (narrowed ? "all" : "people");
+  const audit = useAudit({ ...filter, by });
   const items = itemsOf(audit);
   const { chain, refused } = useAuditChain();
   const check = chain && shownCheck(chain);
@@ -43,16 +45,16 @@ export function AuditPage() {
     <>
       <PageHeader title="Audit" meta="every change, who made it and why" />
       <ChainStrip chain={chain} refused={refused} />
-      <AuditFilterBar key={params.toString()} filter={filter} onFilter={setAddress} />
+      <AuditFilterBar key={params.toString()} filter={filter} by={by} onFilter={setAddress} />
       <FixedTerms filter={filter} />
       <ListState
         read={audit}
         loading={{ rows: 12, columns: ["w-24", "w-28", "w-36", "flex-1"] }}
         none={
-          filtered ? (
+          filtered || by === "people" ? (
             <EmptyState
               title="No entry matches"
-              action={<Button onClick={() => setAddress({})}>Show the whole log</Button>}
+              action={<Button onClick={() => setAddress({ by: "all" })}>Show the whole log</Button>}
             >
               The filter hides every entry.
             </EmptyState>
@@ -75,11 +77,11 @@ export function AuditPage() {
   );
 }
 
+const FIXED = ["subjectId", "eventId", "redriveId", "operationId"] as const;
+
 /** Restrictions that other pages link to; the filter bar has no field for them. */
 function FixedTerms({ filter }: { filter: AuditFilter }) {
-  const names = (["subjectId", "eventId", "redriveId", "operationId"] as const).filter(
-    (name) => filter[name] !== undefined,
-  );
+  const names = FIXED.filter((name) => filter[name] !== undefined);
   if (names.length === 0) return null;
   return (
     <ul aria-label="Restrictions" className="flex flex-wrap gap-1.5 px-3 pb-2">

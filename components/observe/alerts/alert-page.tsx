@@ -13,13 +13,14 @@ import { Panel } from "@/components/ui/panel";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
+import { useTitle } from "@/components/ui/use-title";
 import { groupPath } from "@/lib/events/groups/group-path.pure";
 import { aboutPath } from "@/lib/observe/alerts/alert-paths.pure";
 import { useAlert } from "@/lib/observe/alerts/alerts.browser";
 import type { AlertOut } from "@/lib/observe/alerts/alerts.shapes";
 import { alertKindOf } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
 import { useZone } from "@/lib/platform/browser/clock-zone.browser";
-import { plural } from "@/lib/platform/plain/format.pure";
+import { plural, visible } from "@/lib/platform/plain/format.pure";
 import { eventsHref } from "@/lib/selection/filter/filter-read.browser";
 import { AlertState, SeverityBadge } from "./alert-looks";
 
@@ -36,6 +37,7 @@ export function AlertPage({ id }: { id: string }) {
   const read = useAlert(id);
   const [acknowledging, setAcknowledging] = useState(false);
   const alert = read.data;
+  useTitle(alert?.sentence);
   if (alert === undefined) {
     return (
       <>
@@ -183,7 +185,7 @@ function eventsOf({ source, subject }: AlertOut) {
 
 function Groups({ alert: { evidence, source } }: { alert: AlertOut }) {
   return (
-    <Panel title="Groups" meta="with the most arrivals when it fired">
+    <Panel title="Groups" meta="when it fired: still parked first, then by arrivals">
       {evidence.groups.length === 0 ? (
         <p className="px-3 py-4 text-muted">The alert is not about a group, or no events arrived recently.</p>
       ) : null}
@@ -195,7 +197,7 @@ function Groups({ alert: { evidence, source } }: { alert: AlertOut }) {
               <span className="ml-auto text-muted">{plural(count, "event")}</span>
             </span>
             <TextLink href={groupPath(fingerprint, source)} className="min-h-6 wrap-anywhere">
-              {pattern}
+              <bdi>{visible(pattern)}</bdi>
             </TextLink>
           </li>
         ))}
@@ -218,7 +220,7 @@ function Samples({ alert: { evidence } }: { alert: AlertOut }) {
               <span className="font-mono text-sm text-muted">{errorCode}</span>
               <TimeAgo at={firstSeen} className="ml-auto text-sm text-muted" />
             </span>
-            {errorText === null ? null : <span className="wrap-anywhere">{errorText}</span>}
+            {errorText === null ? null : <bdi className="wrap-anywhere">{visible(errorText)}</bdi>}
             <EventLinks links={links} className="text-sm" />
           </li>
         ))}

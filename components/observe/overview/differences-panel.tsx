@@ -10,7 +10,7 @@ import { groupPath } from "@/lib/events/groups/group-path.pure";
 import type { Against, Difference } from "@/lib/observe/stats/difference.pure";
 import type { Differences } from "@/lib/observe/stats/differences.shapes";
 import { useDifferences } from "@/lib/observe/stats/stats.browser";
-import { formatNumber } from "@/lib/platform/plain/format.pure";
+import { formatNumber, visible } from "@/lib/platform/plain/format.pure";
 import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
 
 const AGAINST: { value: Against; label: string }[] = [
@@ -81,21 +81,22 @@ const FROM: Record<Against, string> = { hour: "-1h", day: "-24h", week: "-7d" };
 
 function Row({ item, path }: { item: Differences["items"][number]; path: string }) {
   const { word, shape, colour, step } = LOOKS[item.verdict];
+  const [code, pattern] = [visible(item.errorCode), visible(item.pattern)];
   return (
     <li>
       <Link
         href={path}
         prefetch={false}
         className="grid min-h-8 grid-cols-[6.5rem_minmax(0,1fr)_auto] items-center gap-x-3 px-3 py-1 hover:bg-hover"
-        data-tip={`${item.errorCode}\n${item.pattern}\n${item.sources.join(", ")}`}
+        data-tip={`${code}\n${pattern}\n${item.sources.map(visible).join(", ")}`}
       >
         <span className={`inline-flex items-center gap-1.5 text-sm whitespace-nowrap ${colour}`}>
           <Shape name={shape} className="size-3 shrink-0" />
           {word}
         </span>
         <span className="flex min-w-0 flex-wrap items-baseline gap-x-2">
-          <span className="max-w-full truncate font-mono text-sm">{item.errorCode}</span>
-          <span className="min-w-0 flex-1 basis-40 truncate">{item.pattern}</span>
+          <bdi className="max-w-full truncate font-mono text-sm">{code}</bdi>
+          <bdi className="min-w-0 flex-1 basis-40 truncate">{pattern}</bdi>
           <span className="max-w-32 truncate text-sm text-faint">{sourcesWords(item.sources)}</span>
         </span>
         <span className="text-right text-sm whitespace-nowrap">

@@ -2,6 +2,7 @@
 
 import { useState } from "react";
 import { ApprovalPanel, RedriveSamples } from "@/components/guard/approvals/approval-panel";
+import { redriveTitle } from "@/components/redrive/redrive-title";
 import { LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
@@ -9,6 +10,7 @@ import { lazily } from "@/components/ui/lazily";
 import { PageHeader } from "@/components/ui/page-header";
 import { Panel } from "@/components/ui/panel";
 import { Skeleton } from "@/components/ui/skeleton";
+import { useTitle } from "@/components/ui/use-title";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { useLastLook, useRedrive } from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
@@ -29,6 +31,7 @@ const CancelDialog = lazily(() => import("./cancel-dialog"), "CancelDialog");
 export function RedrivePage({ id }: { id: string }) {
   const redrive = useRedrive(id);
   useLastLook(id, redrive.data?.state);
+  useTitle(redrive.data && redriveTitle(redrive.data));
   if (redrive.isPending) return <RedriveSkeleton />;
   if (redrive.data) {
     return (

@@ -43,7 +43,9 @@ export function RedriveRateChart(props: { redrive: RedriveOut; live: boolean; cl
       // The samples of the rate are deleted after a while; the counts stay.
       empty={live ? "Nothing was sent yet." : went(redrive) > 0 ? "No rate history was kept." : "Nothing was sent."}
     >
-      {(drawn, marks) => <TimeLines markers={marks} rows={drawn} series={series} format={formatRate} level={set} />}
+      {(drawn, marks) => (
+        <TimeLines markers={marks} rows={drawn} series={series} format={formatRate} level={set} decimals />
+      )}
     </ChartPanel>
   );
 }

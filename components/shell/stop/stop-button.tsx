@@ -26,7 +26,7 @@ export function StopButton() {
         className="px-1.5! lg:px-2!"
       >
         <OctagonX size={14} aria-hidden />
-        <span className="hidden lg:inline">Stop all sends</span>
+        Stop<span className="-ml-0.5 hidden lg:inline"> all sends</span>
       </Button>
       {order ? <StopDialog order={order} onClose={() => setOrder(null)} /> : null}
     </>

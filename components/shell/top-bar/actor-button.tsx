@@ -91,14 +91,13 @@ function NameButton() {
   const actor = useActorName();
   return (
     <PopoverButton
-      name={actor ? `You act as ${actor}` : "You act as local: say who you are"}
-      tip={actor ? `You act as ${actor}` : "Enter your name: the audit log records it"}
+      name={actor ? `You act as ${actor}` : "Not named: say who you are"}
+      tip={actor ? `You act as ${actor}` : "Enter your name: without one, the audit log says local"}
       label={
         <>
           <UserRound size={14} aria-hidden />
-          {/* The name in the audit, `local` without one. */}
           <span className={`hidden max-w-24 truncate lg:inline ${actor ? "" : "text-warning"}`}>
-            {actor ?? "local"}
+            {actor ?? "not named"}
           </span>
         </>
       }

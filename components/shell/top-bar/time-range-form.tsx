@@ -60,7 +60,7 @@ export function TimeRangeForm(props: { value: Window; openLabel: string; onChang
         />
         <TextField
           label="To"
-          hint={`In ${zone === "utc" ? "UTC" : "local time"}. Leave empty for no limit.`}
+          hint={`In ${zone === "utc" ? "UTC" : "browser time"}. Leave empty for no limit.`}
           error={
             bounds.to === null
               ? "Not a time: write it like the example"

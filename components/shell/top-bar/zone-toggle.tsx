@@ -3,11 +3,11 @@
 import { Button } from "@/components/ui/button";
 import { setZone, useZone } from "@/lib/platform/browser/clock-zone.browser";
 
-/** The zone of every absolute time: UTC as in logs, or the zone of this machine. */
+/** The zone of every absolute time: UTC as in logs, or the zone of this browser. */
 export function ZoneToggle() {
   const zone = useZone();
   const other = zone === "utc" ? "local" : "utc";
-  const words = { utc: "UTC", local: "Local" };
+  const words = { utc: "UTC", local: "Browser time" };
   return (
     <Button
       variant="ghost"

@@ -10,6 +10,7 @@ import { Dialog } from "@/components/ui/dialog";
 import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
 import { Choice, TextField } from "@/components/ui/input";
 import { Skeleton } from "@/components/ui/skeleton";
+import { TextLink } from "@/components/ui/text-link";
 import { showToast } from "@/components/ui/toast";
 import { submits } from "@/components/ui/use-submit";
 import type { KindField, KindOut } from "@/lib/sources/kinds.shapes";
@@ -182,8 +183,11 @@ function ConnectionStep({ form: { draft, errors, set, probe }, kind }: Part) {
         probe={probe.data ? <ProbeResult probe={probe.data} /> : null}
       />
       <p className="text-sm text-faint">
-        A password can stay in the environment: enter env:PARKADE_SECRET_NAME instead. {kind.label} in the docs:{" "}
-        {kind.docs}
+        A password can stay in the environment: enter env:PARKADE_SECRET_NAME instead. See{" "}
+        <TextLink href={`/docs/${kind.docs}`} target="_blank">
+          the page about {kind.label}
+        </TextLink>
+        .
       </p>
     </>
   );

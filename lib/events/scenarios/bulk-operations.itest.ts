@@ -55,6 +55,7 @@ const AUDIT_ALL = {
   limit: 50,
   cursor: null,
   actor: null,
+  by: null,
   action: null,
   subjectKind: null,
   subjectId: null,

@@ -5,6 +5,7 @@ import { maskData, maskNullable } from "@/lib/guard/masking/mask.pure";
 import { type MaskSet, NOTHING_MASKED } from "@/lib/guard/masking/mask-rule.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { redactRecipe } from "@/lib/guard/redaction/redact-recipe.pure";
+import { MACHINE_NAMES, MACHINE_PREFIX } from "@/lib/guard/viewer/actor.pure";
 import { seesEntry } from "@/lib/guard/viewer/scope.sql";
 import { may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
@@ -29,6 +30,9 @@ export async function listAudit(db: Queryable, viewer: Viewer, query: AuditQuery
   const set = may(viewer, "reveal") ? NOTHING_MASKED : (await readMasks(db)).of(null);
   return { items: page.items.map((row) => entryOut(row, set)), nextCursor: page.nextCursor };
 }
+
+/** As in the index audit_entries_people. */
+const BY_PEOPLE = `a.actor <> all('{${[...MACHINE_NAMES].join(",")}}'::text[]) and a.actor !~ '${MACHINE_PREFIX.source}'`;
 
 const ENTRIES = `select a.id, a.at as "atMs", a.actor, a.action, a.subject_kind as "subjectKind",
        a.subject_id as "subjectId", a.redrive_id as "redriveId", a.reason, a.before, a.after,
@@ -64,6 +68,7 @@ function conditions(query: AuditQuery, params: ReturnType<typeof paramsFrom>): s
     if (value !== null) all.push(`a.${column} = ${params.add(value)}::${type}`);
   };
   equal("actor", query.actor);
+  if (query.by === "people") all.push(BY_PEOPLE);
   equal("subject_kind", query.subjectKind);
   if (query.subjectKind === "control" && query.subjectId !== null && UUID.test(query.subjectId)) {
     // An entry of many controls names them as the others name their events.

@@ -11,6 +11,10 @@ const text = (description: string) => described(z.optional(filterText(512)), des
 const page = idPageQuery(
   {
     actor: text("Who did it"),
+    by: described(
+      z.optional(z.enum(["people", "all"], "must be people or all")),
+      "people: without what Parkade did by itself",
+    ),
     action: text("Whole, or the part before a dot: event is every event.*"),
     subjectKind: described(
       z.optional(z.enum(AUDIT_SUBJECTS, `must be one of ${AUDIT_SUBJECTS.join(", ")}`)),

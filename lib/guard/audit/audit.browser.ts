@@ -9,6 +9,7 @@ const PAGE = 100;
 /** The restrictions of the log, by their names in the query string. */
 export const AUDIT_FILTER_NAMES = [
   "actor",
+  "by",
   "action",
   "subjectKind",
   "subjectId",

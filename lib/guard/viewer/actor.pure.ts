@@ -7,7 +7,7 @@ export const SIGNATURE_ACTOR = "signature";
 const CHARS_MAX = 128;
 
 /** Parkade itself acts under these names. A person cannot take one, so an audit entry always shows who acted. */
-const MACHINE_NAMES = new Set([
+export const MACHINE_NAMES = new Set([
   "api",
   "consumer",
   "janitor",
@@ -20,7 +20,7 @@ const MACHINE_NAMES = new Set([
   "worker",
 ]);
 /** `source:orders` parks the messages of the broker of that source, `rule:nightly` redrives what a redrive rule takes. */
-const MACHINE_PREFIX = /^(?:source|rule|worker|parkade|system|api):/;
+export const MACHINE_PREFIX = /^(?:source|rule|worker|parkade|system|api):/;
 
 /**
  * Invisible characters, and characters that change how their neighbours are shown: with them two names could look

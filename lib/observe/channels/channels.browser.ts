@@ -15,9 +15,12 @@ import { firstPageEvery, usePages } from "@/lib/platform/browser/pages.browser";
 import { resourceOf, useChange, useRead } from "@/lib/platform/browser/resource.browser";
 
 const POLL_MS = 5_000;
+/** A channel and its log below it are read alike, so that they agree. */
+const CHANNELS_POLL_MS = 2_000;
 const pathOf = (name: string) => `/api/v1/channels/${encodeURIComponent(name)}`;
 
-export const useChannels = () => useRead<ChannelList>("channels", "/api/v1/channels", { refetchInterval: POLL_MS });
+export const useChannels = () =>
+  useRead<ChannelList>("channels", "/api/v1/channels", { refetchInterval: CHANNELS_POLL_MS });
 
 export const {
   useCreate: useAddChannel,
@@ -28,10 +31,8 @@ export const {
 export const useTestChannel = (name: string) =>
   useChange("channels", () => fetchJson<{ id: string }>(`${pathOf(name)}/test`, { method: "POST", once: true }));
 
-const DELIVERIES_POLL_MS = 2_000;
-
 export function useDeliveries(name: string) {
-  return usePages<DeliveryList>("channels", `${pathOf(name)}/deliveries?limit=20`, firstPageEvery(DELIVERIES_POLL_MS));
+  return usePages<DeliveryList>("channels", `${pathOf(name)}/deliveries?limit=20`, firstPageEvery(CHANNELS_POLL_MS));
 }
 
 export function useMaintenances() {

@@ -29,6 +29,8 @@ type StatusRow = {
   slowNow: number;
   mainSet: number | null;
   slowSet: number | null;
+  mainTargets: number;
+  slowTargets: number;
   running: number;
   waits: Record<Wait["for"], number>;
   operations: number;
@@ -79,7 +81,7 @@ export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredS
           and t.at > now() - interval '${RATE_WINDOW_S} s' and r.mode = 'deliver' and ${seesRedrive("r", "$1")}
         group by r.lane),
      set_rate as (
-       select lane, case when bool_and(rate_per_second is not null) then sum(rate_per_second) end as rate from (
+       select lane, case when bool_and(rate_per_second is not null) then sum(rate_per_second) end as rate, count(*) as targets from (
          select lane, id, rate_per_second from targets where lane is not null and ${ofSources("source_id", "$1")}
          union
          select r.lane, t.id, t.rate_per_second from redrives r join targets t on t.id = r.target_id
@@ -88,6 +90,8 @@ export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredS
             coalesce((select rate from sent where lane = 'slow'), 0) as "slowNow",
             (select rate from set_rate where lane = 'main') as "mainSet",
             (select rate from set_rate where lane = 'slow') as "slowSet",
+            coalesce((select targets from set_rate where lane = 'main'), 0) as "mainTargets",
+            coalesce((select targets from set_rate where lane = 'slow'), 0) as "slowTargets",
             (select count(*) from redrives r where state in ${LIVE_REDRIVES} and state <> ${REDRIVE.PAUSED}
                 and not (state = ${REDRIVE.PLANNED} and (awaits_approval or start_at > now() or breaker_until > now()))
                 and ${seesRedrive("r", "$1")}) as running,
@@ -123,8 +127,8 @@ export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredS
   const status = row!;
   return {
     lanes: [
-      { lane: "main", ratePerSecondNow: status.mainNow, ratePerSecondSet: status.mainSet },
-      { lane: "slow", ratePerSecondNow: status.slowNow, ratePerSecondSet: status.slowSet },
+      { lane: "main", ratePerSecondNow: status.mainNow, ratePerSecondSet: status.mainSet, targets: status.mainTargets },
+      { lane: "slow", ratePerSecondNow: status.slowNow, ratePerSecondSet: status.slowSet, targets: status.slowTargets },
     ],
     redrivesRunning: status.running,
     redrivesWaiting: status.waits,

@@ -146,7 +146,9 @@ export const statusSchema = named(
       z.object({
         lane: z.enum(["main", "slow"]),
         ratePerSecondNow: nullableNumber,
+        /** The sum of the rates of `targets`; null = unknown, or one of them has no limit. */
         ratePerSecondSet: nullableNumber,
+        targets: z.nullable(count),
       }),
     ),
     redrivesRunning: z.nullable(count),

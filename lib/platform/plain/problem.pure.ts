@@ -42,7 +42,6 @@ export const PROBLEM_CODES = [
   "unknown-maintenance",
   "unknown-group",
   "unknown-mute",
-  "unknown-runbook",
   "unknown-marker",
   "unknown-mask-rule",
   "reason-required",

@@ -1,9 +1,12 @@
 import type { Metadata } from "next";
 import { SourcePage } from "@/components/sources/source-page";
 
-export const metadata: Metadata = { title: "Source" };
+type Asked = { params: Promise<{ name: string }> };
 
-export default async function Page({ params }: { params: Promise<{ name: string }> }) {
-  const { name } = await params;
-  return <SourcePage name={decodeURIComponent(name)} />;
+export async function generateMetadata({ params }: Asked): Promise<Metadata> {
+  return { title: decodeURIComponent((await params).name) };
+}
+
+export default async function Page({ params }: Asked) {
+  return <SourcePage name={decodeURIComponent((await params).name)} />;
 }

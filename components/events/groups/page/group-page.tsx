@@ -19,6 +19,7 @@ import { STATE_LOOKS } from "@/components/ui/state-badge";
 import { TextLink } from "@/components/ui/text-link";
 import { TimeAbsolute, TimeAgo } from "@/components/ui/time-ago";
 import { failureToast, showToast } from "@/components/ui/toast";
+import { useTitle } from "@/components/ui/use-title";
 import type { GroupOut } from "@/lib/events/events.shapes";
 import { groupPath } from "@/lib/events/groups/group-path.pure";
 import { useGroup, useLiftMute } from "@/lib/events/groups/groups.browser";
@@ -49,6 +50,7 @@ export function GroupPage({ fingerprint }: { fingerprint: string }) {
   const within = withinOf(filter ?? {});
   const source = sourceOf(within);
   const read = useGroup(fingerprint, within);
+  useTitle(read.data && `Group ${visible(read.data.group.errorCode)}`);
   const back = filterHref("/groups", within);
   const router = useRouter();
   const now = read.data?.group.fingerprint ?? fingerprint;

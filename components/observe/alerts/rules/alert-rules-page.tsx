@@ -59,7 +59,7 @@ function Rule({ rule, onEdit }: { rule: AlertRuleOut; onEdit: () => void }) {
   return (
     <li
       id={id}
-      className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-3 gap-y-1 border-line px-3 py-2 not-first:border-t target:bg-selected"
+      className="grid grid-cols-[minmax(0,1fr)] items-center gap-x-3 gap-y-1 border-line px-3 py-2 not-first:border-t target:bg-selected sm:grid-cols-[minmax(0,1fr)_auto]"
     >
       <div className="grid min-w-0 gap-0.5">
         <div className="flex flex-wrap items-center gap-x-3">
@@ -79,7 +79,7 @@ function Rule({ rule, onEdit }: { rule: AlertRuleOut; onEdit: () => void }) {
         <p className="text-sm text-muted">{timesWords(watch)}</p>
         {fault === null ? null : <p className="text-sm text-warning wrap-anywhere">Not checked: {fault}</p>}
       </div>
-      <div className="flex flex-wrap justify-end gap-1">
+      <div className="flex flex-wrap gap-1 sm:justify-end">
         <Button {...may} onClick={onEdit}>
           Edit…
         </Button>
