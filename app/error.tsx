@@ -14,7 +14,7 @@ export default function PageError({ error, retry }: { error: unknown; retry: () 
   const digest = error instanceof Error && "digest" in error ? String(error.digest) : null;
   return (
     <EmptyState
-      title={waiting ? "Parkade does not answer" : "This page broke"}
+      title={waiting ? "Parkade is not responding" : "This page could not be shown"}
       level={1}
       action={
         <>

@@ -14,11 +14,13 @@ export default function GlobalError({ error, retry }: { error: unknown; retry: (
     <html lang="en">
       <body>
         <main className="mx-auto flex max-w-120 flex-col gap-3 px-4 py-16">
-          <h1 className="text-lg font-semibold">{waiting ? "Parkade does not answer" : "The console broke"}</h1>
+          <h1 className="text-lg font-semibold">
+            {waiting ? "Parkade is not responding" : "The console could not be shown"}
+          </h1>
           <p>
             {waiting
               ? "A part of the console could not be fetched. It is retried automatically."
-              : "An unexpected error happened in this page."}{" "}
+              : "An unexpected error occurred on this page."}{" "}
             Running redrives are not affected.
           </p>
           <p>
@@ -27,7 +29,7 @@ export default function GlobalError({ error, retry }: { error: unknown; retry: (
               className="h-7 rounded-md border border-line-strong bg-raised px-2.5 font-medium"
               onClick={() => window.location.reload()}
             >
-              Load it again
+              Reload
             </button>
           </p>
         </main>

@@ -78,7 +78,7 @@ test("a rule is written, tried, switched on, and the redrive asks for its confir
   const redriving = page.getByRole("dialog");
   await expect(redriving).toContainText("need confirmation 1");
   await expect(redriving.getByRole("button", { name: "Redrive 0 events" })).toBeDisabled();
-  await redriving.getByRole("checkbox", { name: "Send the event that needs a confirmation" }).check();
+  await redriving.getByRole("checkbox", { name: "Send the event that needs confirmation" }).check();
   await openMore(redriving);
   await because(redriving, "stock is back", "Redrive 1 event");
   await expect.poll(() => downstream.deliveries(source.path)).toHaveLength(1);

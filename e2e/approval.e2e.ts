@@ -103,12 +103,12 @@ test("a redrive at a time waits, says so, and is started now", async ({ page, pa
   await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Redrive…" }).click();
   const dialog = page.getByRole("dialog");
   await openMore(dialog);
-  await dialog.getByRole("radio", { name: "at a time" }).check();
+  await dialog.getByRole("radio", { name: "at a set time" }).check();
   await dialog.getByRole("button", { name: "Redrive 2 events" }).click();
   await expect(dialog).toContainText("Choose a day and a time.");
   // The browser of a journey is in UTC.
   const at = new Date(Date.now() + 3_600_000).toISOString().slice(0, 16);
-  await dialog.getByLabel("Start at, in the time zone of this browser").fill(at);
+  await dialog.getByLabel("Start at, in this browser's time zone").fill(at);
   await dialog.getByRole("button", { name: "Redrive 2 events" }).click();
   await page.getByRole("button", { name: "View", exact: true }).click();
   await expect(page.getByRole("main").getByText("Starts at")).toContainText(at.slice(11));

@@ -62,7 +62,7 @@ test("one click on a group sends its number, and asks when some wait behind earl
   await expect(earlier.getByRole("radio", { name: /^Send only the 1 that can be sent now/ })).toBeChecked();
   await expect(dialog.getByRole("button", { name: "Redrive 1 event", exact: true })).toBeVisible();
   await earlier.getByRole("radio", { name: /^Include the 1 earlier version/ }).check();
-  await expect(dialog).toContainText("Checked all 4: nothing found against them.");
+  await expect(dialog).toContainText("Checked all 4: no problems found.");
   expect(await downstream.deliveries(source.path)).toEqual([]);
   await dialog.getByRole("button", { name: "Redrive 4 events" }).click();
   await expect.poll(() => source.statuses()).toEqual({ REDRIVEN: 4 });
@@ -86,7 +86,7 @@ test("a canary that the brake has paused goes on slower, to its confirmed end", 
   await page.goto(`/redrives/${id}`);
   const main = page.getByRole("main");
   const braked = main.getByRole("region", { name: "Paused by the brake" });
-  await expect(braked).toContainText(/Of the last \d+ events \d+ failed and 0 bounced: 100 %, above the limit of 20 %/);
+  await expect(braked).toContainText(/Of the last \d+ events \d+ failed and 0 bounced: 100%, above the limit of 20%/);
   await expect(braked).toContainText("unknown article");
   expect(await braked.evaluate((panel) => panel.scrollWidth - panel.clientWidth)).toBe(0);
   const { failed } = await parkade.redrive(id);

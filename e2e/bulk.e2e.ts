@@ -39,7 +39,7 @@ test("a large set is ignored by a worker, shown below every page, and stopped; a
     await source.park(Array.from({ length: count }, (_, index) => ({ eventId: `b-${from + index}` })));
   }
   await keepToasts(page);
-  const running = page.getByRole("region", { name: "Running operations" }).getByRole("listitem");
+  const running = page.getByRole("region", { name: "Running bulk changes" }).getByRole("listitem");
   process.kill(product.workerPid, "SIGSTOP");
   try {
     await page.goto(source.href);
@@ -50,11 +50,11 @@ test("a large set is ignored by a worker, shown below every page, and stopped; a
     await expect(running).toContainText(/Ignoring .* events/);
 
     await page.goto("/operations");
-    await expect(running).toContainText("0 %");
+    await expect(running).toContainText("0%");
     await expect(listedOperation(page, /^Ignoring/)).toBeVisible();
     await running.getByRole("button", { name: "Cancel…" }).click();
     const cancelling = page.getByRole("dialog", { name: "Cancel this ignore?" });
-    await expect(cancelling).toContainText("The 0 events already ignored are kept that way.");
+    await expect(cancelling).toContainText("0 events already changed stay changed.");
     await because(cancelling, "the wrong source", "Cancel this ignore");
     await expect(toast(page, "Cancelled")).toBeVisible();
     await expect(running).toHaveCount(0);
@@ -77,7 +77,7 @@ test("a large set is ignored by a worker, shown below every page, and stopped; a
   await page.goto("/operations");
   await listedOperation(page, "Ignored 2,105 events").click();
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Ignored 2,105 events");
-  await page.getByRole("link", { name: "which events, and by whom" }).click();
+  await page.getByRole("link", { name: "who changed which events" }).click();
   const entry = page.getByRole("main").getByRole("listitem").filter({ hasText: "event.ignored" });
   await expect(entry).toHaveCount(1);
   await expect(entry).toContainText("2,105 events");

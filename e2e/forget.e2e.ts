@@ -13,7 +13,7 @@ test("a person is forgotten by a tag, after the number was typed, and the report
     { eventId: "f-3" },
   ]);
   await page.goto("/archive");
-  await page.getByRole("link", { name: "Forget", exact: true }).click();
+  await page.getByRole("link", { name: "Forget a person", exact: true }).click();
   await page.getByRole("button", { name: "Forget a person…" }).first().click();
   const dialog = page.getByRole("dialog", { name: "Forget a person" });
   await dialog.getByRole("textbox", { name: "Reason" }).fill("request 2026/311");

@@ -100,13 +100,13 @@ test("a group is ignored until a time or a number, says so, and is lifted; its p
   await expect(toast(page, "Ignored 4 events")).toBeVisible();
 
   const facts = page.getByRole("region", { name: "Facts" });
-  await expect(facts).toContainText(/ignored until \d\d:\d\d or 1,000 more arrive by \S+: the pricing team mends it/);
+  await expect(facts).toContainText(/muted until \d\d:\d\d or 1,000 more arrive by \S+: the pricing team mends it/);
   await expect(facts).toContainText("4 IGNORED");
   const done = page.getByRole("region", { name: "Previous actions" });
   await expect(done).toContainText("4 events ignored by");
   await page.goto(`/groups?source=${source.name}`);
-  await expect(rows(page).first()).toContainText(/ignored until/);
+  await expect(rows(page).first()).toContainText(/muted until/);
   await rows(page).first().getByRole("link").first().click();
   await facts.getByRole("button", { name: "Lift" }).click();
-  await expect(facts).not.toContainText("ignored until");
+  await expect(facts).not.toContainText("muted until");
 });

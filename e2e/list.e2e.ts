@@ -28,7 +28,7 @@ test("the palette opens what was named, and searches for what is no command", as
   await page.goto("/events");
   const input = page
     .getByRole("combobox", { name: "Commands" })
-    .or(page.getByPlaceholder("Act, go to a page, search, or paste an id"));
+    .or(page.getByPlaceholder("Run a command, go to a page, search, or paste an id"));
   await expect(async () => {
     await page.keyboard.press("Control+k");
     await expect(input.first()).toBeVisible({ timeout: 1_000 });

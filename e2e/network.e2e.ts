@@ -27,7 +27,7 @@ test.describe("a browser that loses its network", () => {
     });
 
     await context.setOffline(true);
-    await expect(strip(page)).toContainText("This browser is offline. What you see is from");
+    await expect(strip(page)).toContainText("This browser is offline. This data is from");
     const selection = await pick(page, "n-1");
     const redrive = selection.getByRole("button", { name: "Redrive…" });
     await expect(redrive).toHaveAttribute("aria-disabled", "true");

@@ -11,7 +11,7 @@ test("a held tail is shown with its head, which is skipped and taken back, and t
   }
   const { id } = await source.event("t-3");
   await page.goto(`/events/${id}?tab=aggregate`);
-  const tail = page.getByRole("region", { name: "Held tail" });
+  const tail = page.getByRole("region", { name: "Held events" });
   await expect(tail).toContainText("v1 holds 2 later events: it is parked and was not sent yet.");
   await expect(tail).toContainText("In this order: v2, v3.");
   await expect(tail.getByRole("link", { name: "Mend v1" })).toHaveAttribute("href", /\?edit=1$/);
@@ -26,7 +26,7 @@ test("a held tail is shown with its head, which is skipped and taken back, and t
   await expect(tail).toContainText("v1 holds 2 later events");
 
   const { asked, release: letGo } = await holdLong(page);
-  const release = tail.getByRole("button", { name: "Release 2 later events" });
+  const release = tail.getByRole("button", { name: "Send out of order: 2 later events" });
   await release.click();
   const held = page.getByRole("region", { name: "Redrives that can be undone" });
   await held.getByRole("button", { name: "Undo" }).click();

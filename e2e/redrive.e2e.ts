@@ -79,7 +79,7 @@ test.describe("redriving a batch", () => {
     await selection.getByRole("button", { name: "Redrive…" }).click();
 
     const dialog = page.getByRole("dialog", { name: "Redrive 30 events" });
-    await expect(dialog).toContainText("No control and no limit refuses any.");
+    await expect(dialog).toContainText("No control or limit refuses any of these events.");
     await expect(dialog).toContainText("UPSTREAM_5XX 20");
     await expect(dialog).toContainText("TIMEOUT 10");
     await expect(dialog.getByRole("radio", { name: /^slow/ })).toBeChecked();

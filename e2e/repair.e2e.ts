@@ -220,15 +220,18 @@ test.describe("the editor", () => {
     await page.getByRole("button", { name: "Save as a new revision" }).click();
     await expect(refused).toContainText(`The event is in redrive ${redriveId} with revision 2`);
     await expect(refused).toContainText("What you typed is kept.");
-    await expect(refused.getByRole("link", { name: /^Its redrive/ })).toHaveAttribute("href", `/redrives/${redriveId}`);
+    await expect(refused.getByRole("link", { name: /^Open redrive/ })).toHaveAttribute(
+      "href",
+      `/redrives/${redriveId}`,
+    );
     page.on("dialog", (dialog) => void dialog.accept());
     await page.reload();
     await expect(page.getByRole("heading", { name: "This event cannot be edited now" })).toBeVisible();
-    await expect(page.getByRole("link", { name: /^Its redrive/ })).toHaveAttribute("href", `/redrives/${redriveId}`);
+    await expect(page.getByRole("link", { name: /^Open redrive/ })).toHaveAttribute("href", `/redrives/${redriveId}`);
     const cancel = { action: "cancel", reason: "edit first" };
     expect((await request.patch(`/api/v1/redrives/${redriveId}`, { data: cancel })).ok()).toBe(true);
     await page.reload();
-    await expect(page.getByText(/Your unsaved changes of .* are back/)).toBeVisible();
+    await expect(page.getByText(/Your unsaved changes from .* were restored/)).toBeVisible();
     await save(page, "mine after all");
     await expect(page.getByText("Saved as revision 3.")).toBeVisible();
     expect((await source.detail("f-1")).body.text).toBe('{"a": 1} ');
@@ -249,11 +252,11 @@ async function previewRename(page: Page, href: string): Promise<void> {
   await selection.getByRole("button", { name: new RegExp(`select all ${count} matching`) }).click();
   await selection.getByRole("button", { name: "Mend…" }).click();
   await page.getByRole("combobox", { name: "What step 1 does" }).selectOption("rename");
-  await page.getByRole("combobox", { name: "Place of step 1" }).fill("/custId");
+  await page.getByRole("combobox", { name: "Path of step 1" }).fill("/custId");
   await page.getByRole("textbox", { name: "New name of step 1" }).fill("customerId");
   await expect(page.getByRole("region", { name: "Samples" })).toContainText("/customerId");
   await page.getByRole("button", { name: "Preview", exact: true }).click();
-  await expect(page.getByText(`All ${count} events were tried; nothing is stored.`)).toBeVisible();
+  await expect(page.getByText(`${count} events tested in all; nothing is stored.`)).toBeVisible();
   await expect(page.getByRole("button", { name: `${count} change`, exact: true })).toBeVisible();
 }
 
@@ -360,10 +363,10 @@ test("what the dry run of a mend refuses is exported and mended further; an undo
   };
   await page.goto(`/mend?source=${source.name}`);
   await page.getByRole("combobox", { name: "What step 1 does" }).selectOption("rename");
-  await page.getByRole("combobox", { name: "Place of step 1" }).fill("/custId");
+  await page.getByRole("combobox", { name: "Path of step 1" }).fill("/custId");
   await page.getByRole("textbox", { name: "New name of step 1" }).fill("customerId");
   await mended("1 would break their schema");
-  await page.getByRole("checkbox", { name: "Also the 1 that would break their schema" }).check();
+  await page.getByRole("checkbox", { name: "Also mend the 1 that would break their schema" }).check();
   await page.getByRole("button", { name: "Mend 2 events" }).click();
   await page.getByRole("button", { name: "Verify 2 mended events" }).click();
   const dryRun = page.getByRole("region", { name: "Dry run of the mended events" });
@@ -376,7 +379,7 @@ test("what the dry run of a mend refuses is exported and mended further; an undo
 
   await dryRun.getByRole("link", { name: "Mend the 1 refused" }).click();
   await expect(page.getByText("what was refused in another redrive")).toBeVisible();
-  await page.getByRole("combobox", { name: "Place of step 1" }).fill("/customerId");
+  await page.getByRole("combobox", { name: "Path of step 1" }).fill("/customerId");
   await page.getByRole("textbox", { name: "Value of step 1, as JSON" }).fill("2");
   await mended("1 change");
   await page.getByRole("button", { name: "Mend 1 event" }).click();
@@ -390,7 +393,7 @@ test("what the dry run of a mend refuses is exported and mended further; an undo
 
   await page.goto(first);
   await mend.getByRole("button", { name: "Undo the mend" }).click();
-  await expect(mend).toContainText("Undone: 1 of 2 events is as before the mend");
+  await expect(mend).toContainText("Undone: 1 of 2 events is back at the revision from before the mend");
   expect((await source.detail("n-1")).body.text).toBe('{"custId":1}');
   expect((await source.detail("n-2")).body.text).toBe('{"customerId":2}');
 });

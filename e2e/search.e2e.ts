@@ -162,7 +162,7 @@ test.describe("one event", () => {
     await expect(page.getByText("at com.acme.Stock.take(Stock.java:7)")).toBeVisible();
     await page.getByRole("tab", { name: /^Aggregate/ }).click();
     const members = page.getByRole("tabpanel", { name: /^Aggregate/ });
-    await expect(members).toContainText("head");
+    await expect(members).toContainText("goes first");
     await page.getByRole("tab", { name: /^History/ }).click();
     await expect(page.getByRole("list", { name: "History" }).getByRole("listitem")).toHaveCount(1);
     await page.goBack();

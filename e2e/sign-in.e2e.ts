@@ -127,7 +127,7 @@ test("from the first link to a person who may do little, and back after its sess
     await dialog.getByRole("textbox", { name: "Reason" }).fill("alpha answers with wrong data");
     await dialog.getByRole("button", { name: "Stop the sends to alpha" }).click();
     await expect(olga.getByRole("region", { name: "Stopped sends" })).toContainText(
-      "The sends to alpha are stopped by Olga",
+      "Sends to alpha are stopped by Olga",
     );
     await olga.goto("/sources");
     await expect(olga.getByRole("heading", { name: "alpha" })).toBeVisible();

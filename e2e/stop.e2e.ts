@@ -60,7 +60,7 @@ test("the red button stops all sends, the band outlives a reload, nothing begins
   await source.setRate(null);
   // The palette resumes, by the keyboard alone.
   await page.keyboard.press("Control+k");
-  const palette = page.getByPlaceholder("Act, go to a page, search, or paste an id");
+  const palette = page.getByPlaceholder("Run a command, go to a page, search, or paste an id");
   await palette.fill("resume");
   await expect(page.getByRole("option", { name: "Resume all sends…" })).toBeVisible();
   await page.keyboard.press("Enter");
@@ -81,11 +81,11 @@ test("one target is stopped and resumed on its card, and the others go on", asyn
   await dialog.getByRole("textbox", { name: "Reason" }).fill("it is being moved");
   await page.keyboard.press("Control+Enter");
   const band = page.getByRole("region", { name: "Stopped sends" });
-  await expect(band).toContainText(`The sends to ${held.name} are stopped by local`);
+  await expect(band).toContainText(`Sends to ${held.name} are stopped by local`);
   for (const source of [held, free]) await parkade.redriveAll(source.name);
   await expect.poll(() => downstream.deliveries(free.path)).toHaveLength(1);
   expect(await downstream.deliveries(held.path)).toHaveLength(0);
-  await band.getByRole("button", { name: `Resume the sends to ${held.name}` }).click();
+  await band.getByRole("button", { name: `Resume sends to ${held.name}` }).click();
   await page.getByRole("dialog").getByRole("textbox", { name: "Reason" }).fill("it was moved");
   await page.keyboard.press("Control+Enter");
   await expect.poll(() => downstream.deliveries(held.path)).toHaveLength(1);

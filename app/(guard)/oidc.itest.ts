@@ -480,7 +480,7 @@ describe("tokens of a person of the provider", () => {
     await lastSignIn(30.1);
     expect(await asToken(secret)).toMatchObject({
       status: 401,
-      body: { detail: expect.stringContaining("sign in to the console once, and the token works again") },
+      body: { detail: expect.stringContaining("works again once the owner signs in to the console") },
     });
     const listed = (await call<{ items: Made["token"][] }>("GET tokens", {}, session)).body.items[0]!;
     expect(Date.parse(listed.signInBy!)).toBeLessThan(Date.now());

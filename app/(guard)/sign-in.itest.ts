@@ -455,9 +455,9 @@ describe("tokens", () => {
     };
     expect(await why(`${secret.slice(0, -1)}${secret.endsWith("0") ? "1" : "0"}`)).toEqual([
       401,
-      expect.stringContaining("no token of Parkade"),
+      expect.stringContaining("not a Parkade token"),
     ]);
-    expect(await why("something")).toEqual([401, expect.stringContaining("no token of Parkade")]);
+    expect(await why("something")).toEqual([401, expect.stringContaining("not a Parkade token")]);
     await web.deps.db.run("update api_tokens set expires_at = now()");
     expect(await why(secret)).toEqual([401, expect.stringContaining("expired")]);
     await web.deps.db.run("update api_tokens set expires_at = now() + interval '1 day'");

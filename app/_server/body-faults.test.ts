@@ -14,11 +14,13 @@ const redrive = (change: object) =>
 
 test("a misspelt name is told the one that is near, and all that there are", () => {
   const [fault, ...others] = redrive({ select: { filter: { agregateId: ["order-1"] } } });
-  expect(fault).toMatch(/^select\.filter\.agregateId: unknown: is aggregateId meant\? it takes .*errorCode.* and /);
+  expect(fault).toMatch(
+    /^select\.filter\.agregateId: unknown: did you mean aggregateId\? valid names are .*errorCode.* and /,
+  );
   expect(others).toEqual([]);
-  expect(redrive({ resaon: "x" })[0]).toMatch(/^resaon: unknown: is reason meant\? it takes select,/);
-  expect(redrive({ constructor: 1 })[0]).toMatch(/^constructor: unknown: it takes select,/);
-  expect(redrive({ colour: "red" })[0]).toMatch(/^colour: unknown: it takes select,/);
+  expect(redrive({ resaon: "x" })[0]).toMatch(/^resaon: unknown: did you mean reason\? valid names are select,/);
+  expect(redrive({ constructor: 1 })[0]).toMatch(/^constructor: unknown: valid names are select,/);
+  expect(redrive({ colour: "red" })[0]).toMatch(/^colour: unknown: valid names are select,/);
 });
 
 test("a choice of forms is told each of them, and one that was begun what it lacks", () => {
@@ -27,7 +29,7 @@ test("a choice of forms is told each of them, and one that was begun what it lac
   expect(redrive({ select: {} })).toEqual([`select: must be ${forms}`]);
   expect(redrive({ select: "shop" })).toEqual([`select: must be ${forms}`]);
   expect(redrive({ select: { event: "o-1" } })).toEqual([
-    "select.event: unknown: it takes ids, filter, operation, redrive, outcome and result",
+    "select.event: unknown: valid names are ids, filter, operation, redrive, outcome and result",
   ]);
   expect(redrive({ select: { ids: "o-1" } })).toEqual(["select.ids: must be a list"]);
 });

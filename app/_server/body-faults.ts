@@ -35,10 +35,10 @@ function faultsOf(issues: readonly Issue[], schema: Schema, prefix: readonly Pro
 /** "Leave it out" alone would be bad advice: a filter without its misspelt name selects everything. */
 function unknownKeys(keys: readonly string[], path: readonly PropertyKey[], schema: Schema): FieldError[] {
   const known = keysOf(schemasAt(schema, path));
-  const takes = known.length === 0 ? "leave it out" : `it takes ${listOf(known.slice(0, NAMES_MAX), "and")}`;
+  const takes = known.length === 0 ? "leave it out" : `valid names are ${listOf(known.slice(0, NAMES_MAX), "and")}`;
   return keys.map((key) => {
     const near = nearName(key, known);
-    return { field: pathText([...path, key]), detail: `unknown: ${near ? `is ${near} meant? ` : ""}${takes}` };
+    return { field: pathText([...path, key]), detail: `unknown: ${near ? `did you mean ${near}? ` : ""}${takes}` };
   });
 }
 

@@ -23,7 +23,7 @@ export async function readJson(request: Request, bytesMax: number): Promise<unkn
 export async function readOptionalJson(request: Request, bytesMax: number): Promise<unknown> {
   const type = mediaTypeOf(request);
   if (type !== null && type !== "application/json" && !type.endsWith("+json")) {
-    throw new DomainError("unsupported-media-type", `${type} is not read here: send application/json`, {
+    throw new DomainError("unsupported-media-type", `${type} is not supported: send application/json`, {
       fields: [{ field: "content-type", detail: "must be application/json" }],
     });
   }
@@ -49,7 +49,7 @@ function parseJson(text: string): unknown {
 export async function refuseBody(request: Request): Promise<void> {
   for await (const chunk of request.body ?? []) {
     if (chunk.byteLength === 0) continue;
-    throw new DomainError("invalid-request", "This takes no body: name every condition in the query string");
+    throw new DomainError("invalid-request", "This endpoint accepts no body: put every condition in the query string");
   }
 }
 

@@ -31,7 +31,7 @@ export function revealReason(request: Request, viewer: Viewer, asked: string | n
   if (reason !== "") return reason.slice(0, REASON_MAX);
   throw new DomainError(
     "reason-required",
-    "This shows what is masked: say why with ?reason=, which the audit keeps, or read the event, which is masked",
+    "This reveals masked values: give a reason with ?reason= (recorded in the audit log), or read the event with its values masked",
     { fields: [{ field: "reason", detail: "is missing" }] },
   );
 }

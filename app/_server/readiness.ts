@@ -31,7 +31,7 @@ async function askAll(deps: ReadinessDeps): Promise<Readiness> {
   const [store, queue, migrations, worker, intake, archive, alerts] = await Promise.all([
     check(deps, async () => {
       await probeWrite(deps.db);
-      return "PostgreSQL takes writes";
+      return "PostgreSQL accepts writes";
     }),
     check(deps, async () => {
       await deps.lane.ping();
@@ -40,7 +40,8 @@ async function askAll(deps: ReadinessDeps): Promise<Readiness> {
     check(deps, async () => {
       const { applied, unfinished } = await readMigrations(deps.db);
       if (unfinished.length > 0) throw new DomainError("store-unavailable", `migration ${unfinished[0]} is unfinished`);
-      if (applied === 0) throw new DomainError("store-unavailable", "no migration was applied: start the product once");
+      if (applied === 0)
+        throw new DomainError("store-unavailable", "no migration has been applied: start Parkade once");
       return `${applied} applied`;
     }),
     check(deps, async () => {
@@ -50,7 +51,7 @@ async function askAll(deps: ReadinessDeps): Promise<Readiness> {
     }),
     check(deps, async () => {
       await assertRoom(deps.db);
-      return "events are taken in";
+      return "events are accepted";
     }),
     check(deps, async () => {
       const fault = await readArchiveFault(deps.db);

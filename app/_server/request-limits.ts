@@ -109,7 +109,7 @@ export class RequestLimits {
     const whose = name === "source" ? `the source ${JSON.stringify(key)}` : "this client";
     throw new DomainError(
       "too-many-requests",
-      `More than ${limit} requests in ${LIMIT_WINDOW_MS / 1000} s for ${whose}: send it again in ${seconds(waitMs)} s`,
+      `More than ${limit} requests in ${LIMIT_WINDOW_MS / 1000} s for ${whose}: try again in ${seconds(waitMs)} s`,
       { retryAfterMs: waitMs, headers },
     );
   }

@@ -100,9 +100,11 @@ describe("why an event cannot be edited", () => {
     expect(whyNotEdit({ status: "REDRIVEN", headers, body: body(false) })).toMatch(/was redriven/);
   });
   it("is a masked value of its payload or headers, with the right that shows it, and does not stand against a restore", () => {
-    expect(whyNotEdit({ status: "PENDING", headers, body: body(true) })).toMatch(/reveal it first.*right “reveal”/);
+    expect(whyNotEdit({ status: "PENDING", headers, body: body(true) })).toMatch(
+      /reveal the event first.*permission “reveal”/,
+    );
     const masked: EventDetail["headers"] = [["authorization", REDACTED]];
-    expect(whyNotEdit({ status: "PENDING", headers: masked, body: body(false) })).toMatch(/reveal it first/);
+    expect(whyNotEdit({ status: "PENDING", headers: masked, body: body(false) })).toMatch(/reveal the event first/);
     expect(whyNotRevise({ status: "PENDING" })).toBeNull();
   });
   it("names the last redrive of the history", () => {

@@ -35,13 +35,13 @@ export function whyNotEdit(event: Pick<EventDetail, "status" | "body" | "headers
 }
 
 const MASKED =
-  "Values of it are masked, and an edit needs all of them: reveal it first. Without the right “reveal”, ask an administrator for it.";
+  "Some of its values are masked, and editing needs all of them: reveal the event first. If you lack the permission “reveal”, ask an administrator.";
 
 /** Why no other revision of the event can become the current one, as a sentence; null = one can. */
 export function whyNotRevise({ status }: Pick<EventDetail, "status">): string | null {
   switch (status) {
     case "QUEUED":
-      return "It is queued in a redrive, which sends the revision that it has frozen: cancel that redrive, or wait for its end.";
+      return "It is queued in a redrive, which sends the frozen revision: cancel that redrive, or wait until it ends.";
     case "REDRIVEN":
       return "It was redriven and has not bounced: what was sent can no longer be changed.";
     case "PENDING":

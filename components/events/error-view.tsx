@@ -50,7 +50,7 @@ function Stack({ stack }: { stack: string }) {
             onClick={() => setOwnOnly((now) => !now)}
             className="text-sm text-accent hover:underline"
           >
-            {ownOnly ? `show ${plural(foreign, "frame")} of libraries` : "own frames only"}
+            {ownOnly ? `show ${plural(foreign, "library frame")}` : "hide library frames"}
           </button>
         ) : null}
         <span className="ml-auto" />

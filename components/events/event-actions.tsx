@@ -93,7 +93,7 @@ export function EventActions(props: { event: EventDetail; keyboard?: boolean; si
         refusal={refusal}
         data-command="Redrive this event"
         aria-disabled={busy}
-        data-tip="Send it again on the slow lane after 5 s, with Undo until then"
+        data-tip="Sends it again on the slow lane after 5 s. You can undo it until then."
         onClick={redrive}
       >
         Redrive
@@ -133,7 +133,7 @@ export function EventActions(props: { event: EventDetail; keyboard?: boolean; si
         tip="More actions"
         size={size}
         entries={[
-          { id: "cooldown", needs: "control", label: "Cooldown…", onSelect: () => setOpen("cooldown") },
+          { id: "cooldown", needs: "control", label: "Cool down…", onSelect: () => setOpen("cooldown") },
           { id: "blacklist", needs: "control", label: "Blacklist…", onSelect: () => setOpen("blacklist") },
           { id: "whitelist", needs: "control", label: "Whitelist…", onSelect: () => setOpen("whitelist") },
           {
@@ -161,7 +161,7 @@ export function EventActions(props: { event: EventDetail; keyboard?: boolean; si
           }),
           copyEntry({
             id: "curl-replay",
-            label: "Send its payload to a service of yours",
+            label: "Send its payload to one of your services",
             purpose: "send its payload",
             command: (origin) => curlReplay({ origin, signIn }, event),
           }),

@@ -45,7 +45,7 @@ export function HeldCause({ event }: { event: ListedEvent }) {
       </Link>
       , goes first ·{" "}
       <Link href={`/events/${event.id}?tab=aggregate`} prefetch={false} className={LINK}>
-        mend, skip or release it
+        mend or skip the earlier one, or send this one out of order
       </Link>
     </p>
   );

@@ -66,9 +66,9 @@ type Stalled = NonNullable<RedriveOut["stalled"]>;
 
 const STALLED: Record<Stalled["code"], string> = {
   paused: "paused: nothing is sent",
-  stopped: "the sends are stopped",
+  stopped: "sends are stopped",
   approval: "waits for approval",
-  "starts-later": "waits for its start",
+  "starts-later": "waits for its start time",
   "waits-for-breaker": "waits for the breaker",
   "no-worker": "no worker is alive",
   hold: "can still be undone",

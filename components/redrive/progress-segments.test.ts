@@ -101,8 +101,8 @@ describe("the bar of a redrive", () => {
   });
 
   it.each([
-    [{ mode: "verify", total: 453, refused: 453, open: 0 }, "0 of 453 would go"],
-    [{ mode: "verify", total: 453, passed: 20, refused: 5, open: 428 }, "20 of 25 would go"],
+    [{ mode: "verify", total: 453, refused: 453, open: 0 }, "0 of 453 would be sent"],
+    [{ mode: "verify", total: 453, passed: 20, refused: 5, open: 428 }, "20 of 25 would be sent"],
     [{ total: 453, sent: 63, cancelled: 390, open: 0 }, "63 of 453 sent"],
     [{ total: 1_419, sent: 1, refused: 1_186, open: 232 }, "1 of 233 sent"],
     [{ total: 1_200, sent: 1_180, deduplicated: 20, open: 0 }, "1,180 of 1,200 sent, 20 deduplicated"],
@@ -125,17 +125,17 @@ describe("the bar of a redrive", () => {
     expect(leftOutWords(counts({ refused: 2 }))).toBe("2 left out: refused");
     expect(leftOutWords(counts({}))).toBeNull();
     expect(listedOutcome(partial)).toBe("1 of 227 sent, 1,192 left out");
-    expect(listedOutcome(counts({ mode: "verify", passed: 97, refused: 3, open: 0 }))).toBe("97 of 100 would go");
+    expect(listedOutcome(counts({ mode: "verify", passed: 97, refused: 3, open: 0 }))).toBe("97 of 100 would be sent");
     expect(leftOutWords(counts({ mode: "verify", refused: 3 }))).toBeNull();
   });
 
   it.each([
-    [0, 100, "0 %"],
-    [1, 1_000_000, "< 1 %"],
-    [62, 100, "62 %"],
-    [999_999, 1_000_000, "99.9 %"],
-    [100, 100, "100 %"],
-    [0, 0, "0 %"],
+    [0, 100, "0%"],
+    [1, 1_000_000, "< 1%"],
+    [62, 100, "62%"],
+    [999_999, 1_000_000, "99.9%"],
+    [100, 100, "100%"],
+    [0, 0, "0%"],
   ])("reads %s of %s as %s", (part, total, words) => {
     expect(percentWords(part, total)).toBe(words);
   });

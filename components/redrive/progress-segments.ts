@@ -154,7 +154,7 @@ export function outcomeWords(counts: Outcome): string {
     return `${number(counts.sent)} of ${number(sizeOf(counts))} sent${known}`;
   }
   // Of the checked events only: the others may be sendable or not.
-  return `${number(counts.passed)} of ${number(decided(counts))} would go`;
+  return `${number(counts.passed)} of ${number(decided(counts))} would be sent`;
 }
 
 /** The same for a list, with what is left out: `1 of 233 sent, 1,186 left out`. */
@@ -175,18 +175,18 @@ export function stayedWords(
   return [`${number(counts.confirmed)} confirmed`, ...rest].join(", ");
 }
 
-/** Rounded so that 0 % means none and 100 % means all. */
+/** Rounded so that 0% means none and 100% means all. */
 export function percentWords(part: number, total: number): string {
-  if (total <= 0) return "0 %";
+  if (total <= 0) return "0%";
   const percent = (part / total) * 100;
-  if (part > 0 && percent < 1) return "< 1 %";
-  if (part < total && percent > 99) return `${(Math.floor(percent * 10) / 10).toFixed(1)} %`;
-  return `${Math.round(percent)} %`;
+  if (part > 0 && percent < 1) return "< 1%";
+  if (part < total && percent > 99) return `${(Math.floor(percent * 10) / 10).toFixed(1)}%`;
+  return `${Math.round(percent)}%`;
 }
 
 /** The bar in one sentence, for `aria-label` and the live region. */
 export function progressSentence(counts: ProgressCounts): string {
-  if (counts.total === 0) return "No items.";
+  if (counts.total === 0) return "No events.";
   const parts = progressSegments(counts).map((segment) => `${number(segment.count)} ${segment.label}`);
   const done = `${number(decided(counts))} of ${number(sizeOf(counts))} finished`;
   const said = parts.length === 0 ? done : `${done}: ${parts.join(", ")}`;

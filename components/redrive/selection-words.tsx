@@ -7,11 +7,11 @@ import { selectionTerms } from "./redrive-title";
 /** Outcomes that are verbs of the event; the others need `was`. */
 const VERBS = new Set<string>(["failed", "bounced", "passed"]);
 
-/** The selection in one line: `source orders · errorCode UPSTREAM_5XX`, `20 events, one by one`. */
+/** The selection in one line: `source orders · errorCode UPSTREAM_5XX`, `20 events, selected individually`. */
 export function SelectionWords({ selection }: { selection: unknown }) {
   const selected = selectionTerms(selection);
-  if (selected.kind === "ids") return `${plural(selected.count, "event")}, one by one`;
-  if (selected.kind === "operation") return "the events that a bulk operation changed";
+  if (selected.kind === "ids") return `${plural(selected.count, "event")}, selected individually`;
+  if (selected.kind === "operation") return "the events that a bulk change changed";
   if (selected.kind === "redrive") {
     const became = selected.outcome.map((outcome) => (VERBS.has(outcome) ? outcome : `was ${outcome}`));
     return `what ${became.join(" or ")} in another redrive`;

@@ -30,7 +30,7 @@ export function TellChoice(props: { tell: readonly string[]; onTell: (tell: stri
   }
   return (
     <fieldset className="flex flex-wrap gap-x-4 gap-y-1" disabled={disabled}>
-      <legend className="sr-only">Channels that get a message when it ends or is stuck</legend>
+      <legend className="sr-only">Channels that get a message when it ends or stalls</legend>
       {names.map((name, index) => (
         <span key={name} className="flex min-w-0 items-center gap-2">
           <Checkbox

@@ -26,7 +26,7 @@ export function Frame({ children }: { children: ReactNode }) {
         href="#page"
         className="sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-[70] focus:rounded-md focus:bg-raised focus:px-3 focus:py-2 focus:shadow-pop"
       >
-        Skip to the page
+        Skip to content
       </a>
       <FrameGrid>
         <SignedInOnly>

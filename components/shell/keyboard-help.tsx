@@ -19,7 +19,7 @@ const SECTIONS: { title: string; rows: [keys: string, does: string][] }[] = [
     title: "Events",
     rows: [
       ["j k", "next, previous"],
-      ["Enter", "open beside the list; again: its page"],
+      ["Enter", "open beside the list; press again to open its page"],
       ["x", "select"],
       ["Shift x", "select from the last one to here"],
       ["a", "widen the selection to all matching"],

@@ -50,7 +50,7 @@ const LIST = [
     tabs: [
       { href: "/archive", label: "Archive" },
       { href: "/archive/retention", label: "Retention", words: "expire" },
-      { href: "/archive/forget", label: "Forget" },
+      { href: "/archive/forget", label: "Forget a person" },
     ],
   },
   { group: "Admin", href: "/audit", label: "Audit", key: "a", words: "log history" },

@@ -27,8 +27,8 @@ export function OfflineStrip() {
     >
       <Shape name="triangle" className={`shrink-0 ${level === "stale" ? "text-danger" : "text-warning"}`} />
       <span>
-        {reasonOf(data, error)} What you see is from {formatClock(at, zone)}
-        {now === 0 ? "" : `, ${formatAgo(at, now)}`}; it reconnects automatically.
+        {reasonOf(data, error)} This data is from {formatClock(at, zone)}
+        {now === 0 ? "" : `, ${formatAgo(at, now)}`}; the console reconnects automatically.
       </span>
     </div>
   );
@@ -37,6 +37,6 @@ export function OfflineStrip() {
 function reasonOf(status: StatusOut | undefined, error: unknown): string {
   if (!navigator.onLine) return "This browser is offline.";
   if (status && !status.store.ok && !error) return "Parkade cannot reach its database.";
-  if (error instanceof ApiError && error.status > 0) return `Parkade answers with an error: ${error.detail}`;
-  return "Parkade does not answer.";
+  if (error instanceof ApiError && error.status > 0) return `Parkade returned an error: ${error.detail}`;
+  return "Parkade is not responding.";
 }

@@ -70,7 +70,7 @@ function useCommands(onHelp: () => void, onStop: (order: StopOrder) => void) {
       : [{ id: "stop", name: "Stop all sends…", run: () => onStop({ stop: true, target: null }) }]),
     ...stopped.map(({ target }) => ({
       id: `resume ${target ?? ""}`,
-      name: target === null ? "Resume all sends…" : `Resume the sends to ${target}…`,
+      name: target === null ? "Resume all sends…" : `Resume sends to ${target}…`,
       run: () => onStop({ stop: false, target }),
     })),
   ];
@@ -154,7 +154,7 @@ export function Palette(props: { onClose: () => void; onHelp: () => void; onStop
       <Command.Input
         value={text}
         onValueChange={setText}
-        placeholder="Act, go to a page, search, or paste an id"
+        placeholder="Run a command, go to a page, search, or paste an id"
         className="h-11 w-full border-b border-line bg-transparent px-3 text-lg outline-none"
       />
       <Command.List className="max-h-[min(420px,60dvh)] overflow-y-auto p-1">

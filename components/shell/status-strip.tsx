@@ -46,7 +46,7 @@ export function StatusStrip() {
   if (!data) {
     return (
       <section aria-label="Status" className={STRIP}>
-        {error ? <Health ok={false} word="Parkade does not answer" /> : <span>Reading the status…</span>}
+        {error ? <Health ok={false} word="Parkade is not responding" /> : <span>Reading the status…</span>}
       </section>
     );
   }

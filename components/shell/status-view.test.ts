@@ -28,7 +28,7 @@ it.each([
 it("tells a dead worker from an unknown one", () => {
   expect(workerHealth(null)).toMatchObject({ ok: false, unknown: true });
   expect(workerHealth({ alive: 0, lastSeenAt: null })).toMatchObject({ ok: false, unknown: false });
-  expect(workerHealth({ alive: 2, lastSeenAt: null })).toMatchObject({ ok: true, detail: "2 workers run" });
+  expect(workerHealth({ alive: 2, lastSeenAt: null })).toMatchObject({ ok: true, detail: "2 workers are running" });
 });
 
 it.each([
@@ -65,11 +65,11 @@ describe("problems in the status strip", () => {
     expect(problemsOf(status)).toEqual([
       { key: "worker", words: "no worker is running: nothing is sent", href: "/targets" },
       { key: "breakers", words: "breaker open: orders.slow and 1 more", href: "/targets" },
-      { key: "sources", words: "source fails: billing", href: "/sources" },
-      { key: "archive", words: "the archive fails: nothing is removed", href: "/operations" },
+      { key: "sources", words: "sources failing: billing", href: "/sources" },
+      { key: "archive", words: "the archive is failing: nothing is removed", href: "/operations" },
       {
         key: "channels",
-        words: "restored from a backup: 2 channels disabled, enable what must notify",
+        words: "restored from a backup: 2 channels disabled; enable those that must notify",
         href: "/alerts/channels",
       },
       {

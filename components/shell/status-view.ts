@@ -33,7 +33,7 @@ export function workerHealth(worker: StatusOut["worker"]): { ok: boolean; unknow
   return {
     ok: true,
     unknown: false,
-    detail: worker.alive === 1 ? "1 worker runs" : `${worker.alive} workers run`,
+    detail: worker.alive === 1 ? "1 worker is running" : `${worker.alive} workers are running`,
   };
 }
 
@@ -71,12 +71,12 @@ export function problemsOf(status: Pick<StatusOut, "trouble" | "worker">): Statu
     problems.push({ key: "breakers", words: `breaker open: ${named(openBreakers)}`, href: "/targets" });
   }
   if (failingSources.length > 0) {
-    problems.push({ key: "sources", words: `source fails: ${named(failingSources)}`, href: "/sources" });
+    problems.push({ key: "sources", words: `sources failing: ${named(failingSources)}`, href: "/sources" });
   }
   if (archive !== null)
-    problems.push({ key: "archive", words: "the archive fails: nothing is removed", href: "/operations" });
+    problems.push({ key: "archive", words: "the archive is failing: nothing is removed", href: "/operations" });
   if (channelsOff > 0) {
-    const words = `restored from a backup: ${plural(channelsOff, "channel")} disabled, enable what must notify`;
+    const words = `restored from a backup: ${plural(channelsOff, "channel")} disabled; enable those that must notify`;
     problems.push({ key: "channels", words, href: "/alerts/channels" });
   }
   if (alerts !== null) problems.push({ key: "alerts", words: alerts, href: "/alerts" });

@@ -12,7 +12,7 @@ import { TimeAgo } from "./time-ago";
 
 /** Titles of the common errors. Every other error has the server's own sentence. */
 const TITLES: Partial<Record<ApiErrorCode, string>> = {
-  offline: "Parkade does not answer",
+  offline: "Parkade is not responding",
   "read-timeout": "That took too long",
   "store-unavailable": "The database cannot be reached",
   "queue-unavailable": "The queue cannot be reached",
@@ -37,7 +37,7 @@ export function ReadError(props: {
     <ErrorPanel error={read.error} onRetry={() => read.refetch()} inline={stale}>
       {stale && read.dataUpdatedAt > 0 ? (
         <p className="text-muted">
-          What is shown was read <TimeAgo at={iso(read.dataUpdatedAt)} />.
+          This data was loaded <TimeAgo at={iso(read.dataUpdatedAt)} />.
         </p>
       ) : null}
     </ErrorPanel>
@@ -75,7 +75,7 @@ export function ErrorPanel(props: {
         <p className="font-medium">{title}</p>
         {repeated ? null : (
           <p className="max-h-40 overflow-y-auto wrap-anywhere text-muted">
-            {api ? api.detail : "An unexpected error happened in this page."}
+            {api ? api.detail : "An unexpected error occurred on this page."}
           </p>
         )}
         {api && api.fields.length > 0 ? (

@@ -50,6 +50,6 @@ it("says of rows that stay after a failed read when they were read", () => {
     error: new Error("x"),
     dataUpdatedAt: Date.UTC(2026, 10, 20, 12),
   };
-  expect(shown(read)).toContain('What is shown was read <time dateTime="2026-11-20T12:00:00.000Z"');
-  expect(shown({ ...read, data: { items: [] }, dataUpdatedAt: 0 })).not.toContain("What is shown");
+  expect(shown(read)).toContain('This data was loaded <time dateTime="2026-11-20T12:00:00.000Z"');
+  expect(shown({ ...read, data: { items: [] }, dataUpdatedAt: 0 })).not.toContain("This data");
 });

@@ -7,7 +7,7 @@ import { countText } from "./count-text";
 
 const KINDS: Record<CountOut["kind"], string> = {
   exact: "exact",
-  estimated: "estimated by the planner",
+  estimated: "estimated by PostgreSQL's query planner",
   atLeast: "at least: counting stopped here",
 };
 

@@ -49,7 +49,7 @@ const REDRIVE_LOOKS: Record<RedriveState | "WAITING" | "UNDONE", Look> = {
 
 /** Of redrives and bulk changes. */
 const REDRIVE_MEANINGS: Record<keyof typeof REDRIVE_LOOKS, string> = {
-  WAITING: "Waits for an approval, a time or a breaker. Its page says which, and can start or cancel it.",
+  WAITING: "Waits for an approval, a time or a breaker. Its page says which; you can start or cancel it there.",
   PLANNING: "Its set of events is being frozen. Nothing is sent yet; it can be cancelled.",
   PLANNED: "Its set of events is frozen. It starts automatically.",
   RUNNING: "In progress. Follow it and stop it on its page.",

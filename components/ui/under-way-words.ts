@@ -8,6 +8,6 @@ import { plural } from "@/lib/platform/plain/format.pure";
  */
 export function underWayWords(underWay: number | null): string | undefined {
   if (underWay === 0) return undefined;
-  if (underWay === null) return "Whether sends are still under way could not be read.";
+  if (underWay === null) return "Parkade could not determine whether sends are still under way.";
   return `${plural(underWay, "send was", "sends were")} already under way.`;
 }

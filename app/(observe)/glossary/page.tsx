@@ -9,7 +9,7 @@ export default async function Page() {
   await pageCall();
   return (
     <>
-      <PageHeader title="Glossary" meta="the words of the console and the API" />
+      <PageHeader title="Glossary" meta="terms used in the console and the API" />
       <dl className="grid max-w-[80ch] gap-y-2 px-4 pb-6 sm:grid-cols-[10rem_minmax(0,1fr)]">
         {(await readGlossary()).map(({ word, meaning }) => (
           <div key={word} id={word} className="contents [&:target>*]:bg-hover">

@@ -114,7 +114,7 @@ function readerOf({ request }: IngestCall): Reader {
   if (type === STRUCTURED_CLOUDEVENT) return ingestCloudEvent;
   if (isBinaryMode(request.headers)) return ingestBinary;
   if (type === null || type === "application/json" || type.endsWith("+json")) return ingestJson;
-  throw new DomainError("unsupported-media-type", `${type} is not read here: send JSON, NDJSON or a CloudEvent`, {
+  throw new DomainError("unsupported-media-type", `${type} is not supported: send JSON, NDJSON or a CloudEvent`, {
     fields: [{ field: "content-type", detail: `use application/json, ${NDJSON[0]} or ${STRUCTURED_CLOUDEVENT}` }],
   });
 }
@@ -136,9 +136,13 @@ function ingestBinary(call: RuledCall, bytes: Buffer): Promise<ParkAnswer> {
 function assertPlain(request: Request): void {
   const coding = request.headers.get("content-encoding") ?? "identity";
   if (coding === "identity") return;
-  throw new DomainError("unsupported-media-type", `content-encoding ${coding} is not read here: send it uncompressed`, {
-    fields: [{ field: "content-encoding", detail: "leave it out" }],
-  });
+  throw new DomainError(
+    "unsupported-media-type",
+    `content-encoding ${coding} is not supported: send the body uncompressed`,
+    {
+      fields: [{ field: "content-encoding", detail: "leave it out" }],
+    },
+  );
 }
 
 async function withBody(call: IngestCall, work: (bytes: Buffer) => Promise<ParkAnswer>): Promise<ParkAnswer> {
@@ -168,7 +172,7 @@ async function ingestJson(call: RuledCall, bytes: Buffer): Promise<ParkAnswer> {
   const read = (span: Span) => readEventIn(bytes, span, options);
   const start = await walk(call, spaceInSteps(bytes, 0));
   if (isArrayAt(bytes, start)) return ingestEach(call, bytes, await arrayIn(call, bytes), read);
-  if (!isObjectAt(bytes, start)) throw invalidJson("The body is no JSON object or array");
+  if (!isObjectAt(bytes, start)) throw invalidJson("The body is not a JSON object or array");
   const members = await objectIn(call, bytes, start);
   const events = members.find((member) => member.key === "events");
   if (events && !members.some((member) => member.key === "eventId")) {
@@ -200,7 +204,7 @@ async function walk<Found>(
 /** The elements of the body, which is an array. */
 async function arrayIn(call: IngestCall, bytes: Uint8Array): Promise<Span[]> {
   const start = await walk(call, spaceInSteps(bytes, 0));
-  if (!isArrayAt(bytes, start)) throw invalidJson("The body is no JSON array");
+  if (!isArrayAt(bytes, start)) throw invalidJson("The body is not a JSON array");
   return elementsAt(call, bytes, start, true);
 }
 
@@ -215,7 +219,7 @@ async function elementsAt(call: IngestCall, bytes: Uint8Array, start: number, is
 }
 
 function tooManyEvents(): DomainError {
-  const detail = `A request holds at most ${EVENTS_MAX} events: send several, or a stream of any length as ${NDJSON[0]}`;
+  const detail = `A request can have at most ${EVENTS_MAX} events: send several requests, or a stream of any length as ${NDJSON[0]}`;
   return new DomainError("too-many-events", detail);
 }
 
@@ -224,10 +228,13 @@ async function objectIn(call: IngestCall, bytes: Uint8Array, start: number): Pro
   const end = await walk(call, membersInSteps(bytes, start), (member) => {
     const { key: field } = member;
     if (members.length === MEMBERS_MAX) {
-      throw new DomainError("invalid-request", `The body is an object of more than ${MEMBERS_MAX} members: no event`);
+      throw new DomainError(
+        "invalid-request",
+        `The body is an object with more than ${MEMBERS_MAX} members, so it is not an event`,
+      );
     }
     if (members.some(({ key }) => key === field)) {
-      const detail = "is given twice: give one";
+      const detail = "is set twice: set it once";
       throw new DomainError("invalid-request", `${field} ${detail}`, { fields: [{ field, detail }] });
     }
     members.push(member);

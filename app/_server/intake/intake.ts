@@ -162,7 +162,7 @@ export class Intake {
     this.assertSomeAllowed();
     throw new DomainError(
       "too-many-refusals",
-      `${REFUSED_IN_A_ROW_MAX} events in a row were refused, the rest was not read. The last one: ${rejection.detail}`,
+      `${REFUSED_IN_A_ROW_MAX} events in a row were refused, so the rest was not read. The last refusal: ${rejection.detail}`,
       { fields: this.answer.rejected.slice(0, 10).map(({ index: at, detail }) => ({ field: `[${at}]`, detail })) },
     );
   }
@@ -184,7 +184,7 @@ export class Intake {
     if (this.forbidden.events < this.index) this.logForbidden();
     const stored = this.answer.accepted + this.answer.bounced + this.answer.duplicates + this.answer.changed;
     if (!(error instanceof DomainError) || stored === 0) return error;
-    const detail = `${error.message}. ${stored} events were stored before: sent again they count as duplicates`;
+    const detail = `${error.message}. ${stored} events were already stored: if you send them again, they count as duplicates`;
     const { fields, internal, headers, retryAfterMs } = error;
     return new DomainError(error.code, detail, { fields, internal, headers, retryAfterMs: retryAfterMs ?? undefined });
   }
@@ -321,7 +321,7 @@ function refusedByStore(eventId: string): Rejection {
   return {
     code: "invalid-request",
     field: "eventId",
-    detail: `The store refuses a value of event ${JSON.stringify(eventId)}: its neighbours are stored. Send it again with other values`,
+    detail: `The database rejected a value of event ${JSON.stringify(eventId)}; the events around it are stored. Send this one again with other values`,
   };
 }
 

@@ -51,7 +51,7 @@ async function* received(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
     for await (const chunk of body) yield chunk;
   } catch (error) {
     if (error instanceof DomainError) throw error;
-    throw new DomainError("invalid-request", "The request ended before its body did: send it again", {
+    throw new DomainError("invalid-request", "The request body was cut off: send the request again", {
       internal: error,
     });
   }

@@ -78,16 +78,16 @@ async function bySession({ db, clock, env }: Needs, secret: string): Promise<Vie
 }
 
 const ENDED: Record<NonNullable<StoredToken["ended"]>, string> = {
-  expired: "The token has expired: make another one",
-  revoked: "The token was revoked: make another one",
+  expired: "The token has expired: create a new one",
+  revoked: "The token was revoked: create a new one",
   disabled: "The account of the token is disabled: ask an administrator",
   "sign-in-due":
-    "The owner of the token has not signed in for too long: sign in to the console once, and the token works again",
+    "The token's owner has not signed in for too long: the token works again once the owner signs in to the console",
 };
 
 async function byToken({ db, clock, env }: Needs, text: string, headers: SentHeaders): Promise<Viewer> {
   if (secretOf(text) === null)
-    throw unauthenticated("This is no token of Parkade: it begins with pk_ and has 52 characters");
+    throw unauthenticated("This is not a Parkade token: tokens begin with pk_ and have 52 characters");
   const token = await readToken(db, hashOf(text), env);
   if (token === null) throw unauthenticated("Token not found");
   if (token.ended !== null) throw unauthenticated(ENDED[token.ended]);

@@ -90,12 +90,12 @@ const CONSEQUENCE: Record<Kind, { one: string; many: string }> = {
     many: "They become PENDING again and can be redriven.",
   },
   confirm: {
-    one: "Its consumer has processed it: it is confirmed and not sent again. There is no undo.",
-    many: "Their consumers have processed them: they are confirmed and not sent again. There is no undo.",
+    one: "Confirm that its consumer has processed it: it becomes CONFIRMED and is not sent again. This cannot be undone.",
+    many: "Confirm that their consumers have processed them: they become CONFIRMED and are not sent again. This cannot be undone.",
   },
   mend: { one: "It gets a new revision.", many: "Each gets a new revision." },
   "undo-mend": {
-    one: "Its revision before the mend is current again.",
-    many: "Their revisions before the mend are current again.",
+    one: "Its revision from before the mend becomes current again.",
+    many: "Their revisions from before the mend become current again.",
   },
 };

@@ -31,7 +31,7 @@ export const VERBS: Record<BulkKind, Words> = {
     verb: "Undo the mend of",
     doing: "Undoing the mend of",
     done: "Undid the mend of",
-    noun: "undo of a mend",
+    noun: "undo",
     none: "No mend was undone",
   },
   remove: {
@@ -63,8 +63,8 @@ const REFUSALS: Record<string, string> = {
   "not-ignored": "not IGNORED",
   "already-ignored": "already IGNORED",
   "already-confirmed": "already CONFIRMED",
-  "several-producers": "shared by several producers: name the producer",
-  "confirmed-when-sent": "confirmed when their send ends",
+  "several-producers": "with an event id that several producers use: name the producer",
+  "confirmed-when-sent": "to be confirmed when their send ends",
   "changed-meanwhile": "changed in the meantime",
   "store-refused": "rejected by the database: see the worker's log",
   "not-settled": "still PENDING",
@@ -72,9 +72,9 @@ const REFUSALS: Record<string, string> = {
   unconfirmed: "redriven and not confirmed yet",
   "holds-later": "earlier than parked versions of their aggregate",
   recent: `sent, changed or restored in the last ${RECENT_DAYS} days`,
-  "not-due": "kept longer by their own rule",
+  "not-due": "kept longer by their own retention period",
   "no-body": "without a stored payload",
-  "not-found": "already gone",
+  "not-found": "no longer stored",
   ...MEND_REASONS,
   ...MEND_FAILURES,
 };
@@ -136,8 +136,8 @@ export function undoneText({ undo, changed }: Pick<BulkOperationOut, "undo" | "c
   const { changed: undone } = undo;
   const are = undone === 1 ? "is" : "are";
   return undone >= changed
-    ? `Undone: ${plural(undone, "event")} ${are} as before the mend`
-    : `Undone: ${formatNumber(undone)} of ${plural(changed, "event")} ${are} as before the mend`;
+    ? `Undone: ${plural(undone, "event")} ${are} back at the revision from before the mend`
+    : `Undone: ${formatNumber(undone)} of ${plural(changed, "event")} ${are} back at the revision from before the mend`;
 }
 
 /** Whether the mend of every event was undone: a dry run of its result says nothing about the current bytes. */
@@ -149,7 +149,7 @@ export function isUndone({ undo, changed }: Pick<BulkOperationOut, "undo" | "cha
 export function operationTitle(operation: Progress): string {
   const { kind, state, changed, expected } = operation;
   const { verb, doing, done, whither = "" } = VERBS[kind];
-  if (awaitsApproval(operation)) return `${verb} ${countText(expected)} events${whither}: waits for approval`;
+  if (awaitsApproval(operation)) return `${verb} ${countText(expected)} events${whither}: waiting for approval`;
   if (state === "RUNNING") return `${doing} ${countText(expected)} events${whither}`;
   if (state === "DONE") return `${done} ${plural(changed, "event")}${whither}`;
   return `${done} ${formatNumber(changed)} of ${countText(expected)} events${whither}`;

@@ -4,13 +4,13 @@ import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { useChangeBulkOperation } from "@/lib/events/bulk/bulk-operations.browser";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
 import { BULK_ACTION } from "@/lib/guard/viewer/bulk-action.pure";
-import { formatNumber } from "@/lib/platform/plain/format.pure";
+import { plural } from "@/lib/platform/plain/format.pure";
 import { INVERSE } from "@/lib/states/bulk-operation.pure";
 import { operationTitle, VERBS } from "./bulk-words";
 
 export function CancelOperationDialog({ operation, onClose }: { operation: BulkOperationOut; onClose: () => void }) {
   const change = useChangeBulkOperation(operation.id);
-  const { verb, done, noun = verb.toLowerCase() } = VERBS[operation.kind];
+  const { verb, noun = verb.toLowerCase() } = VERBS[operation.kind];
   return (
     <ReasonDialog
       needs={BULK_ACTION[operation.kind]}
@@ -29,8 +29,8 @@ export function CancelOperationDialog({ operation, onClose }: { operation: BulkO
     >
       <ul className="list-disc pl-4 text-muted">
         <li>
-          It stops within a second. The {formatNumber(operation.changed)} events already {done.toLowerCase()} are kept
-          that way.
+          It stops within a second. {plural(operation.changed, "event")} already changed{" "}
+          {operation.changed === 1 ? "stays" : "stay"} changed.
         </li>
         {INVERSE[operation.kind] === null ? null : <li>They can be undone on its page afterwards.</li>}
       </ul>

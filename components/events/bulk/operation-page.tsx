@@ -90,9 +90,9 @@ function Loaded({ operation }: { operation: BulkOperationOut }) {
         <WorkFacts
           work={operation}
           name="operation"
-          audit={{ href: `/audit?operationId=${operation.id}`, text: "which events, and by whom" }}
+          audit={{ href: `/audit?operationId=${operation.id}`, text: "who changed which events" }}
         >
-          <Fact name="tells">
+          <Fact name="notifies">
             <OperationTells operation={operation} />
           </Fact>
         </WorkFacts>
@@ -146,7 +146,7 @@ function Header({ operation }: { operation: BulkOperationOut }) {
         ) : null}
         {isRemoval(operation.kind) && operation.changed > 0 ? (
           <LinkButton href={archiveHref({ operation: operation.id })} prefetch={false}>
-            In the archive
+            Show in the archive
           </LinkButton>
         ) : null}
         {runs(operation) ? (
@@ -158,7 +158,7 @@ function Header({ operation }: { operation: BulkOperationOut }) {
             needs={BULK_ACTION[inverse]}
             disabled={undone || operation.undo?.running}
             onClick={() => void undo()}
-            data-tip={`${VERBS[inverse].verb} the events that this changed and that have not changed since`}
+            data-tip={`${VERBS[inverse].verb} the events that this bulk change changed, except those changed since`}
           >
             <Undo2 size={13} aria-hidden /> Undo
           </ActionButton>
@@ -170,21 +170,21 @@ function Header({ operation }: { operation: BulkOperationOut }) {
 }
 
 function Progress({ operation }: { operation: BulkOperationOut }) {
-  const { changed, refused, refusedByReason, kind } = operation;
+  const { changed, refused, refusedByReason } = operation;
   const running = runs(operation);
   const awaits = awaitsApproval(operation);
   return (
     <Panel bodyClassName="grid gap-3 p-3">
       <div className="flex flex-wrap items-baseline gap-x-4 gap-y-1">
         <p className="text-2xl font-semibold">
-          {awaits ? "Waits for approval" : running ? shareWords(operation) : formatNumber(changed)}
+          {awaits ? "Waiting for approval" : running ? shareWords(operation) : formatNumber(changed)}
         </p>
         <p className="text-muted">
           {awaits
             ? "nothing changes until then"
             : running
               ? `${formatNumber(changed + refused)} finished`
-              : `${VERBS[kind].done.toLowerCase()}, ${formatNumber(refused)} not changed`}
+              : `changed, ${formatNumber(refused)} not changed`}
         </p>
         <p className="ml-auto text-muted">{running && !awaits ? paceWords(operation) : null}</p>
       </div>
@@ -192,9 +192,7 @@ function Progress({ operation }: { operation: BulkOperationOut }) {
       {refused > 0 ? <p className="text-muted">Not changed: {leftAlone(refusedByReason)}.</p> : null}
       {undoneText(operation) === null ? null : <p>{undoneText(operation)}.</p>}
       {operation.state === "CANCELLED" ? (
-        <p className="text-muted">
-          Cancelled by {operation.cancelledBy}. Events already {VERBS[kind].done.toLowerCase()} are kept that way.
-        </p>
+        <p className="text-muted">Cancelled by {operation.cancelledBy}. Events already changed stay changed.</p>
       ) : null}
       <span className="sr-only" role="status">
         {running ? "" : operationTitle(operation)}

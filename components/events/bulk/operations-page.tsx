@@ -102,7 +102,7 @@ function What({ operation }: { operation: BulkOperationOut }) {
 
 function pace(operation: BulkOperationOut): string {
   if (operation.state !== "RUNNING") return "";
-  if (awaitsApproval(operation)) return "waits for approval";
+  if (awaitsApproval(operation)) return "waiting for approval";
   return operation.stalled ?? paceWords(operation);
 }
 
@@ -116,8 +116,8 @@ function None({ filtered, onClear }: { filtered: boolean; onClear: () => void })
   }
   return (
     <EmptyState title="No bulk changes yet" action={<LinkButton href="/events">Find events</LinkButton>}>
-      A worker does an ignore, release or confirm of more than 2,000 events, and every removal. It stays here, with its
-      result. Smaller ones are in the <Link href="/audit?action=event.ignored">audit</Link>.
+      A worker runs every removal, and each ignore, release or confirm of more than 2,000 events. They are listed here
+      with their results. Smaller changes are in the <Link href="/audit?action=event.ignored">audit log</Link>.
     </EmptyState>
   );
 }

@@ -41,7 +41,7 @@ export function RunningOperations() {
   return (
     <>
       {running.length === 0 ? null : (
-        <section aria-label="Running operations">
+        <section aria-label="Running bulk changes">
           <ul className="grid border-t border-line-strong bg-raised">
             {running.map((operation) => (
               <Running key={operation.id} operation={operation} onCancel={() => setCancelling(operation)}>

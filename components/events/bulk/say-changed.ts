@@ -70,11 +70,11 @@ export async function takeBack(
     });
     if (answer.id !== null) return void showToast(answerToast(client, inverse, answer));
     void showToast({
-      title: `${plural(answer.changed, "event")} ${answer.changed === 1 ? "is" : "are"} ${BULK_EFFECT[inverse].after.status ?? "as before"} again`,
+      title: `${plural(answer.changed, "event")} ${answer.changed === 1 ? "is" : "are"} ${BULK_EFFECT[inverse].after.status ?? "at the old revision"} again`,
       detail: changedText(inverse, answer).detail,
       tone: answer.changed > 0 ? "success" : "error",
     });
   } catch (error) {
-    failureToast("It could not be undone", error);
+    failureToast("Undo failed", error);
   }
 }

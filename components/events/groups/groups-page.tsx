@@ -82,7 +82,7 @@ function Groups(props: {
       <ReadError read={groups} stale={items.length > 0} />
       {left === 0 ? null : (
         <p className="px-3 pb-2 text-warning">
-          {plural(left, "further group")} {left === 1 ? "was" : "were"} not judged: narrow the filter.
+          {plural(left, "more group")} {left === 1 ? "was" : "were"} not evaluated: narrow the filter.
         </p>
       )}
       {groups.isPending ? <SkeletonRows rows={16} columns={["w-5", "w-32", "flex-1", "w-24", "w-16", "w-16"]} /> : null}
@@ -164,7 +164,7 @@ function GroupList(props: {
             variant="primary"
             refusal={pending === 0 ? "None of their events is PENDING" : null}
             onClick={() => setAct({ kind: "redrive", groups: chosen })}
-            data-tip="Preview first; lane, rate, canary and more  r"
+            data-tip="Preview it and choose the lane, rate, canary and more  r"
           >
             Redrive…
           </ActionButton>
@@ -249,8 +249,8 @@ function NoGroups({ restricted, onAll }: { restricted: boolean; onAll: () => voi
     );
   }
   return (
-    <EmptyState title="No group yet" action={<LinkButton href="/sources">Connect a source</LinkButton>}>
-      Parked events with the same error code, exception, first own stack frame and message form a group.
+    <EmptyState title="No groups yet" action={<LinkButton href="/sources">Connect a source</LinkButton>}>
+      Parked events with the same error code, exception, first stack frame of your code and message form a group.
     </EmptyState>
   );
 }

@@ -68,7 +68,7 @@ export function IgnoreGroupDialog(props: {
       needs="ignore"
       everySource={sources[0] === null && read.terms !== null}
       title={`Ignore ${name}`}
-      description={`While a group is ignored no messages about it are sent ${where}: its alerts are shown in the console only, and those that still fire at the end are sent then.`}
+      description={`While a group is muted, no messages about it are sent ${where}: its alerts are shown only in the console, and those still firing when the mute ends are sent then.`}
       size="sm"
       verb={events && read.terms === null && read.faults === null ? `Ignore ${plural(pending, "event")}` : "Ignore"}
       reasonHint="Recorded in the audit log."
@@ -116,9 +116,9 @@ export function IgnoreGroupDialog(props: {
           </div>
           {draft.time === "at" ? (
             <TextField
-              label="until"
+              label="Until"
               type="datetime-local"
-              hint="In this computer's time zone."
+              hint="In this browser's time zone."
               error={pressed ? read.faults?.at : undefined}
               value={draft.at}
               onValue={(at) => setDraft({ ...draft, at })}

@@ -5,7 +5,7 @@ import type { GroupMuteOut } from "@/lib/events/groups/mutes/group-mutes.shapes"
 import { useZone } from "@/lib/platform/browser/clock-zone.browser";
 import { formatAbsolute } from "@/lib/platform/plain/format.pure";
 
-/** `ignored until 18:00`, with all that is known on hover. `sources`: those of the group; where it has several, that of the mute is said. */
+/** `muted until 18:00`, with all that is known on hover. `sources`: those of the group; where it has several, that of the mute is said. */
 export function MuteNote(props: { mute: GroupMuteOut; sources: readonly string[]; className?: string }) {
   const { mute, sources, className } = props;
   const zone = useZone();
@@ -18,7 +18,7 @@ export function MuteNote(props: { mute: GroupMuteOut; sources: readonly string[]
     >
       <Shape name="clock" />
       <span className="truncate">
-        ignored{where} {untilWords(mute, zone)}
+        muted{where} {untilWords(mute, zone)}
       </span>
     </span>
   );

@@ -72,7 +72,7 @@ export function BulkBar({
         refusal={nonePending}
         busy={sending}
         onClick={() => void redriveSelected()}
-        data-tip="Slow lane, canary above ten events, brake; sent after 5 s, with Undo until then"
+        data-tip="Uses the slow lane, a brake and, above ten events, a canary. Sent after 5 s; you can undo it until then."
       >
         {all
           ? `Redrive all ${matching}`
@@ -85,7 +85,7 @@ export function BulkBar({
         size="sm"
         refusal={nonePending}
         onClick={() => setAction("redrive")}
-        data-tip="Preview first; lane, rate, canary and more  r"
+        data-tip="Preview it and choose the lane, rate, canary and more  r"
       >
         Redrive…
       </ActionButton>
@@ -122,7 +122,7 @@ export function BulkBar({
             hint: "processed elsewhere, nothing is sent",
             onSelect: () => setAction("confirm"),
           },
-          { id: "cooldown", needs: "control", label: "Cooldown…", onSelect: () => setAction("cooldown") },
+          { id: "cooldown", needs: "control", label: "Cool down…", onSelect: () => setAction("cooldown") },
           { id: "blacklist", needs: "control", label: "Blacklist…", onSelect: () => setAction("blacklist") },
           {
             id: "remove",

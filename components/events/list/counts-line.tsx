@@ -69,11 +69,11 @@ export function CountsLine(props: {
               ) : null}
             </span>
           ))}
-          {failed ? <span className="text-warning">older: the last count failed</span> : null}
+          {failed ? <span className="text-warning">out of date: the last count failed</span> : null}
         </div>
       ) : failed ? (
         <span className="text-faint" data-tip="Counting took too long; the list and every operation work without it">
-          number unknown
+          count unknown
         </span>
       ) : (
         <Skeleton className="w-56" />

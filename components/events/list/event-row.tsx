@@ -69,7 +69,7 @@ export const EventRow = memo(function EventRow(props: Props) {
             disabled={locked && selected}
             data-tip={
               locked && selected
-                ? `${VALUES_MAX} are left out, which is the most: narrow the filter to leave out more`
+                ? `At most ${VALUES_MAX} events can be left out: narrow the filter to leave out more`
                 : undefined
             }
             aria-label={`Select event ${event.eventId}`}

@@ -268,7 +268,7 @@ function NothingHere(props: {
             <LinkButton href="/sources" variant="primary">
               Connect a source
             </LinkButton>
-            <LinkButton href="/redrives">Past redrives</LinkButton>
+            <LinkButton href="/redrives">View past redrives</LinkButton>
           </>
         }
       >
@@ -293,7 +293,7 @@ function NothingHere(props: {
           {detail}
         </p>
       ))}
-      Events may exist that this filter hides. New events that match appear here automatically.
+      This filter may hide events. New events that match appear here automatically.
     </EmptyState>
   );
 }

@@ -15,7 +15,7 @@ type Meaning = { key: string; words: string; count: string | null; href: string 
 /** The other meanings of a search text, without the meaning that the list shows. */
 function otherMeanings({ text, event, names, errorCodes }: Meanings, shown: IdName | "q"): Meaning[] {
   const meanings: Meaning[] = [];
-  if (event) meanings.push({ key: "id", words: "the event of this id", count: null, href: `/events/${event.id}` });
+  if (event) meanings.push({ key: "id", words: "the event with this id", count: null, href: `/events/${event.id}` });
   for (const { name, count, kind } of names) {
     if (name === shown || count === null || count === 0) continue;
     const many = kind === "atLeast" ? `≥ ${formatNumber(count)} events` : plural(count, "event");
@@ -44,7 +44,7 @@ export function MeaningsLine({ filter }: { filter: EventFilter }) {
   return (
     <p className="flex min-h-7 shrink-0 flex-wrap items-center gap-x-3 px-3 text-muted">
       <span>
-        <span className="font-mono text-sm wrap-anywhere text-ink">{searched.text}</span> also as:
+        <span className="font-mono text-sm wrap-anywhere text-ink">{searched.text}</span> also matches:
       </span>
       {others.map(({ key, words, count, href }) => (
         <TextLink key={key} href={href} className="min-h-6 leading-6">

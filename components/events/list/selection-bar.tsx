@@ -25,7 +25,7 @@ export function SelectionBar(props: {
         )}
         <span className="text-faint"> · </span>
         <button type="button" onClick={onClear} data-tip="Esc" className="text-muted hover:underline">
-          clear
+          Clear
         </button>
       </p>
       <div className="ml-auto flex flex-wrap items-center gap-1.5">{children}</div>

@@ -32,7 +32,7 @@ export function AggregateView({ event }: { event: EventDetail }) {
               : "An earlier version is parked. This event waits for it, unless someone chooses to send it out of order."
             : head
               ? "It is sent before the later versions, which it holds while it is parked."
-              : "Nothing parked holds another event here."}{" "}
+              : "No parked event holds another event here."}{" "}
         <Link
           href={eventsHref({ aggregateId: [event.aggregateId] })}
           prefetch={false}
@@ -58,7 +58,7 @@ export function AggregateView({ event }: { event: EventDetail }) {
                 </Td>
                 <Td className="whitespace-nowrap">
                   <EventBadge event={member} />
-                  {member.head ? <span className="ml-2 text-sm font-medium">head</span> : null}
+                  {member.head ? <span className="ml-2 text-sm font-medium">goes first</span> : null}
                 </Td>
                 <Td>
                   {here ? (

@@ -128,7 +128,7 @@ function EditorOf(props: {
       action={
         <>
           {redriveId === null ? null : (
-            <LinkButton href={`/redrives/${redriveId}`}>Its redrive {shortenId(redriveId)}</LinkButton>
+            <LinkButton href={`/redrives/${redriveId}`}>Open redrive {shortenId(redriveId)}</LinkButton>
           )}
           <Button onClick={props.onClose}>Back to the event</Button>
         </>
@@ -156,7 +156,7 @@ function Header({ event, editing }: { event: EventDetail; editing: boolean }) {
           {event.producer === null ? null : (
             <bdi
               className="line-clamp-1 font-mono text-sm break-all"
-              data-tip="Producer: the event id is unique within it"
+              data-tip="Producer: event ids are unique within a producer"
             >
               {visible(event.producer)}
             </bdi>

@@ -125,7 +125,7 @@ function EventSection({ event }: { event: EventDetail }) {
             </Fact>
           ),
         )}
-        <Fact name="tries">
+        <Fact name="attempts">
           {event.attempts === 0 ? "none known" : formatNumber(event.attempts)}
           {event.bounces > 0 ? <span className="text-bounced"> · bounced {plural(event.bounces, "time")}</span> : null}
         </Fact>
@@ -135,7 +135,7 @@ function EventSection({ event }: { event: EventDetail }) {
           {event.traceId ? (
             <span className="flex items-center gap-2">
               <ShortId id={event.traceId} label="trace id" />
-              <Only filter={{ traceId: [event.traceId] }}>its events</Only>
+              <Only filter={{ traceId: [event.traceId] }}>events of this trace</Only>
             </span>
           ) : (
             "–"

@@ -10,7 +10,7 @@ const ENCODINGS = { text: "", bytes: "base64", amqp: "AMQP value" } as const;
 
 /** The headers as received: in their order, with repeated names. */
 export function HeadersView({ headers }: { headers: Header[] }) {
-  if (headers.length === 0) return <p className="px-3 py-4 text-muted">It has no headers.</p>;
+  if (headers.length === 0) return <p className="px-3 py-4 text-muted">The event has no headers.</p>;
   return (
     <Table>
       <Head columns={["name", "value", { unseen: "copy" }]} />

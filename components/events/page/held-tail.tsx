@@ -28,7 +28,7 @@ export function HeldTail({ id }: { id: string }) {
   if (error && !tail) return <ErrorPanel error={error} inline onRetry={() => void refetch()} />;
   if (!tail || (tail.skipped.length === 0 && (tail.head === null || tail.held.count === 0))) return null;
   return (
-    <section aria-label="Held tail" className="mx-3 mb-3 grid gap-2 rounded-md border border-line p-3">
+    <section aria-label="Held events" className="mx-3 mb-3 grid gap-2 rounded-md border border-line p-3">
       {tail.skipped.map((event) => (
         <SkippedHead key={event.id} event={event} />
       ))}
@@ -51,7 +51,7 @@ function Tail({ id, tail: { head, why, held } }: { id: string; tail: TailOut }) 
     const past =
       head === null
         ? {}
-        : { earlier: "pass" as const, reason: `released past ${head.eventId} (version ${head.version})` };
+        : { earlier: "pass" as const, reason: `sent ahead of ${head.eventId} (version ${head.version})` };
     await redriveAtOnce(client, { ids }, null, { open: router.push, onAsk: () => router.push("/events") }, past);
     setBusy(false);
   };
@@ -86,7 +86,7 @@ function Tail({ id, tail: { head, why, held } }: { id: string; tail: TailOut }) 
           </Button>
         )}
         <ActionButton needs="redrive" size="sm" busy={busy} onClick={() => void release()}>
-          {head === null ? "Redrive" : "Release"}{" "}
+          {head === null ? "Redrive" : "Send out of order:"}{" "}
           {ids.length < held.count ? `the first ${formatNumber(ids.length)}` : events}
         </ActionButton>
       </div>

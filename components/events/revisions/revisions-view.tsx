@@ -239,7 +239,7 @@ function RestoreDialog({ event, item, onClose }: { event: EventDetail; item: Rev
       });
       void showToast({ title: `Revision ${base} is the current one again`, tone: "success" });
     } catch (error) {
-      failureToast("It could not be undone", error);
+      failureToast("Undo failed", error);
     }
   };
   return (

@@ -32,8 +32,8 @@ export function ControlDialog({ kind, scope, selected, onClose, onDone }: Contro
   const liftAgain = ({ id, kind }: ControlOut) =>
     void lift
       .mutateAsync({ id, reason: "undone" })
-      .then(() => showToast({ title: `The ${kind} is lifted again`, tone: "success" }))
-      .catch((error: unknown) => failureToast("It could not be undone", error));
+      .then(() => showToast({ title: `The ${kind} was lifted`, tone: "success" }))
+      .catch((error: unknown) => failureToast("Undo failed", error));
   return (
     <DraftDialog
       needs="control"
@@ -105,7 +105,7 @@ function Until({ draft, errors, text }: Form<ControlDraft>) {
       {at ? (
         <TextField
           {...text("untilAt")}
-          label="Until, in this computer's time zone"
+          label="Until, in this browser's time zone"
           error={errors.until}
           type="datetime-local"
         />

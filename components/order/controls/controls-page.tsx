@@ -49,7 +49,7 @@ export function ControlsPage() {
         loading={{ rows: 4, columns: ["w-28", "flex-1", "w-24", "w-24"] }}
         empty={{
           title: "No control is in force",
-          text: "A blacklist blocks redrives, a cooldown delays them, and a whitelist overrides cooldowns. Parkade blacklists an aggregate that keeps failing, according to the limits below.",
+          text: "A blacklist blocks redrives, a cooldown delays them, and a whitelist overrides cooldowns and automatic blacklists. Parkade blacklists an aggregate that keeps failing, according to the limits below.",
         }}
         dialog={(_, onClose) => <ControlDialog kind="blacklist" onClose={onClose} />}
       >
@@ -128,8 +128,8 @@ function Why({ control }: { control: ControlOut }) {
     <>
       <LongText text={control.reason} />
       <p className="text-sm text-muted wrap-anywhere">
-        {control.origin === "automatic" ? "by Parkade itself" : `by ${control.createdBy}`} ·{" "}
-        <TimeAgo at={control.createdAt} /> ·{" "}
+        {control.origin === "automatic" ? "by Parkade" : `by ${control.createdBy}`} · <TimeAgo at={control.createdAt} />{" "}
+        ·{" "}
         <Link
           href={`/audit?subjectKind=control&subjectId=${control.id}`}
           className="touch inline-block min-h-6 hover:text-ink hover:underline"

@@ -38,9 +38,9 @@ export function LiftManyDialog({ redriveId, onClose }: { redriveId: string | nul
       onClose={onClose}
       onSubmit={async (reason) => {
         const { id, controls, more } = await lift.mutateAsync({ filter, reason });
-        if (id === null) return { title: "None of them was in force any more" };
+        if (id === null) return { title: "None of them was still in force" };
         return {
-          title: `Lifted ${plural(controls, "control")}${more ? ", others match: lift again" : ""}`,
+          title: `Lifted ${plural(controls, "control")}${more ? "; more match: lift again" : ""}`,
           tone: "success",
           action: { label: "Undo", onSelect: () => undo(id) },
         };
@@ -52,7 +52,7 @@ export function LiftManyDialog({ redriveId, onClose }: { redriveId: string | nul
           value={source}
           onValue={setSource}
           options={[
-            { value: "", label: "every source" },
+            { value: "", label: "all sources" },
             ...(sources.data?.items ?? []).map(({ name }) => ({ value: name, label: name })),
           ]}
         />

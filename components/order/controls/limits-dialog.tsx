@@ -19,7 +19,7 @@ export function LimitsDialog({ settings, onClose }: { settings: SettingOut[]; on
       needs="change-settings"
       everySource
       title="Automatic limits"
-      description="Changes apply at once, also to running redrives."
+      description="Changes apply at once, including to running redrives."
       verb="Save"
       keep="Close"
       onClose={onClose}

@@ -15,7 +15,7 @@ export const SCOPE_LABEL: Record<ControlScopeName, string> = {
 
 export const KIND_EFFECT: Record<ControlOut["kind"], string> = {
   blacklist: "Events that it matches are not redriven until it is lifted.",
-  whitelist: "Events that it matches can be redriven during a cooldown. A blacklist still wins.",
+  whitelist: "Events that it matches can be redriven during a cooldown. A blacklist that a person added still wins.",
   cooldown: "Events that it matches wait until the set time, then can be redriven again.",
 };
 

@@ -9,7 +9,7 @@ import { CONFIRMABLE_REFUSALS, type ConfirmableRefusal } from "@/lib/states/refu
 const ASKED: Record<ConfirmableRefusal, (one: boolean) => string> = {
   "parked-early": (one) =>
     one ? "was parked early: its failure is permanent" : "were parked early: their failures are permanent",
-  "needs-confirmation": (one) => (one ? "needs a confirmation" : "need a confirmation"),
+  "needs-confirmation": (one) => (one ? "needs confirmation" : "need confirmation"),
   "payload-unparsable": (one) =>
     one
       ? "has a payload that does not parse; it is sent unchanged"
@@ -59,7 +59,7 @@ export function DespiteChoice(props: {
           </label>
         );
       })}
-      <p className="text-sm text-muted">The audit keeps what is confirmed here. All other checks still apply.</p>
+      <p className="text-sm text-muted">The audit log records what you confirm here. All other checks still apply.</p>
     </section>
   );
 }

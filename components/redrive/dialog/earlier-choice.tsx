@@ -59,7 +59,7 @@ export function EarlierChoice({
           {mendHeadsWords(earlier)}
         </ActionButton>
       )}
-      <div role="radiogroup" aria-label="What becomes of the earlier versions" className="grid gap-1.5">
+      <div role="radiogroup" aria-label="What happens to the earlier versions" className="grid gap-1.5">
         {earlierOptions(earlier, sends, eligible).map((option) => (
           <label key={option.choice} htmlFor={`${name}-${option.choice}`} className="flex items-baseline gap-2">
             <Radio

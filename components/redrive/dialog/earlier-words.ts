@@ -55,8 +55,9 @@ export function earlierOptions(
 /** `Mend the 3 heads first…`: the events that hold the aggregates, as many as one request names. */
 export function mendHeadsWords({ headIds, heldAggregates }: Pick<EarlierOut, "headIds" | "heldAggregates">): string {
   const all = headIds.length >= heldAggregates;
-  if (all) return `Mend the ${headIds.length === 1 ? "head" : plural(headIds.length, "head")} first…`;
-  return `Mend the first ${formatNumber(headIds.length)} heads…`;
+  if (all)
+    return `Mend the ${headIds.length === 1 ? "earliest version" : plural(headIds.length, "earliest version")} first…`;
+  return `Mend ${formatNumber(headIds.length)} of the earliest versions first…`;
 }
 
 /** The text to type before later versions are sent ahead of earlier ones. */

@@ -50,7 +50,7 @@ export function PaceSection({ draft, preview, problems, set }: SectionProps) {
         </div>
         {capped ? (
           <p className="text-sm text-warning">
-            {draft.target ?? "The lane"} takes {formatRate(laneRate)} at most; raise it on Targets.
+            {draft.target ?? "The lane"} accepts at most {formatRate(laneRate)}; raise the limit under Targets.
           </p>
         ) : null}
       </LabelledRow>
@@ -65,7 +65,9 @@ export function PaceSection({ draft, preview, problems, set }: SectionProps) {
               aria-describedby={`${id}-steps-wrong`}
               onChange={(event) => set({ canarySteps: event.target.value })}
             />
-            <span className="text-muted">each when the previous one is confirmed or had no bounces for a while</span>
+            <span className="text-muted">
+              each step starts when the previous one is confirmed or has had no bounces for a while
+            </span>
           </div>
           <Wrong id={`${id}-steps-wrong`} text={problems.canarySteps} />
         </LabelledRow>
@@ -75,7 +77,7 @@ export function PaceSection({ draft, preview, problems, set }: SectionProps) {
           pauses when more than
           <SmallNumber name="Brake: percent" {...brakeField("brakePercent")} />% of the last
           <SmallNumber name="Brake: window" {...brakeField("brakeWindow")} />
-          fail or bounce, or 95 % of them take longer than
+          fail or bounce, or more than 5% of them take longer than
           <SmallNumber name="Brake: latency, ms" placeholder="any" {...brakeField("latencyMsMax")} />
           ms
         </div>

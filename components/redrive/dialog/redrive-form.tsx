@@ -68,18 +68,18 @@ export function RedriveForm(props: RedriveFormProps) {
       {nothing && mode === "deliver" ? (
         <p className="text-warning">
           {preview.total === 0
-            ? "Nothing matches any more: another redrive or person was faster."
+            ? "Nothing matches any more: another redrive or person got there first."
             : CONFIRMABLE_REFUSALS.some((reason) => preview.refused[reason])
               ? "None of these is sent unless it is confirmed above."
               : choice === "hold" && (preview.earlier?.heldEvents ?? 0) > 0
                 ? "None of these can be sent before the earlier versions: choose above what to do with those."
-                : "None of these can be sent now. Verify them to see each one's verdict."}
+                : "None of these can be sent now. Verify them to see the result for each."}
         </p>
       ) : null}
       {!preview.changedSince || preview.refused["changed-since"] ? null : (
         <p className="text-warning">
           {preview.changedSince === 1 ? "1 of them has" : `${formatNumber(preview.changedSince)} of them have`} changed
-          since that redrive: they were edited, mended or bounced. Their current revision is sent.
+          since that redrive: edited, mended or bounced. The current revision is sent.
         </p>
       )}
       <SetSection

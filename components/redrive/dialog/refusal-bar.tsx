@@ -20,7 +20,7 @@ export function RefusalBar({ preview }: { preview: PreviewOut }) {
         <div className="bg-accent" style={{ width: `${eligibleShare(preview) * 100}%` }} />
       </div>
       {refused === 0 ? (
-        <p className="text-muted">No control and no limit refuses any.</p>
+        <p className="text-muted">No control or limit refuses any of these events.</p>
       ) : (
         <p className="flex flex-wrap items-center gap-x-2">
           <strong className="font-medium">{formatNumber(refused)} will be refused:</strong>

@@ -19,20 +19,20 @@ describe("what a preview says of its checks", () => {
     expect(view).toEqual({
       found: "Checked 50 of 1,417: 33 would be refused: schema mismatch 33.",
       bad: true,
-      unchecked: "Not checked: the other 1,367, and what the target answers.",
+      unchecked: "Not checked: the other 1,367, and the target's answer.",
       causes: [],
     });
   });
 
   it("says all only of all", () => {
     expect(sampleView({ sample: sample({ checked: 3, wouldGo: 3 }), eligible: 3 })).toEqual({
-      found: "Checked all 3: nothing found against them.",
+      found: "Checked all 3: no problems found.",
       bad: false,
-      unchecked: "Not checked: what the target answers.",
+      unchecked: "Not checked: the target's answer.",
       causes: [],
     });
     expect(sampleView({ sample: sample({ checked: 1 }), eligible: 1 }).found).toBe(
-      "Checked the one event: nothing found against it.",
+      "Checked the one event: no problems found.",
     );
     expect(sampleView({ sample: sample({}), eligible: null }).found).toMatch(/^Checked 50 of all that match/);
   });
@@ -46,7 +46,7 @@ describe("what a preview says of its checks", () => {
       found:
         "3 of 4 cannot be sent: v3 has a payload that does not match the source's JSON Schema, 2 events wait behind it.",
       bad: true,
-      unchecked: "Not checked: what the target answers.",
+      unchecked: "Not checked: the target's answer.",
       causes: [{ id: "id-3", label: "v3" }],
     });
   });

@@ -35,12 +35,9 @@ export function sampleView({ sample, eligible }: Pick<PreviewOut, "sample" | "el
   const own = samples.filter(({ refusal }) => refusal !== "held-by-head");
   const rest = whole || eligible === null ? "" : `the other ${formatNumber(eligible - checked)}, and `;
   return {
-    found:
-      bad === 0
-        ? `${scope}: nothing found against ${checked === 1 ? "it" : "them"}.`
-        : faultWords(sample, scope, whole),
+    found: bad === 0 ? `${scope}: no problems found.` : faultWords(sample, scope, whole),
     bad: bad > 0,
-    unchecked: `Not checked: ${rest}what the target answers.`,
+    unchecked: `Not checked: ${rest}the target's answer.`,
     causes: own.slice(0, CAUSES_SHOWN).map((cause) => ({ id: cause.id, label: labelOf(cause, own.length) })),
   };
 }

@@ -4,8 +4,8 @@ import { LabelledRow, type SectionProps } from "./form-row";
 
 const WHENS = [
   { when: "now", label: "now" },
-  { when: "time", label: "at a time" },
-  { when: "breaker", label: "when the breaker of its target closes" },
+  { when: "time", label: "at a set time" },
+  { when: "breaker", label: "when its target's breaker closes" },
 ] as const;
 
 /** When the redrive begins. Its set is frozen at the request in each case. */
@@ -23,7 +23,7 @@ export function WhenSection({ draft, set, problems }: SectionProps) {
         {draft.when === "time" ? (
           <Input
             type="datetime-local"
-            aria-label="Start at, in the time zone of this browser"
+            aria-label="Start at, in this browser's time zone"
             aria-invalid={problems.startAt !== undefined}
             aria-describedby={problems.startAt === undefined ? undefined : error}
             className="w-52"
@@ -39,10 +39,10 @@ export function WhenSection({ draft, set, problems }: SectionProps) {
       )}
       {draft.when === "now" ? null : (
         <p className="text-sm text-muted">
-          The events are frozen now and wait in this redrive, which can be started or cancelled before.
+          The events are frozen now and wait in this redrive, which you can start or cancel earlier.
           {draft.when === "breaker"
-            ? " After a day without that, it is cancelled."
-            : " In the time zone of this browser."}
+            ? " If the breaker does not close within a day, it is cancelled."
+            : " The time is in this browser's time zone."}
         </p>
       )}
     </LabelledRow>

@@ -16,6 +16,6 @@ export async function undoHeld(client: QueryClient, redriveId: string): Promise<
     const detail = `${plural(cancelled + open, "event")} ${stay} parked.`;
     void showToast({ id: `redrive-${redriveId}`, title: "Undone: nothing was sent", detail, tone: "success" });
   } catch (error) {
-    failureToast("It could not be undone", error);
+    failureToast("Undo failed", error);
   }
 }

@@ -22,7 +22,7 @@ export function CancelDialog({ redrive, onClose }: { redrive: RedriveOut; onClos
       onClose={onClose}
       onSubmit={async (reason) => {
         const { underWay } = await change.mutateAsync({ action: "cancel", ...(reason === "" ? {} : { reason }) });
-        const detail = ["What was open is parked again.", underWayWords(underWay)].filter(Boolean).join(" ");
+        const detail = ["Open events are parked again.", underWayWords(underWay)].filter(Boolean).join(" ");
         return { title: "Redrive cancelled", detail };
       }}
     >
@@ -35,8 +35,8 @@ export function CancelDialog({ redrive, onClose }: { redrive: RedriveOut; onClos
         </li>
         <li>
           {redrive.delivered === 1
-            ? "1 that was delivered is not recalled."
-            : `${formatNumber(redrive.delivered)} that were delivered are not recalled.`}
+            ? "1 delivered event is not recalled."
+            : `${formatNumber(redrive.delivered)} delivered events are not recalled.`}
         </li>
         <li>A cancelled redrive cannot be resumed; start another one for the rest.</li>
       </ul>

@@ -70,7 +70,7 @@ export function causeViews(causes: RedriveCauses["causes"]): CauseView[] {
       texts: distinctTexts(cause.samples),
       stops: [...new Set(cause.samples.map((sample) => stopText(sample.stopped)).filter((stop) => stop !== null))],
       mendable: cause.outcome !== "refused" || !NOT_IN_BYTES.has(cause.result),
-      advice: NEEDS_ACTION.has(cause.result) ? "Sent again now, these would be refused again." : null,
+      advice: NEEDS_ACTION.has(cause.result) ? "If sent now, these would be refused again." : null,
     }))
     .sort(
       (a, b) => ORDER.indexOf(a.outcome) - ORDER.indexOf(b.outcome) || b.count - a.count || a.key.localeCompare(b.key),

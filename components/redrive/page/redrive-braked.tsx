@@ -36,11 +36,11 @@ export function RedriveBraked({ redrive, onCancel }: { redrive: Braked; onCancel
     >
       <p>
         {seen.cause === "latency" && brake?.latencyMsMax != null
-          ? `95 % of the last sends took up to ${formatNumber(seen.p95Ms ?? 0)} ms; the bound is ${formatNumber(brake.latencyMsMax)} ms.`
-          : `Of the last ${plural(seen.outcomes, "event")} ${formatNumber(seen.failed)} failed and ${formatNumber(seen.bounced)} bounced: ${percent(seen)} %${brake ? `, above the limit of ${Math.round(brake.ratio * 100)} %` : ""}.`}{" "}
+          ? `The slowest 5% of the last sends took ${formatNumber(seen.p95Ms ?? 0)} ms or more; the limit is ${formatNumber(brake.latencyMsMax)} ms.`
+          : `Of the last ${plural(seen.outcomes, "event")} ${formatNumber(seen.failed)} failed and ${formatNumber(seen.bounced)} bounced: ${percent(seen)}%${brake ? `, above the limit of ${Math.round(brake.ratio * 100)}%` : ""}.`}{" "}
         <span className="text-muted">
-          It sent {formatRate(seen.ratePerSecond)}
-          {seen.p95Ms !== null && seen.cause !== "latency" ? `, 95 % within ${formatNumber(seen.p95Ms)} ms` : null},{" "}
+          It was sending {formatRate(seen.ratePerSecond)}
+          {seen.p95Ms !== null && seen.cause !== "latency" ? `, 95% within ${formatNumber(seen.p95Ms)} ms` : null},{" "}
           <TimeAgo at={seen.at} />.
         </span>
       </p>
@@ -62,11 +62,11 @@ export function RedriveBraked({ redrive, onCancel }: { redrive: Braked; onCancel
       <div className="flex flex-wrap gap-2 border-t border-line pt-3">
         {redrive.failed + redrive.bounced > 0 ? (
           <LinkButton href={mendHref({ redrive: redrive.id, outcome: ["failed", "bounced"] }, randomKey)}>
-            Mend the failing…
+            Mend the failed events…
           </LinkButton>
         ) : null}
         <Button needs="redrive" variant="danger" onClick={onCancel}>
-          Cancel: give back {plural(redrive.open, "event")}…
+          Cancel and park {plural(redrive.open, "event")} again…
         </Button>
       </div>
     </Panel>
@@ -89,7 +89,7 @@ function GoOn({ redrive }: { redrive: Braked }) {
       <RateField rate={rate} laneRate={redrive.laneRatePerSecond} onChange={setRate} />
       <label htmlFor={id} className="flex items-center gap-2">
         <Checkbox id={id} checked={canary} onChange={(event) => setCanary(event.target.checked)} />
-        the rest starts with a canary again
+        start the rest with a canary again
       </label>
       <ActionButton
         needs="redrive"

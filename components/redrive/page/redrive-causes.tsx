@@ -73,7 +73,7 @@ function Cause(props: { redrive: RedriveOut; view: CauseView; onChosen: (chosen:
         <div className="ml-auto flex gap-2">
           {view.samples.length > 0 ? (
             <Button size="sm" variant="ghost" aria-expanded={open} onClick={() => setOpen(!open)}>
-              {open ? "Hide samples" : "Samples"}
+              {open ? "Hide samples" : "Show samples"}
             </Button>
           ) : null}
           {view.mendable ? (
@@ -92,7 +92,7 @@ function Cause(props: { redrive: RedriveOut; view: CauseView; onChosen: (chosen:
           )}
         </div>
       </div>
-      {view.stops.length > 0 ? <p className="text-sm text-muted">Not tried again: {view.stops.join("; ")}.</p> : null}
+      {view.stops.length > 0 ? <p className="text-sm text-muted">Not retried: {view.stops.join("; ")}.</p> : null}
       {held && along ? (
         <p className="text-sm text-warning">
           The earlier versions were already included. Mend, release or send the first one.

@@ -42,7 +42,7 @@ export function WorkFacts(props: {
         <Fact name="selected">
           <Selected selection={work.selection} />
         </Fact>
-        <Fact name="asked">
+        <Fact name="requested">
           <TimeAgo at={work.createdAt} />
         </Fact>
         {times}
@@ -91,12 +91,12 @@ export function RedriveFacts({ redrive, className }: { redrive: RedriveOut; clas
   return (
     <WorkFacts work={redrive} name="redrive" audit={audit} times={times} className={className}>
       {redrive.despite.length > 0 ? (
-        <Fact name="confirmed">{redrive.despite.map((reason) => refusalShort(reason)).join(", ")}</Fact>
+        <Fact name="overrides">{redrive.despite.map((reason) => refusalShort(reason)).join(", ")}</Fact>
       ) : null}
       <Fact name="target">{redrive.target ?? `each source's own target on the ${redrive.lane} lane`}</Fact>
       {redrive.failed > 0 || redrive.bounced > 0 ? <Blacklists id={redrive.id} /> : null}
       <Fact name="canary">{canary ? `${canary.steps.join(", ")}, then all` : "none"}</Fact>
-      <Fact name="tells">
+      <Fact name="notifies">
         <RedriveTells redrive={redrive} />
       </Fact>
     </WorkFacts>
@@ -150,7 +150,7 @@ export function Fact({ name, children }: { name: string; children: ReactNode }) 
 
 function Selected({ selection }: { selection: unknown }) {
   const selected = selectionTerms(selection);
-  if (selected.kind === "ids") return <>{plural(selected.count, "event")}, one by one</>;
+  if (selected.kind === "ids") return <>{plural(selected.count, "event")}, selected individually</>;
   if (selected.kind === "operation") {
     return (
       <Link className="text-accent hover:underline" href={`/operations/${selected.id}`}>

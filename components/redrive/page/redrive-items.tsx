@@ -60,7 +60,7 @@ export function RedriveItems({ redrive, live, className }: { redrive: RedriveOut
       <ReadError read={items} stale={rows.length > 0} />
       {items.isPending ? <SkeletonRows rows={5} columns={["w-28", "w-28", "flex-1", "w-16"]} /> : null}
       {items.isSuccess && rows.length === 0 ? (
-        <p className="px-3 py-6 text-center text-muted">No event is {chosen.label}.</p>
+        <p className="px-3 py-6 text-center text-muted">No events here: {chosen.label}.</p>
       ) : null}
       {rows.length > 0 ? <Items rows={rows} /> : null}
       <NextPageButton read={items}>More events</NextPageButton>
@@ -172,7 +172,7 @@ function Detail({ item }: { item: RedriveItemOut }) {
       </p>
       {item.detail ? <LongText text={item.detail} className="font-mono text-sm" /> : null}
       {item.control ? <p className="wrap-anywhere">It is {controlCause(item.control)}</p> : null}
-      {item.stopped ? <p className="text-muted">Not tried again: {stopText(item.stopped)}.</p> : null}
+      {item.stopped ? <p className="text-muted">Not retried: {stopText(item.stopped)}.</p> : null}
       <Findings findings={item.findings} />
     </div>
   );

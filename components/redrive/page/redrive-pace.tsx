@@ -70,7 +70,7 @@ export function RedrivePace({ redrive, className }: { redrive: RedriveOut; class
           {redrive.ratePerSecond !== null &&
           redrive.effectiveRatePerSecond !== null &&
           redrive.effectiveRatePerSecond < redrive.ratePerSecond
-            ? `, held to ${rateWords(redrive.effectiveRatePerSecond)} by its target`
+            ? `, limited to ${rateWords(redrive.effectiveRatePerSecond)} by its target`
             : null}
         </p>
         {redrive.ratePerSecond !== null ? (
@@ -104,7 +104,7 @@ export function RedrivePace({ redrive, className }: { redrive: RedriveOut; class
               <span>
                 {each} lane
                 <span className="block text-sm text-muted">
-                  {redrive.target === null ? laneWords(redrive, each, timeAt) : "of the workers"}
+                  {redrive.target === null ? laneWords(redrive, each, timeAt) : "only sets which workers send"}
                 </span>
               </span>
             </label>

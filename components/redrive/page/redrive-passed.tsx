@@ -63,7 +63,7 @@ export function SendPassed(props: {
           variant="primary"
           disabled={eligible === 0}
           busy={busy}
-          data-tip="Slow lane, canary above ten events, brake; sent after 5 s, with Undo until then"
+          data-tip="Uses the slow lane, a brake and, above ten events, a canary. Sent after 5 s; you can undo it until then."
           onClick={() => void send()}
         >
           {preview.data && needsApproval(preview.data) ? "Ask for approval of" : "Redrive"}{" "}

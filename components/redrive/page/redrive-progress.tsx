@@ -49,7 +49,7 @@ export function ProgressOf({ redrive }: { redrive: RedriveOut }) {
           Canary: {formatNumber(redrive.canary.released)} released of {formatNumber(sizeOf(redrive))}
           {redrive.canary.waitingUntil && redrive.state === "RUNNING" ? (
             <>
-              ; waits until <TimeAbsolute at={redrive.canary.waitingUntil} /> for bounces
+              ; waits for bounces until <TimeAbsolute at={redrive.canary.waitingUntil} />
             </>
           ) : null}
           .
@@ -61,7 +61,7 @@ export function ProgressOf({ redrive }: { redrive: RedriveOut }) {
           bounce
           {redrive.brake.latencyMsMax === null
             ? null
-            : `, or when 95 % of them take longer than ${formatNumber(redrive.brake.latencyMsMax)} ms`}
+            : `, or when more than 5% of them take longer than ${formatNumber(redrive.brake.latencyMsMax)} ms`}
           .
         </p>
       ) : null}

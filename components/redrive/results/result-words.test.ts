@@ -21,7 +21,7 @@ test.each([
     "ended",
     "Ended: 7 would be sent, 1 would be refused",
   ],
-  [{ state: "DONE" as const, total: 0 }, "ended", "Ended: no event"],
+  [{ state: "DONE" as const, total: 0 }, "ended", "Ended: no events"],
 ])("%j reads as %s: %s", (change, tone, words) => {
   expect(resultOf(redrive(change))).toEqual({ tone, words });
 });

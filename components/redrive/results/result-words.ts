@@ -41,7 +41,7 @@ function countWords({ mode, delivered, passed, failed, refused, cancelled }: Cou
     [cancelled, "cancelled"],
   ];
   const said = counts.filter(([count]) => count > 0).map(([count, word]) => `${formatNumber(count)} ${word}`);
-  return said.length === 0 ? "no event" : said.join(", ");
+  return said.length === 0 ? "no events" : said.join(", ");
 }
 
 /** The one line of several: `3 redrives: 1 running, 2 ended`. */

@@ -47,7 +47,7 @@ export function EditReview(props: {
         <ErrorPanel error={error} inline title="This was not saved">
           <p className="text-muted">What you typed is kept.</p>
           {event.status === "QUEUED" && redriveId !== null ? (
-            <TextLink href={`/redrives/${redriveId}`}>Its redrive {shortenId(redriveId)}</TextLink>
+            <TextLink href={`/redrives/${redriveId}`}>Open redrive {shortenId(redriveId)}</TextLink>
           ) : null}
         </ErrorPanel>
       ) : null}

@@ -88,7 +88,7 @@ export function EventEditor(props: {
       </header>
       {restoredAtMs !== null && dirty ? (
         <Notice>
-          Your unsaved changes of <TimeAgo at={new Date(restoredAtMs).toISOString()} /> are back.
+          Your unsaved changes from <TimeAgo at={new Date(restoredAtMs).toISOString()} /> were restored.
         </Notice>
       ) : null}
       {reviewing ? null : notice}
@@ -229,7 +229,7 @@ function StaleBase(props: {
             Keep mine, on revision {event.revision}
           </Button>
           <Button size="sm" onClick={onTheirs}>
-            Take revision {event.revision}
+            Use revision {event.revision}
           </Button>
         </span>
       </p>

@@ -44,7 +44,7 @@ describe("the problems of a JSON text", () => {
 
   it("says what is missing and where", () => {
     expect(marked('{"a": 1 "b": 2}')).toEqual([['"b"', "A comma is missing here"]]);
-    expect(marked('{"a": oops}')[0]).toEqual(["oops", "This is not a JSON value: text needs double quotes"]);
+    expect(marked('{"a": oops}')[0]).toEqual(["oops", "This is not a JSON value: strings need double quotes"]);
     expect(marked('{"a": 1')[0]![1]).toBe("A } is missing here");
   });
 

@@ -17,9 +17,9 @@ const ERRORS_MAX = 20;
 const STRICT = { disallowComments: true, allowTrailingComma: false, allowEmptyContent: false };
 
 const MESSAGES: Partial<Record<ReturnType<typeof printParseErrorCode>, string>> = {
-  InvalidSymbol: "This is not a JSON value: text needs double quotes",
+  InvalidSymbol: "This is not a JSON value: strings need double quotes",
   InvalidNumberFormat: "This is not a JSON number",
-  PropertyNameExpected: "A name between double quotes is missing here",
+  PropertyNameExpected: "A name in double quotes is missing here",
   ValueExpected: "A value is missing here",
   ColonExpected: "A colon is missing here",
   CommaExpected: "A comma is missing here",
@@ -28,7 +28,7 @@ const MESSAGES: Partial<Record<ReturnType<typeof printParseErrorCode>, string>> 
   EndOfFileExpected: "The JSON ends before this",
   InvalidCommentToken: "JSON has no comments",
   UnexpectedEndOfComment: "JSON has no comments",
-  UnexpectedEndOfString: "This text has no closing double quote",
+  UnexpectedEndOfString: "This string has no closing double quote",
   UnexpectedEndOfNumber: "This number is not complete",
   InvalidUnicode: "\\u needs four hexadecimal digits",
   InvalidEscapeCharacter: "This escape is not allowed: use \\\\ for a backslash",

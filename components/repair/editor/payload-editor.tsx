@@ -55,8 +55,8 @@ export function PayloadEditor({ event, draft, onChange, onFile, onDone }: PartOf
   if (draft.was.payload.length > EDIT_BYTES_MAX) {
     return (
       <p className="px-3 py-4 text-muted">
-        The payload has more than {formatBytes(EDIT_BYTES_MAX)}. Download it, edit it elsewhere, and send it through the
-        API as a revision.
+        The payload is larger than {formatBytes(EDIT_BYTES_MAX)}. Download it, edit it elsewhere, and send it through
+        the API as a revision.
       </p>
     );
   }
@@ -154,7 +154,7 @@ function ReplaceByFile({ onRead }: { onRead: (payload: Uint8Array) => void }) {
   const read = async (file: File) => {
     if (file.size <= EDIT_BYTES_MAX) return onRead(new Uint8Array(await file.arrayBuffer()));
     void showToast({
-      title: `${file.name} has more than ${formatBytes(EDIT_BYTES_MAX)}`,
+      title: `${file.name} is larger than ${formatBytes(EDIT_BYTES_MAX)}`,
       detail: "Send it through the API as a revision.",
       tone: "error",
     });

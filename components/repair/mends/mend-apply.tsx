@@ -88,13 +88,14 @@ export function MendApply({
     >
       {error ? <ErrorPanel error={error} inline title="Nothing was mended" /> : null}
       <p className="text-muted">
-        Each event that changes gets a revision; what arrived is kept. It can be undone until an event is sent.
+        Each event that changes gets a new revision; the payload that arrived is kept. The mend of an event can be
+        undone until that event is sent.
       </p>
       {counts && counts.breaksSchema > 0 ? (
         // biome-ignore lint/a11y/noLabelWithoutControl: Checkbox is the control
         <label className="flex items-start gap-1.5">
           <Checkbox checked={breaking} onChange={(event) => setBreaking(event.target.checked)} className="mt-0.5" />
-          Also the {formatNumber(counts.breaksSchema)} that would break their schema
+          Also mend the {formatNumber(counts.breaksSchema)} that would break their schema
         </label>
       ) : null}
       <ReasonField
@@ -119,7 +120,7 @@ export function MendApply({
       <ActionButton needs="edit" variant="primary" type="submit" busy={busy} disabled={exact && would === 0}>
         {exact
           ? would === 0
-            ? "It would change nothing"
+            ? "Nothing to mend"
             : `${causes.length > 0 ? "Ask for approval to mend" : "Mend"} ${plural(would ?? 0, "event")}`
           : "Mend all that change"}
       </ActionButton>

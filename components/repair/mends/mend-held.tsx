@@ -49,7 +49,7 @@ export function MendHeld(props: {
       aria-label="Held by earlier versions"
       className="grid gap-2 rounded-md border border-l-2 border-warning px-3 py-2"
     >
-      <p>{plural(held, "event")} cannot be sent yet: an earlier version of the same aggregate is first.</p>
+      <p>{plural(held, "event")} cannot be sent yet: an earlier version of the same aggregate goes first.</p>
       <ReadError read={causes} />
       <ul className="grid gap-0.5 text-sm text-muted">
         {texts.slice(0, CAUSES_SHOWN).map(({ text }) => (

@@ -61,8 +61,8 @@ export function MendPage() {
       <>
         <PageHeader title="Mend" />
         <EmptyState title="No events are selected" action={<LinkButton href="/events">Find events</LinkButton>}>
-          Select events in the list, or filter it, and choose Mend. A list of single events is known only in the tab
-          that selected it.
+          Select events in the list, or filter it, and choose Mend. A selection of individual events is known only in
+          the tab where you made it.
         </EmptyState>
       </>
     );
@@ -193,10 +193,11 @@ function Write({ selection, onStarted }: { selection: Selection; onStarted: (ope
             </Button>
             {pressed && faults.length > 0 ? (
               <span role="alert" className="text-danger">
-                {plural(faults.length, "place")} of the recipe {faults.length === 1 ? "is" : "are"} not right yet.
+                {plural(faults.length, "part")} of the recipe {faults.length === 1 ? "is" : "are"} incomplete or
+                invalid.
               </span>
             ) : (
-              <span className="text-sm text-faint">Nothing is changed by a preview.</span>
+              <span className="text-sm text-faint">A preview changes nothing.</span>
             )}
           </div>
         </Panel>
@@ -259,7 +260,7 @@ function Sample(props: {
   return (
     <Panel
       title="Samples"
-      meta="the first of the events, as you write"
+      meta="the first of the events, updated as you type"
       bodyClassName="grid grid-cols-[minmax(0,1fr)] gap-2 p-3"
     >
       {error ? <ErrorPanel error={error} inline onRetry={onRetry} /> : null}

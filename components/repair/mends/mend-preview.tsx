@@ -76,8 +76,8 @@ function Counts({
             ? "Not counted."
             : "Counting…"
           : done
-            ? `All ${plural(counts.looked, "event")} were tried; nothing is stored.`
-            : `${formatNumber(counts.looked)} tried by now, and counting…`}
+            ? `${plural(counts.looked, "event")} tested in all; nothing is stored.`
+            : `${formatNumber(counts.looked)} tested so far, still counting…`}
       </p>
       <div className="flex flex-wrap gap-1.5">
         {MEND_OUTCOMES.map((outcome) => {

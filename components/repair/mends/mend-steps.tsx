@@ -87,7 +87,7 @@ function Awaits({ id, causes }: { id: string; causes: readonly ApprovalCause[] }
       </span>
       <CopyButton
         text={typeof window === "undefined" ? path : `${window.location.origin}${path}`}
-        label="the link for them"
+        label="the link for the approver"
       />
     </p>
   );
@@ -158,7 +158,7 @@ function Next({ operation, verified, sent, onVerify, onAgain }: { operation: Bul
         <ActionButton
           needs="edit"
           disabled={undoing}
-          data-tip="The revisions before the mend are current again, but for events that were sent or revised since"
+          data-tip="The revisions from before the mend become current again, except for events sent or revised since"
           onClick={() => void undo()}
         >
           {undoing
@@ -280,15 +280,15 @@ export function SendProgress({ id, onAgain }: { id: string; onAgain: () => void 
             </p>
           ) : isFinal(redrive.state) ? (
             <p>
-              {plural(redrive.confirmed, "event")} of {formatNumber(sizeOf(redrive))} stayed processed
+              {formatNumber(redrive.confirmed)} of {plural(sizeOf(redrive), "event")} stayed processed
               {redrive.delivered > redrive.confirmed + redrive.bounced
-                ? "; the others are watched until their window ends."
+                ? "; Parkade watches the others until their quiet window ends."
                 : "."}
             </p>
           ) : null}
           <div className="flex flex-wrap gap-2">
             <LinkButton href={`/redrives/${id}`} prefetch={false}>
-              Its page: rate, pause, cancel
+              Open its page: rate, pause, cancel
             </LinkButton>
             {redrive.failed + redrive.bounced > 0 ? (
               <LinkButton href={mendHref({ redrive: id, outcome: ["failed", "bounced"] }, randomKey)} prefetch={false}>

@@ -71,7 +71,7 @@ describe("what is wrong with a draft", () => {
       [0, "value", 'text needs double quotes: "oops"'],
     ]);
     expect(typed(form({ op: "set", at: "/a", value: '{"a":' }))).toEqual([
-      [0, "value", "not complete: its JSON has no end, or a fault"],
+      [0, "value", "its JSON is incomplete or invalid"],
     ]);
     expect(typed(form({ op: "set" }, { op: "rename", at: "/a" }))).toEqual([]);
     expect(typed({ ...EMPTY_DRAFT, kind: "json-patch", jsonPatch: "[" })).toEqual([]);

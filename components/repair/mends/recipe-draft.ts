@@ -117,14 +117,14 @@ function stepFaults({ op, at, to, value, when }: StepDraft): [field: string, det
       faults.push(["when value", "must be JSON"]);
     }
     if (when.test === "matches" && when.value === "")
-      faults.push(["when value", "must be a text; * stands for any characters"]);
+      faults.push(["when value", "must be text; * stands for any characters"]);
   }
   return faults;
 }
 
 function valueFault(value: string): string {
   if (value.trim() === "") return "give it a value, as JSON";
-  if (/^\s*[[{"]/.test(value)) return "not complete: its JSON has no end, or a fault";
+  if (/^\s*[[{"]/.test(value)) return "its JSON is incomplete or invalid";
   return `text needs double quotes: ${JSON.stringify(value.trim())}`;
 }
 

@@ -23,8 +23,8 @@ const CONVERT_WORDS: Record<(typeof CONVERT_TO)[number], string> = {
   number: "number",
   boolean: "boolean",
   null: "null",
-  json: "JSON, from a text that holds JSON",
-  "json-text": "a text that holds its JSON",
+  json: "JSON, parsed from a string",
+  "json-text": "a string that holds its JSON",
 };
 const TYPES = CONVERT_TO.map((type) => ({ value: type, label: CONVERT_WORDS[type] }));
 const JSON_TYPE_OPTIONS = JSON_TYPES.map((type) => ({ value: type, label: type }));
@@ -39,10 +39,10 @@ const TEST_WORDS: Record<(typeof TESTS)[number], string> = {
 const TEST_OPTIONS = Object.entries(TEST_WORDS).map(([value, label]) => ({ value, label }));
 
 const FIELD_WORDS: Record<string, string> = {
-  at: "the place",
+  at: "the path",
   to: "what follows “to”",
   value: "the value",
-  when: "the place of the condition",
+  when: "the path of the condition",
   "when value": "the value of the condition",
 };
 
@@ -155,7 +155,7 @@ function StepFields(props: {
       className="w-52! font-mono text-sm max-sm:w-full!"
     />
   );
-  const from = op === "copy" || op === "move" ? "From" : "Place";
+  const from = op === "copy" || op === "move" ? "From" : "Path";
   return (
     <div className="grid min-w-0 flex-1 grid-cols-[minmax(0,1fr)] gap-2 max-sm:basis-full">
       <div className="flex flex-wrap items-center gap-2">
@@ -253,7 +253,7 @@ function Condition(props: {
   return (
     <span className="flex flex-wrap items-center gap-2">
       <Input
-        aria-label={`Place of the condition of step ${number}`}
+        aria-label={`Path of the condition of step ${number}`}
         aria-invalid={wrong("when")}
         list={placesId}
         value={when.at}

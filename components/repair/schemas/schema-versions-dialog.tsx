@@ -29,7 +29,7 @@ export function SchemaVersionsDialog({ of, onClose }: { of: SchemaVersion; onClo
       title={<span className="wrap-anywhere">{`Versions of the schema of ${typeWords(of.eventType)}`}</span>}
       description={
         isCurrent
-          ? "Retired, no version is in force: events of this type are then checked against the schema for all other types, if there is one."
+          ? "If you retire it, no version is in force: events of this type are then checked against the schema for all other types, if there is one."
           : "Workers use the new version from their next claim."
       }
       size="lg"

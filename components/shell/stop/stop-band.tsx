@@ -45,7 +45,7 @@ function Stopped({
       <OctagonX size={14} aria-hidden className="mt-1 shrink-0 text-danger" />
       <p className="mt-0.5 min-w-0 flex-1 wrap-anywhere">
         <strong className="font-medium text-danger">
-          {target === null ? "All sends are stopped" : `The sends to ${target} are stopped`}
+          {target === null ? "All sends are stopped" : `Sends to ${target} are stopped`}
         </strong>{" "}
         by {createdBy}, <TimeAgo at={createdAt} />: {reason}
       </p>
@@ -54,7 +54,7 @@ function Stopped({
         everySource={target === null}
         size="sm"
         onClick={onResume}
-        aria-label={target === null ? "Resume all sends" : `Resume the sends to ${target}`}
+        aria-label={target === null ? "Resume all sends" : `Resume sends to ${target}`}
       >
         Resume…
       </Button>

@@ -9,7 +9,7 @@ export type StopOrder = { stop: boolean; target: string | null };
 
 /** Stops or resumes the sends, to one target or all. */
 export function StopDialog({ order: { stop, target }, onClose }: { order: StopOrder; onClose: () => void }) {
-  const what = target === null ? "all sends" : `the sends to ${target}`;
+  const what = target === null ? "all sends" : `sends to ${target}`;
   return stop ? (
     <Stop target={target} what={what} onClose={onClose} />
   ) : (

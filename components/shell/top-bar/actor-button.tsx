@@ -91,8 +91,8 @@ function NameButton() {
   const actor = useActorName();
   return (
     <PopoverButton
-      name={actor ? `You act as ${actor}` : "Not named: say who you are"}
-      tip={actor ? `You act as ${actor}` : "Enter your name: without one, the audit log says local"}
+      name={actor ? `You are acting as ${actor}` : "Not named: enter your name"}
+      tip={actor ? `You are acting as ${actor}` : "Enter your name: the audit log records it"}
       label={
         <>
           <UserRound size={14} aria-hidden />

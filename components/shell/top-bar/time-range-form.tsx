@@ -52,7 +52,7 @@ export function TimeRangeForm(props: { value: Window; openLabel: string; onChang
       <form className="flex w-56 flex-col gap-3 border-line sm:border-l sm:pl-4" onSubmit={submits(apply)}>
         <TextField
           label="From"
-          error={bounds.from === null ? "Not a time: write it like the example" : undefined}
+          error={bounds.from === null ? "Not a valid time: use the format of the example" : undefined}
           placeholder="2026-11-20 14:05 or -2h"
           value={from}
           onValue={setFrom}
@@ -63,7 +63,7 @@ export function TimeRangeForm(props: { value: Window; openLabel: string; onChang
           hint={`In ${zone === "utc" ? "UTC" : "browser time"}. Leave empty for no limit.`}
           error={
             bounds.to === null
-              ? "Not a time: write it like the example"
+              ? "Not a valid time: use the format of the example"
               : reversed
                 ? "Must be after the start"
                 : undefined

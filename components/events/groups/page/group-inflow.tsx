@@ -27,7 +27,7 @@ export function GroupInflow(props: { detail: GroupDetail; readAtMs: number; erro
   return (
     <ChartPanel<Row>
       title="Inflow vs usual"
-      summary="Arrivals of the group by the hour of the last seven days, and what usually arrives in the same hours."
+      summary="Hourly arrivals of the group over the last seven days, and the usual arrivals in the same hours."
       stamp={{ asOf: new Date(readAtMs).toISOString(), kind: "exact" }}
       rows={rows}
       error={error}
@@ -36,7 +36,7 @@ export function GroupInflow(props: { detail: GroupDetail; readAtMs: number; erro
       legend={SERIES}
       columns={SERIES.map(({ key, label }) => ({
         label,
-        value: ({ values }: Row) => (values[key] === null ? "not known" : formatNumber(Math.round(values[key]))),
+        value: ({ values }: Row) => (values[key] === null ? "unknown" : formatNumber(Math.round(values[key]))),
       }))}
     >
       {(drawn) => <TimeLines rows={drawn} series={SERIES} format={formatCompact} />}

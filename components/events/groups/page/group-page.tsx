@@ -147,7 +147,7 @@ function Facts({ group, filter, within }: { group: GroupOut; filter: EventFilter
         <Fact name={windowLabel(windowed(within), zone).toLowerCase()}>
           {formatNumber(arrivals.count)} arrived
           {arrivals.usual === null
-            ? ", usual not confirmed yet"
+            ? ", usual not known yet"
             : `, usual ${formatNumber(Math.round(arrivals.usual))} ± ${formatNumber(Math.round(arrivals.spread ?? 0))}`}
         </Fact>
         <Fact name="events">
@@ -186,7 +186,7 @@ function Facts({ group, filter, within }: { group: GroupOut; filter: EventFilter
             ))}
             {source === null ? null : (
               <li>
-                <TextLink href={groupPath(group.fingerprint, null, within)}>in every source</TextLink>
+                <TextLink href={groupPath(group.fingerprint, null, within)}>in all sources</TextLink>
               </li>
             )}
           </ul>
@@ -216,7 +216,7 @@ function Facts({ group, filter, within }: { group: GroupOut; filter: EventFilter
 function Muted({ mute, sources }: { mute: NonNullable<GroupOut["mute"]>; sources: readonly string[] }) {
   const lift = useLiftMute();
   return (
-    <Fact name="ignored">
+    <Fact name="muted">
       <MuteNote mute={mute} sources={sources} /> by {mute.createdBy}: {visible(mute.reason)}{" "}
       <ActionButton
         needs="ignore"
@@ -226,7 +226,7 @@ function Muted({ mute, sources }: { mute: NonNullable<GroupOut["mute"]>; sources
         onClick={() =>
           lift.mutate(mute.id, {
             onSuccess: () => void showToast({ title: "Its alerts are sent again", tone: "success" }),
-            onError: (error) => failureToast("It was not lifted", error),
+            onError: (error) => failureToast("The mute was not lifted", error),
           })
         }
       >

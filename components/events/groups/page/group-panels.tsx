@@ -49,7 +49,7 @@ export function Affected({ affected, filter }: { affected: GroupDetail["affected
         </p>
       ) : (
         <dl className="pb-2">
-          <Fact name="aggregates">{aggregates === 0 ? "none named" : formatNumber(aggregates)}</Fact>
+          <Fact name="aggregates">{aggregates === 0 ? "no aggregates named" : formatNumber(aggregates)}</Fact>
           {tags.map(({ key, values, others }) => (
             <Fact key={key} name={visible(key)}>
               <ul className="flex flex-wrap gap-x-3 gap-y-0.5">
@@ -68,7 +68,7 @@ export function Affected({ affected, filter }: { affected: GroupDetail["affected
               </ul>
             </Fact>
           ))}
-          {tags.length === 0 ? <Fact name="tags">none whose values repeat</Fact> : null}
+          {tags.length === 0 ? <Fact name="tags">no tag value repeats</Fact> : null}
         </dl>
       )}
     </Panel>
@@ -89,7 +89,7 @@ export function Fact({ name, children }: { name: string; children: ReactNode }) 
 /** What was redriven, mended or ignored of the group before, when and by whom. */
 export function Past({ past, events }: { past: GroupDetail["past"]; events: number }) {
   return (
-    <Panel title="Previous actions" meta={`to the ${formatNumber(events)} events looked at`}>
+    <Panel title="Previous actions" meta={`on the ${formatNumber(events)} events examined`}>
       {past === null ? <p className="px-3 py-4 text-warning">Could not be read in time.</p> : null}
       {past?.length === 0 ? <p className="px-3 py-4 text-muted">No actions yet.</p> : null}
       <ul>
@@ -116,7 +116,7 @@ function OperationLink({ entry }: { entry: NonNullable<GroupDetail["past"]>[numb
     return <TextLink href={`/redrives/${entry.redriveId}`}>redrive {shortenId(entry.redriveId)}</TextLink>;
   }
   if (entry.operationId === null) return null;
-  return <TextLink href={`/operations/${entry.operationId}`}>operation {shortenId(entry.operationId)}</TextLink>;
+  return <TextLink href={`/operations/${entry.operationId}`}>bulk change {shortenId(entry.operationId)}</TextLink>;
 }
 
 /** The alerts about the group; those that fire can be acknowledged here. */

@@ -44,7 +44,7 @@ export function RedriveNow(props: {
         data-tip={
           held > 0
             ? `${formatNumber(held)} wait behind earlier events: the next step asks what to do with those`
-            : "Slow lane, canary above ten events, brake; sent after 5 s, with Undo until then"
+            : "Uses the slow lane, a brake and, above ten events, a canary. Sent after 5 s; you can undo it until then."
         }
         onClick={() => onClick(eligible ?? pending)}
       >
