@@ -20,7 +20,10 @@ export function IntakeBand() {
         <strong className="font-medium text-danger">No events are accepted</strong>, since{" "}
         <TimeAbsolute at={stop.since} />: {stop.detail}. Senders get 503 and brokers keep their messages; redrives,
         search, removal and the archive continue. Intake resumes when there is room:{" "}
-        <TextLink href="/runbooks/disk-full">how to make room</TextLink>.
+        <TextLink href="/runbooks/disk-full" className="underline">
+          how to make room
+        </TextLink>
+        .
       </p>
     </section>
   );

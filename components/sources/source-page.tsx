@@ -188,7 +188,10 @@ function Settings({ source, kind }: { source: SourceOut; kind: KindOut | null })
         created <TimeAgo at={source.createdAt} />, changed <TimeAgo at={source.updatedAt} />
         {kind ? (
           <>
-            , <TextLink href={`/docs/${kind.docs}`}>documentation</TextLink>
+            ,{" "}
+            <TextLink href={`/docs/${kind.docs}`} className="underline">
+              documentation
+            </TextLink>
           </>
         ) : null}
       </p>

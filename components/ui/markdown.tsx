@@ -64,7 +64,13 @@ function inlineOf(span: Span, path: readonly string[]): ReactNode {
   const inner = joined(spansOf(span.text).map((own) => (own.kind === "link" ? own.text : inlineOf(own, path))));
   if (span.kind === "link") {
     const href = hrefOf(span.to, path);
-    return href === null ? inner : <TextLink href={href}>{inner}</TextLink>;
+    return href === null ? (
+      inner
+    ) : (
+      <TextLink href={href} className="underline">
+        {inner}
+      </TextLink>
+    );
   }
   return span.kind === "strong" ? <strong className="font-semibold">{inner}</strong> : <em>{inner}</em>;
 }

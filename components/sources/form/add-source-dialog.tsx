@@ -184,7 +184,7 @@ function ConnectionStep({ form: { draft, errors, set, probe }, kind }: Part) {
       />
       <p className="text-sm text-faint">
         A password can stay in the environment: enter env:PARKADE_SECRET_NAME instead. See{" "}
-        <TextLink href={`/docs/${kind.docs}`} target="_blank">
+        <TextLink href={`/docs/${kind.docs}`} target="_blank" className="underline">
           the page about {kind.label}
         </TextLink>
         .
