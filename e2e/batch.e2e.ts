@@ -57,7 +57,7 @@ test("one click on a group sends its number, and asks when some wait behind earl
   await page.getByRole("button", { name: "Redrive 1 of 3" }).click();
   const dialog = page.getByRole("dialog");
   const earlier = dialog.getByRole("region", { name: "Earlier versions" });
-  await expect(earlier.getByRole("button", { name: "Mend the head first…" })).toBeEnabled();
+  await expect(earlier.getByRole("button", { name: "Mend the earliest version first…" })).toBeEnabled();
   // The number that was clicked stays until another choice is made.
   await expect(earlier.getByRole("radio", { name: /^Send only the 1 that can be sent now/ })).toBeChecked();
   await expect(dialog.getByRole("button", { name: "Redrive 1 event", exact: true })).toBeVisible();

@@ -88,7 +88,7 @@ export function stopReason({ delivered, failed, bounced }: RuleOutcomes, ratio: 
   const share = sent === 0 ? 0 : (failed + bounced) / sent;
   if (sent < OUTCOMES_MIN || share <= ratio) return null;
   const percent = (part: number) => Math.round(part * 100);
-  return `${failed} failed and ${bounced} bounced of ${sent} sent (${percent(share)} %, limit ${percent(ratio)} %)`;
+  return `${failed} failed and ${bounced} bounced of ${sent} sent (${percent(share)}%, limit ${percent(ratio)}%)`;
 }
 
 /** An event of the past, as a trial knows it. Epoch milliseconds. */

@@ -50,7 +50,7 @@ test.each([
 describe("a rule stops", () => {
   test("above the share of failed and bounced events", () => {
     expect(stopReason({ delivered: 8, failed: 2, bounced: 1 }, 0.2)).toBe(
-      "2 failed and 1 bounced of 10 sent (30 %, limit 20 %)",
+      "2 failed and 1 bounced of 10 sent (30%, limit 20%)",
     );
     expect(stopReason({ delivered: 8, failed: 1, bounced: 1 }, 0.2)).toBeNull();
   });

@@ -91,7 +91,7 @@ describe("a rule switches itself off", () => {
     expect((await read(id)).enabled).toBe(true);
     await world.db.run("update redrives set delivered = 8, failed = 2, bounced = 1");
     await round();
-    const reason = "2 failed and 1 bounced of 10 sent (30 %, limit 20 %)";
+    const reason = "2 failed and 1 bounced of 10 sent (30%, limit 20%)";
     expect(await read(id)).toMatchObject({ enabled: false, stopped: { reason } });
     await world.db.run("update redrives set delivered = 0, failed = 0, bounced = 0");
     expect((await audits(id)).at(-1)).toMatchObject({

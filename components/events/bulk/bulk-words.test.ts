@@ -20,6 +20,6 @@ const running = {
 
 it("does not exceed the whole when the estimate was too low, and says that it is one", () => {
   const estimated = { ...running, changed: 15_000, expected: { value: 12_345, kind: "estimated" as const } };
-  expect(shareWords(estimated)).toBe("100 %");
+  expect(shareWords(estimated)).toBe("100%");
   expect(operationTitle(estimated)).toBe("Ignoring ≈ 12,000 events");
 });

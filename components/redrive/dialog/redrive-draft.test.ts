@@ -66,7 +66,7 @@ describe("the folded fields in one line", () => {
     foldedWords("deliver", draft({ reason: "", ...over }), preview(found), true);
 
   it("are their defaults", () => {
-    expect(words({})).toBe("5/s, takes about 41 min · brake above 20 % of the last 50 · starts now");
+    expect(words({})).toBe("5/s, takes about 41 min · brake above 20% of the last 50 · starts now");
   });
 
   it.each<[Partial<RedriveDraft>, boolean]>([

@@ -177,7 +177,7 @@ export function draftProblems(mode: RedriveOut["mode"], draft: RedriveDraft, pre
     problems.canarySteps = "Whole numbers, each above the one before: 1, 10, 100.";
   if (draft.when === "time" && Number.isNaN(Date.parse(draft.startAt))) problems.startAt = "Choose a day and a time.";
   if (brakeFaults(draft).length > 0)
-    problems.brake = "A share of 1 to 100 %, a window of 10 to 1,000, a latency of 1 to 600,000 ms or none.";
+    problems.brake = "A share of 1 to 100%, a window of 10 to 1,000, a latency of 1 to 600,000 ms or none.";
   const confirmation = confirmationOf(preview);
   if (confirmation.kind === "typed" && !isConfirmed(confirmation, draft.typed))
     problems.typed = `Type ${confirmation.expected} to confirm.`;
@@ -217,7 +217,7 @@ export function timeWords(draft: RedriveDraft, preview: PreviewOut): string {
 }
 
 /**
- * What the folded fields say, in one line: `5/s, takes about 41 min · brake above 20 % of the last 50 · starts now`.
+ * What the folded fields say, in one line: `5/s, takes about 41 min · brake above 20% of the last 50 · starts now`.
  * `reasonFolded`: the reason is one of them.
  */
 export function foldedWords(
@@ -236,7 +236,7 @@ export function foldedWords(
     ...(sends
       ? [
           `${Number.isFinite(rate) ? `${rateWords(rate)}, ` : ""}${timeWords(draft, preview)}`,
-          `brake above ${brakePercent} % of the last ${brakeWindow}${latency}`,
+          `brake above ${brakePercent}% of the last ${brakeWindow}${latency}`,
           startWords(draft),
         ]
       : []),

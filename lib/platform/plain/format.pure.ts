@@ -22,12 +22,12 @@ export function formatRate(perSecond: number): string {
   return `${perSecond >= 100 ? formatNumber(perSecond) : Math.round(perSecond * 10) / 10}/s`;
 }
 
-/** A share (0 to 1) as `98.2 %`; `100 %` and `0 %` only for exactly these shares. */
+/** A share (0 to 1) as `98.2%`; `100%` and `0%` only for exactly these shares. */
 export function formatShare(share: number): string {
   const percent = share * 100;
-  if (share < 1 && percent > 99.9) return "99.9 %";
-  if (share > 0 && percent < 0.1) return "0.1 %";
-  return `${percent.toFixed(1).replace(/\.0$/, "")} %`;
+  if (share < 1 && percent > 99.9) return "99.9%";
+  if (share > 0 && percent < 0.1) return "0.1%";
+  return `${percent.toFixed(1).replace(/\.0$/, "")}%`;
 }
 
 const UNITS = ["B", "KB", "MB", "GB"] as const;

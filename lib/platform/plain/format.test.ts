@@ -40,11 +40,11 @@ describe("numbers", () => {
   ])("%d a second is %s", (value, text) => expect(formatRate(value)).toBe(text));
 
   it.each([
-    [0, "0 %"],
-    [0.982, "98.2 %"],
-    [0.99999, "99.9 %"],
-    [1, "100 %"],
-    [0.0001, "0.1 %"],
+    [0, "0%"],
+    [0.982, "98.2%"],
+    [0.99999, "99.9%"],
+    [1, "100%"],
+    [0.0001, "0.1%"],
   ])("a share of %d is %s: whole only when it is whole", (share, text) => expect(formatShare(share)).toBe(text));
 
   it.each([

@@ -14,7 +14,7 @@ export function appendOutcomes(recent: string, marks: string, window: number): s
 
 /**
  * The outcomes after `bounces` delivered events came back. Each bounce replaces the newest delivery, so that an event
- * counts once and a target that rejects everything shows 100 %. A bounce is added as an outcome of its own when its
+ * counts once and a target that rejects everything shows 100%. A bounce is added as an outcome of its own when its
  * delivery is not committed yet or is no longer in the window.
  */
 export function bounceOutcomes(recent: string, bounces: number, window: number): string {
@@ -62,7 +62,7 @@ function countOf(recent: string, mark: OutcomeMark): number {
   return [...recent].filter((each) => each === mark).length;
 }
 
-/** Nearest rank: the smallest value that at least 95 % of the values do not exceed. */
+/** Nearest rank: the smallest value that at least 95% of the values do not exceed. */
 function p95Of(values: readonly number[]): number | null {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.ceil(sorted.length * 0.95) - 1] ?? null;
@@ -71,12 +71,12 @@ function p95Of(values: readonly number[]): number | null {
 /** The reason for the pause, with the counts that led to it. */
 export function brakeReason(seen: BrakeSeen, rule: BrakeRule): string {
   if (seen.cause === "latency") {
-    return `brake: 95 % of the last sends took up to ${seen.p95Ms} ms (limit ${rule.latencyMsMax} ms)`;
+    return `brake: the slowest 5% of the last sends took ${seen.p95Ms} ms or more (limit ${rule.latencyMsMax} ms)`;
   }
   const { outcomes, failed, bounced } = seen;
   const percent = (ratio: number) => Math.round(ratio * 100);
   return (
     `brake: ${failed} failed and ${bounced} bounced of the last ${outcomes} ` +
-    `(${percent((failed + bounced) / outcomes)} %, limit ${percent(rule.ratio)} %)`
+    `(${percent((failed + bounced) / outcomes)}%, limit ${percent(rule.ratio)}%)`
   );
 }

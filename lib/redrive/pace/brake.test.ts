@@ -29,7 +29,7 @@ describe("a brake", () => {
         const limit = Math.floor((percent * outcomes) / 100);
         const at = (bad: number) =>
           brakeSees("f".repeat(bad).padEnd(outcomes, "d"), [], { ...rule, ratio: percent / 100 }) !== null;
-        expect([at(limit), limit === outcomes || at(limit + 1)], `${percent} % of ${outcomes}`).toEqual([false, true]);
+        expect([at(limit), limit === outcomes || at(limit + 1)], `${percent}% of ${outcomes}`).toEqual([false, true]);
       }
     }
   });
@@ -46,7 +46,7 @@ describe("a brake", () => {
   test("says what it saw", () => {
     const seen = brakeSees("ffbbbddddddddddd", [], rule)!;
     expect(seen).toEqual({ cause: "failures", outcomes: 16, failed: 2, bounced: 3, p95Ms: null });
-    expect(brakeReason(seen, rule)).toBe("brake: 2 failed and 3 bounced of the last 16 (31 %, limit 25 %)");
+    expect(brakeReason(seen, rule)).toBe("brake: 2 failed and 3 bounced of the last 16 (31%, limit 25%)");
   });
 
   test.each<[string, number[], boolean]>([
@@ -64,6 +64,6 @@ describe("a brake", () => {
   test("says that the sends were too slow", () => {
     const seen = brakeSees("d".repeat(16), Array(16).fill(1_250), slow)!;
     expect(seen.cause).toBe("latency");
-    expect(brakeReason(seen, slow)).toBe("brake: 95 % of the last sends took up to 1250 ms (limit 800 ms)");
+    expect(brakeReason(seen, slow)).toBe("brake: the slowest 5% of the last sends took 1250 ms or more (limit 800 ms)");
   });
 });

@@ -34,7 +34,7 @@ describe("the brake", () => {
     expect(paused.brake).toEqual({ ratio: 0.2, window: 50, minSample: 10, latencyMsMax: null });
     expect(paused.failed).toBeGreaterThanOrEqual(10);
     expect(paused.failed).toBeLessThan(60);
-    expect(paused.pauseReason).toMatch(/^brake: \d\d failed and 0 bounced of the last \d\d \(100 %, limit 20 %\)$/);
+    expect(paused.pauseReason).toMatch(/^brake: \d\d failed and 0 bounced of the last \d\d \(100%, limit 20%\)$/);
     expect(paused.brakeSeen).toMatchObject({ cause: "failures", bounced: 0, p95Ms: null });
     expect(paused.brakeSeen!.failed).toBe(paused.brakeSeen!.outcomes);
     expect(paused.brakeSeen!.ratePerSecond).toBeGreaterThan(0);
@@ -68,7 +68,7 @@ describe("the brake", () => {
     expect(paused).toMatchObject({ failed: 0, brakeSeen: { cause: "latency", failed: 0 } });
     expect(paused.delivered).toBeLessThan(40);
     expect(paused.brakeSeen!.p95Ms).toBeGreaterThanOrEqual(60);
-    expect(paused.pauseReason).toMatch(/^brake: 95 % of the last sends took up to \d+ ms \(limit 30 ms\)$/);
+    expect(paused.pauseReason).toMatch(/^brake: the slowest 5% of the last sends took \d+ ms or more \(limit 30 ms\)$/);
     world.sink.answer = () => 422;
     const off = await world.request({ brake: null, select: { filter: { errorCode: ["TIMEOUT"] } } });
     expect(await world.ended(off.id)).toMatchObject({ state: "DONE", failed: 12, brake: null });
@@ -110,7 +110,7 @@ describe("the brake", () => {
     expect(await world.redrive(id)).toMatchObject({
       state: "PAUSED",
       bounced: 7,
-      pauseReason: "brake: 0 failed and 7 bounced of the last 30 (23 %, limit 20 %)",
+      pauseReason: "brake: 0 failed and 7 bounced of the last 30 (23%, limit 20%)",
     });
     // What was sent before the resume is judged already: the sample after it holds none of it.
     await changeRedrive(world.deps, { id, change: { action: "resume" } }, localViewer("ada"));
@@ -131,7 +131,7 @@ describe("the brake", () => {
     await world.worker();
     const { id } = await world.request();
     await expect.poll(() => state(id)).toBe("PAUSED");
-    expect((await world.redrive(id)).pauseReason).toMatch(/^brake: 0 failed and (\d+) bounced of the last \1 \(100 %/);
+    expect((await world.redrive(id)).pauseReason).toMatch(/^brake: 0 failed and (\d+) bounced of the last \1 \(100%/);
   });
 
   async function inHand(): Promise<number> {

@@ -27,7 +27,7 @@ const whole = (min: number, max: number, unit = "") => {
 };
 const share = z
   .number("must be a share above 0 and below 1")
-  .check(z.gt(0, "must be above 0"), z.lt(1, "must be below 1: 0.8 is 80 %"));
+  .check(z.gt(0, "must be above 0"), z.lt(1, "must be below 1: 0.8 is 80%"));
 
 const windowText = `must be one of ${WINDOWS_MS.join(", ")} (${WINDOWS_MS.map(formatDuration).join(", ")})`;
 
