@@ -97,8 +97,8 @@ test("nor on what opens over a page", async ({ page, parkade }) => {
   await pick(page, "y-1");
   await look("a selection");
   const selection = page.getByRole("region", { name: "Selection" });
-  for (const name of ["Redrive…", "Verify", "Ignore…", "Cooldown", "Blacklist"]) {
-    if (name === "Cooldown" || name === "Blacklist") await chooseMore(selection, name);
+  for (const name of ["Redrive…", "Verify", "Ignore…", "Cool down", "Blacklist"]) {
+    if (name === "Cool down" || name === "Blacklist") await chooseMore(selection, name);
     else await selection.getByRole("button", { name }).click();
     const dialog = page.getByRole("dialog");
     await expect(dialog).toBeVisible();

@@ -43,7 +43,7 @@ test("a rule is tried against the past, switched on, redrives, and switches itse
   const switching = page.getByRole("dialog", { name: `Switch on: ${name}` });
   const would = switching.getByRole("region", { name: "What it would have done" });
   await expect(would).toContainText(
-    "Would have redriven 3 events of the last 7 days: 2 stayed processed, 1 was never redriven",
+    "Would have redriven 3 events from the last 7 days: 2 stayed processed, 1 was never redriven",
   );
   await expect(would).toContainText("Parked now and matching: 1.");
   await because(switching, "two of three stayed processed", "Switch on");
@@ -52,7 +52,7 @@ test("a rule is tried against the past, switched on, redrives, and switches itse
 
   // A worker redrives what is parked, as the rule.
   await expect.poll(() => downstream.deliveries(source.path)).toHaveLength(3);
-  await expect(rule).toContainText("took 1 event in 24 hours");
+  await expect(rule).toContainText("redrove 1 event in 24 hours");
   await rule
     .getByRole("link", { name: /redrive/ })
     .last()

@@ -301,7 +301,7 @@ test.describe("a renamed field", () => {
       BATCH.map(({ eventId }) => eventId),
     );
     await page.reload();
-    await expect(page.getByText("12 events of 12 stayed processed.")).toBeVisible();
+    await expect(page.getByText("12 of 12 events stayed processed.")).toBeVisible();
   });
 });
 

@@ -24,7 +24,7 @@ test("a target's pace and fallback are changed with a reason", async ({ page, re
   await unlimited.uncheck();
   await warmUp.fill("30");
   await dialog.getByRole("checkbox", { name: /^No bursts/ }).check();
-  await dialog.getByRole("combobox", { name: "When it cannot take events" }).selectOption("wait and check again");
+  await dialog.getByRole("combobox", { name: "When it cannot accept events" }).selectOption("wait and check again");
   await dialog.getByRole("textbox", { name: "Check again after (minutes)" }).fill("2");
   await expectWithinWindow(dialog);
   expect(await violations(page)).toEqual([]);
@@ -41,7 +41,7 @@ test("a target's pace and fallback are changed with a reason", async ({ page, re
   await expect(card).toContainText("rate 12/s");
   await expect(card).toContainText("no bursts");
   await expect(card).toContainText("warms up in 30 s");
-  await expect(card).toContainText("when it cannot take events, a send waits 2 min");
+  await expect(card).toContainText("when it cannot accept events, a send waits 2 min");
   const changed = {
     ratePerSecond: 12,
     warmUpMs: 30_000,
@@ -84,7 +84,7 @@ test("the address of confirmations is set, shown without its token, and taken aw
   await expect(address).toHaveValue("https://orders.example/parkade?token=***");
   await expectWithinWindow(dialog);
   await address.fill("");
-  await expect(dialog).toContainText("messages that wait for the address are deleted");
+  await expect(dialog).toContainText("messages queued for the address are deleted");
   await reason.fill("it polls now");
   await save.click();
   await expect(panel).toContainText("Confirmations are not sent anywhere.");
