@@ -122,10 +122,10 @@ test("from the first link to a person who may do little, and back after its sess
     await stop.hover();
     await expect(olga.getByText("You may redrive for alpha alone, and this concerns every source")).toBeVisible();
     await olga.goto("/targets");
-    await olga.getByRole("button", { name: "Stop the sends to alpha", exact: true }).click();
-    const dialog = olga.getByRole("dialog", { name: "Stop the sends to alpha?" });
+    await olga.getByRole("button", { name: "Stop sends to alpha", exact: true }).click();
+    const dialog = olga.getByRole("dialog", { name: "Stop sends to alpha?" });
     await dialog.getByRole("textbox", { name: "Reason" }).fill("alpha answers with wrong data");
-    await dialog.getByRole("button", { name: "Stop the sends to alpha" }).click();
+    await dialog.getByRole("button", { name: "Stop sends to alpha" }).click();
     await expect(olga.getByRole("region", { name: "Stopped sends" })).toContainText(
       "Sends to alpha are stopped by Olga",
     );

@@ -76,8 +76,8 @@ test("one target is stopped and resumed on its card, and the others go on", asyn
   const [held, free] = [await parkade.source("held"), await parkade.source("free")];
   for (const source of [held, free]) await source.park([{ eventId: `${source.name}-1` }]);
   await page.goto("/targets");
-  await page.getByRole("button", { name: `Stop the sends to ${held.name}`, exact: true }).click();
-  const dialog = page.getByRole("dialog", { name: `Stop the sends to ${held.name}?` });
+  await page.getByRole("button", { name: `Stop sends to ${held.name}`, exact: true }).click();
+  const dialog = page.getByRole("dialog", { name: `Stop sends to ${held.name}?` });
   await dialog.getByRole("textbox", { name: "Reason" }).fill("it is being moved");
   await page.keyboard.press("Control+Enter");
   const band = page.getByRole("region", { name: "Stopped sends" });

@@ -95,7 +95,7 @@ export function TargetCard(props: { target: TargetOut; others: readonly string[]
             needs="redrive"
             size="sm"
             variant={stopped ? "secondary" : "danger"}
-            aria-label={`${stopped ? "Resume" : "Stop"} the sends to ${target.name}`}
+            aria-label={`${stopped ? "Resume" : "Stop"} sends to ${target.name}`}
             onClick={() => setStop({ stop: !stopped, target: target.name })}
           >
             {stopped ? "Resume…" : "Stop…"}
