@@ -313,7 +313,7 @@ describe("bad input", () => {
     const answer = await post(body, { headers: { "content-type": "application/x-ndjson" } });
     expect(answer).toMatchObject({ status: 400, body: { code: "invalid-request" } });
     expect(answer.body.detail).toContain(
-      `${(await console.deps.db.query("select 1 from dlq_events")).length} events were stored`,
+      `${(await console.deps.db.query("select 1 from dlq_events")).length} events were already stored`,
     );
   });
 });

@@ -97,14 +97,14 @@ async function scanOne(db: Queryable, asked: Scan): Promise<Scanned> {
     const failed = await fewFailed(db, scan);
     return failed === null ? scanSearch(db, scan, search, first) : whole(run(db, named(scan, failed)));
   }
+  // Nearly every kind may match, and by kind a page of each would be read instead of one page of all.
+  const byNames = plan.covered.some((field) => !isStatus(field));
+  const mayBeThin = plan.covered.some(isStatus);
+  if (!byNames && (near.length > 0 || !mayBeThin)) return inRounds(db, scan, IN_ORDER, first);
   // All statuses of these names are in the ranges that are read.
   const { status: _status, "not.status": _excluded, ...names } = filter;
   const isMany = await areMany(db, names as ScopedFilter);
-  // Nearly every kind may match, and by kind a page of each would be read instead of one page of all.
-  const byNames = plan.covered.some((field) => !isStatus(field));
   const rest = !byNames ? IN_ORDER : plan.kind === "kinds" ? { ...plan, few: !isMany } : plan;
-  const mayBeThin = plan.covered.some(isStatus);
-  if (!byNames && (near.length > 0 || !mayBeThin)) return inRounds(db, scan, rest, first);
   const within: ScannedEvent[] = [];
   let left = scan;
   for (let tries = mayBeThin && near.length === 0 ? 0 : WINDOWS; tries > 0; tries--) {
