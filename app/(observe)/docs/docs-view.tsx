@@ -12,7 +12,9 @@ export async function DocsView({ path }: { path: string[] }) {
   const text = await readDocsPage(path);
   // Not `notFound()`: Next would answer with a document of its own, without the policy of our scripts.
   if (text === null) return <NotFound />;
-  const blocks = blocksOf(text.replaceAll("localhost:3000", deps.env.publicUrl.replace(/^http:\/\//, "")));
+  const { publicUrl } = deps.env;
+  const withScheme = text.replaceAll("http://localhost:3000", publicUrl);
+  const blocks = blocksOf(withScheme.replaceAll("localhost:3000", publicUrl.replace(/^http:\/\//, "")));
   return (
     <>
       <PageHeader title={headingOf(blocks)} meta={path[0] === "runbooks" ? "Runbook" : "Documentation"} />

@@ -42,10 +42,7 @@ export async function readEvidence(db: Queryable, scope: EvidenceScope): Promise
           and ($2::text is null or error_code = $2) and ($3::text is null or fingerprint = $3))
      select r.fingerprint, r.source_id as "sourceId", g.error_code as "errorCode", g.message_pattern as pattern, sum(r.n)::bigint as count
        from recent r join dlq_groups g using (fingerprint) where r.n > 0
-      group by 1, 2, 3, 4 
-      order by exists (select from dlq_events e
-                        where e.fingerprint = r.fingerprint and e.source_id = r.source_id and e.settled = 0) desc,
-               coalesce(sum(r.n) filter (where r.late), 0) desc, sum(r.n) desc, 1 limit ${SHOWN}`,
+      group by 1, 2, 3, 4 order by coalesce(sum(r.n) filter (where r.late), 0) desc, sum(r.n) desc, 1 limit ${SHOWN}`,
     [scope.source, scope.errorCode, scope.fingerprint],
     { name: "alert-evidence-groups" },
   );
