@@ -157,6 +157,14 @@ test("a status alone is read in order, or in the hours that hold it, and not by 
   }
   expect(sent.filter((text) => text.includes("r.settled"))).toEqual([]);
   expect(sent.filter((text) => text.includes("dlq_level_ages"))).not.toEqual([]);
+
+  sent.length = 0;
+  const ofCode = scopeFilter(localViewer("tester"), { status: ["IGNORED"], errorCode: ["SLOW"] });
+  await scanEvents(noting, { filter: ofCode, nowMs: Date.now(), from: null, towards: "older", limit: 400 });
+  const ofRanges = sent.filter((text) => text.includes("r.settled"));
+  expect(ofRanges).not.toEqual([]);
+  // With it the planner reads the index of all ignored events once for each range.
+  expect(ofRanges.filter((text) => text.includes("e.settled = 1"))).toEqual([]);
 });
 
 test("few queued or ignored events are read in the order of their status, whatever else is asked", async () => {

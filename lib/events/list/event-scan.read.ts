@@ -106,13 +106,14 @@ async function scanOne(db: Queryable, asked: Scan): Promise<Scanned> {
   const isMany = await areMany(db, names as ScopedFilter);
   const rest = !byNames ? IN_ORDER : plan.kind === "kinds" ? { ...plan, few: !isMany } : plan;
   const within: ScannedEvent[] = [];
-  let left = scan;
+  // The ranges of kinds hold ignored events alone, and the planner would read the index of all ignored events for each range.
+  let left = rest.kind === "kinds" ? asked : scan;
   for (let tries = mayBeThin && near.length === 0 ? 0 : WINDOWS; tries > 0; tries--) {
     const window = likelyWindow(scan, within.length > 0 ? within : near);
     if (window === null || !isBehind(left, window)) break;
     within.push(...(await run(db, inOrder(upTo(left, window), rest))));
     if (within.length >= scan.limit) return { rows: within, examinedTo: null };
-    left = { ...scan, from: window, limit: scan.limit - within.length };
+    left = { ...left, from: window, limit: scan.limit - within.length };
   }
   const found =
     mayBeThin && isMany
