@@ -1,10 +1,11 @@
+import type { MarkedToken } from "marked";
 import type { Metadata } from "next";
 import { pageCall } from "@/app/_server/page-call";
 import NotFound from "@/app/not-found";
-import { Markdown } from "@/components/ui/markdown";
 import { PageHeader } from "@/components/ui/page-header";
 import { readDocsPage } from "@/lib/observe/docs/docs.read";
-import { type Block, blocksOf } from "@/lib/observe/docs/markdown.pure";
+import { tokensOf } from "@/lib/observe/docs/markdown.pure";
+import { Markdown } from "./markdown";
 
 /** A page of docs/, with this console's address in its commands. */
 export async function DocsView({ path }: { path: string[] }) {
@@ -14,12 +15,12 @@ export async function DocsView({ path }: { path: string[] }) {
   if (text === null) return <NotFound />;
   const { publicUrl } = deps.env;
   const withScheme = text.replaceAll("http://localhost:3000", publicUrl);
-  const blocks = blocksOf(withScheme.replaceAll("localhost:3000", publicUrl.replace(/^http:\/\//, "")));
+  const tokens = tokensOf(withScheme.replaceAll("localhost:3000", publicUrl.replace(/^http:\/\//, "")));
   return (
     <>
-      <PageHeader title={headingOf(blocks)} meta={path[0] === "runbooks" ? "Runbook" : "Documentation"} />
+      <PageHeader title={headingOf(tokens)} meta={path[0] === "runbooks" ? "Runbook" : "Documentation"} />
       <article className="max-w-[100ch] px-4 pb-8 wrap-anywhere">
-        <Markdown blocks={blocks.filter((block) => !isTitle(block))} path={path} />
+        <Markdown tokens={tokens.filter((token) => !isTitle(token))} path={path} />
       </article>
     </>
   );
@@ -27,12 +28,12 @@ export async function DocsView({ path }: { path: string[] }) {
 
 export async function titleOf(path: string[]): Promise<Metadata> {
   const text = await readDocsPage(path);
-  return { title: text === null ? "Not found" : headingOf(blocksOf(text)) };
+  return { title: text === null ? "Not found" : headingOf(tokensOf(text)) };
 }
 
-const isTitle = (block: Block) => block.kind === "heading" && block.level === 1;
+const isTitle = (token: MarkedToken) => token.type === "heading" && token.depth === 1;
 
-function headingOf(blocks: Block[]): string {
-  const title = blocks.find(isTitle);
-  return title?.kind === "heading" ? title.text.replaceAll("`", "") : "Documentation";
+function headingOf(tokens: readonly MarkedToken[]): string {
+  const title = tokens.find(isTitle);
+  return title?.type === "heading" ? title.text.replaceAll("`", "") : "Documentation";
 }

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { blocksOf } from "./markdown.pure";
+import { tokensOf } from "./markdown.pure";
 
 const SEGMENT = /^[a-z][a-z0-9-]{0,60}$/;
 
@@ -19,11 +19,11 @@ export async function readDocsPage(asked: readonly string[]): Promise<string | n
 /** The rows of docs/glossary.md, whose emphasis and code are plain text here. */
 export async function readGlossary(): Promise<{ word: string; meaning: string }[]> {
   const text = await readDocsPage(["glossary"]);
-  return blocksOf(text!).flatMap((block) =>
-    block.kind === "table"
-      ? block.rows.map(([word, meaning]) => ({
-          word: word!.replaceAll("*", ""),
-          meaning: meaning!.replaceAll(/[`_]/g, ""),
+  return tokensOf(text!).flatMap((token) =>
+    token.type === "table"
+      ? token.rows.map(([word, meaning]) => ({
+          word: word!.text.replaceAll("*", ""),
+          meaning: meaning!.text.replaceAll(/[`_]/g, ""),
         }))
       : [],
   );
