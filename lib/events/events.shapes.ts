@@ -80,7 +80,7 @@ export const eventListSchema = z.object({
   prevCursor: nullableText,
   examinedTo: described(
     z.nullable(timeOut),
-    "null = complete as far as it goes. A time = matches are rare, and only events that arrived since then (before `prevCursor`: until then) were examined: continue with the cursor",
+    "null = complete as far as it goes. A time = matches are rare, and only events that arrived since then (before `prevCursor`: until then) were examined, or with `sort` those that failed since then or until then: continue with the cursor",
   ),
   hints: hintsOut,
 });

@@ -80,7 +80,7 @@ export function CountsLine(props: {
       )}
       {examinedTo ? (
         <span className="ml-auto shrink-0 text-faint">
-          Searching events parked before <TimeAbsolute at={examinedTo} />…
+          Searched as far as <TimeAbsolute at={examinedTo} />, still searching…
         </span>
       ) : null}
       <div aria-live="polite" className={classNames("shrink-0", examinedTo === null && "ml-auto")}>

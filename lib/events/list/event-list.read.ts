@@ -27,13 +27,14 @@ export async function listEvents(db: Db, viewer: Viewer, query: EventListQuery, 
   const towards = cursor?.towards ?? "older";
   // One row more than requested shows whether there is a further page on that side.
   const scan = { filter: await readScopedFilter(db, viewer, filter), nowMs, limit: limit + 1 };
-  const found: { rows: FoundEvent[]; examinedTo: string | null } =
-    sort === null
-      ? await scanEvents(db, { ...scan, from: cursor?.id ?? null, towards, flagControls: true })
-      : {
-          rows: await scanByFailure(db, { ...scan, ...failureScan(sort, towards), from: cursor && placeOf(cursor) }),
-          examinedTo: null,
-        };
+  const byFailure = (order: EventSort) =>
+    scanByFailure(db, { ...scan, ...failureScan(order, towards), from: cursor && placeOf(cursor) });
+  const byId = async () => {
+    const from = cursor?.id ?? null;
+    const { rows, examinedTo } = await scanEvents(db, { ...scan, from, towards, flagControls: true });
+    return { rows, examinedTo: examinedTo === null ? null : { id: examinedTo } };
+  };
+  const found: { rows: FoundEvent[]; examinedTo: Place | null } = await (sort === null ? byId() : byFailure(sort));
   const more = found.rows.length > limit;
   const rows = found.rows.slice(0, limit);
   if (towards === "newer") rows.reverse();
@@ -42,7 +43,7 @@ export async function listEvents(db: Db, viewer: Viewer, query: EventListQuery, 
     rows[0]?.control === true ? readDecidingControls(db, rows, nowMs) : null,
     readHeldBehind(db, rows),
   ]);
-  const at = (row: Pick<FoundEvent, "id" | "failedUs"> | undefined, side: "older" | "newer") =>
+  const at = (row: Place | undefined, side: "older" | "newer") =>
     row === undefined ? null : encodeCursor({ id: row.id, towards: side, failedUs: row.failedUs }, filter, sort);
   const [first, last] = [at(rows[0], "newer"), at(rows.at(-1), "older")];
   // Changed in place: a copy of fifty rows takes as long as the read.
@@ -55,16 +56,21 @@ export async function listEvents(db: Db, viewer: Viewer, query: EventListQuery, 
   }
   const { examinedTo } = found;
   /** Where the page after this one starts, on the side that was read. */
-  const further = more ? { older: last, newer: first }[towards] : examinedTo && at({ id: examinedTo }, towards);
+  const further = more ? { older: last, newer: first }[towards] : examinedTo && at(examinedTo, towards);
   return {
     items,
     nextCursor: towards === "newer" ? last : further,
     prevCursor: towards === "newer" ? further : cursor && first,
-    examinedTo: examinedTo && iso(uuidv7TimeMs(examinedTo)),
+    examinedTo: examinedTo && iso(timeMsOf(examinedTo)),
   };
 }
 
 type FoundEvent = EventOut & { control?: unknown; failedUs?: string | null | undefined };
+
+type Place = Pick<FoundEvent, "id" | "failedUs">;
+
+/** Of the last failure in a list of that order, otherwise of the arrival. */
+const timeMsOf = ({ id, failedUs }: Place) => (failedUs ? Number(failedUs) / 1000 : uuidv7TimeMs(id));
 
 const failureScan = (sort: EventSort, towards: "older" | "newer") => ({
   newestFirst: sort === "failedNewest",
@@ -89,7 +95,7 @@ export async function readNeighbours(
     const [found] =
       sort === null || place === null
         ? (await scanEvents(db, { ...scan, from: id, towards })).rows
-        : await scanByFailure(db, { ...scan, ...failureScan(sort, towards), from: place });
+        : (await scanByFailure(db, { ...scan, ...failureScan(sort, towards), from: place })).rows;
     return found?.id ?? null;
   };
   const [previous, next] = await Promise.all([one("newer"), one("older")]);

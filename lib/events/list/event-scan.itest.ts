@@ -68,9 +68,9 @@ test("a page by the time of failure reads the index of those times as far as the
   };
   const [limit, filter] = [50, scopeFilter(localViewer("tester"), {})];
   const scan = { filter, nowMs: Date.now(), newestFirst: true, backwards: false, limit };
-  const first = await scanByFailure(explaining, { ...scan, from: null });
+  const { rows: first } = await scanByFailure(explaining, { ...scan, from: null });
   const { id, failedUs } = first.at(-1)!;
-  const second = await scanByFailure(explaining, { ...scan, from: { id, failedUs } });
+  const { rows: second } = await scanByFailure(explaining, { ...scan, from: { id, failedUs } });
   expect(new Set([...first, ...second].map((event) => event.id)).size).toBe(2 * limit);
   for (const plan of explained) {
     const walked = nodesOf(plan).filter((node) => /_failed_at_id_idx/.test(node["Index Name"] ?? ""));

@@ -129,6 +129,8 @@ const EXAMINED_MAX = 200_000;
 
 const EXAMINED_MAX_HELD = 50_000;
 
+export const examinedMax = (filter: ScopedFilter) => (isHeldAsked(filter) ? EXAMINED_MAX_HELD : EXAMINED_MAX);
+
 /** Examines a bounded number of the events that the plan reads, until the page is full. `first`: how many at first. */
 async function inRounds(
   db: Queryable,
@@ -138,7 +140,7 @@ async function inRounds(
   sqlOf = (part: Scan) => inOrder(part, plan),
 ): Promise<Scanned> {
   const rows: ScannedEvent[] = [];
-  const most = isHeldAsked(scan.filter) ? EXAMINED_MAX_HELD : EXAMINED_MAX;
+  const most = examinedMax(scan.filter);
   let left = scan;
   for (let [examined, size] = [0, first]; examined < most; ) {
     size = Math.min(size, most - examined);

@@ -1,8 +1,10 @@
 import { beforeAll, expect, test } from "vitest";
+import type { EventList } from "@/lib/events/events.shapes";
 import { countEvents } from "@/lib/events/list/event-count.read";
 import { exportEvents } from "@/lib/events/list/event-export.read";
 import { listEvents } from "@/lib/events/list/event-list.read";
 import { scanEvents } from "@/lib/events/list/event-scan.read";
+import { EVENT_SORTS } from "@/lib/events/list/event-sort.pure";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
 import type { Db, Queryable } from "@/lib/platform/database/db";
@@ -144,6 +146,16 @@ test("the only HELD events of a store are found by pages that examine a bounded 
     nextCursor: null,
     examinedTo: null,
   });
+  for (const sort of EVENT_SORTS) {
+    const pages: EventList[] = [];
+    for (let cursor: string | null | undefined = null; cursor !== undefined; ) {
+      const one = await listEvents(db, viewer, { filter: { status: ["HELD"] }, limit: 50, cursor, sort }, Date.now());
+      pages.push(one);
+      cursor = one.nextCursor ?? undefined;
+    }
+    expect(pages.map(({ examinedTo }) => examinedTo === null)).toEqual([false, true]);
+    expect(pages.flatMap(({ items }) => items.map(({ eventId }) => eventId)).sort()).toEqual(["few-1", "few-2"]);
+  }
   let exported = 0;
   for await (const events of exportEvents(db, viewer, { status: ["HELD"] }, Date.now())) exported += events.length;
   expect(exported).toBe(2);
