@@ -12,7 +12,7 @@ test("a held tail is shown with its head, which is skipped and taken back, and t
   const { id } = await source.event("t-3");
   await page.goto(`/events/${id}?tab=aggregate`);
   const tail = page.getByRole("region", { name: "Held events" });
-  await expect(tail).toContainText("v1 holds 2 later events: it is parked and was not sent yet.");
+  await expect(tail).toContainText("v1 holds 2 later events: it is parked and has not been sent yet.");
   await expect(tail).toContainText("In this order: v2, v3.");
   await expect(tail.getByRole("link", { name: "Mend v1" })).toHaveAttribute("href", /\?edit=1$/);
 

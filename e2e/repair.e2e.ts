@@ -205,7 +205,7 @@ test.describe("the editor", () => {
     expect(answer.ok()).toBe(true);
     await page.getByRole("button", { name: "Save as a new revision" }).click();
     const refused = page.getByRole("alert").filter({ hasText: "This was not saved" });
-    await expect(refused).toContainText("Revision 2 is the current one, not 1: bob made it so at");
+    await expect(refused).toContainText("Revision 2 is the current one, not 1: bob made it current at");
     await expect(page.getByText(/after you opened revision 1: made by bob .* “bob was faster”/)).toBeVisible();
     await page.getByRole("button", { name: "Keep mine, on revision 2" }).click();
     await expect(refused).toBeHidden();

@@ -120,7 +120,7 @@ test("from the first link to a person who may do little, and back after its sess
     const stop = olga.getByRole("button", { name: "Stop all sends" });
     await expect(stop).toHaveAttribute("aria-disabled", "true");
     await stop.hover();
-    await expect(olga.getByText("You may redrive for alpha alone, and this concerns every source")).toBeVisible();
+    await expect(olga.getByText("You may redrive only for alpha, and this concerns every source")).toBeVisible();
     await olga.goto("/targets");
     await olga.getByRole("button", { name: "Stop sends to alpha", exact: true }).click();
     const dialog = olga.getByRole("dialog", { name: "Stop sends to alpha?" });

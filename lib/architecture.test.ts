@@ -53,7 +53,8 @@ const LAYER_RULES: Record<Layer, string[]> = {
   pure: ["pure"],
   shapes: ["pure", "shapes", "type:lib/retry", "pkg:zod"],
   sql: ["pure", "shapes", "sql", "lib/platform", "pkg:pg", "pkg:@prisma/*", "pkg:node"],
-  read: ["pure", "shapes", "sql", "read", "lib/platform", "pkg:pg", "pkg:node"],
+  // marked: the pages of docs/.
+  read: ["pure", "shapes", "sql", "read", "lib/platform", "pkg:marked", "pkg:pg", "pkg:node"],
   write: ["pure", "shapes", "sql", "read", "write", "lib/platform", "pkg:pg", "pkg:@prisma/*", "pkg:node"],
   acts: [
     "pure",
@@ -192,7 +193,8 @@ const FOLDER_RULES: Record<string, string[]> = {
     "browser",
     "components",
     "app/_server",
-    "app/routes",
+    "pkg:geist",
+    "type:pkg:marked",
     "pkg:geist",
     "pkg:next",
     "pkg:react",

@@ -123,7 +123,7 @@ describe("the environment", () => {
     [{ DATABASE_URL: "mysql://u:hunter2@h/d" }, /^DATABASE_URL must look like/],
     [
       { DATABASE_URL: "postgres://u:hunter2@db.example.com/d?sslmode=no-verify" },
-      /^DATABASE_URL must not switch off the check .*sslmode=verify-full.*PARKADE_CA_FILE/,
+      /^DATABASE_URL must not disable the check .*sslmode=verify-full.*PARKADE_CA_FILE/,
     ],
     [{ DATABASE_URL, REDIS_URL: "http://h" }, /^REDIS_URL must look like redis:/],
     [{ DATABASE_URL, REDIS_URL: "redis+cluster://:hunter2@a:x" }, /^REDIS_URL must look like .*redis\+cluster:/],
@@ -138,7 +138,7 @@ describe("the environment", () => {
       /^PARKADE_AUDIT_ANCHORS names the same place twice/,
     ],
     [{ DATABASE_URL, PARKADE_ARCHIVE: "/srv/hunter2" }, /^PARKADE_ARCHIVE must look like file:/],
-    [{ DATABASE_URL, PARKADE_ARCHIVE: "s3://id:hunter2@bucket" }, /^PARKADE_ARCHIVE must hold no credentials/],
+    [{ DATABASE_URL, PARKADE_ARCHIVE: "s3://id:hunter2@bucket" }, /^PARKADE_ARCHIVE must not contain credentials/],
     [
       { DATABASE_URL, PARKADE_DISK_FREE_MIN: "10%" },
       /^PARKADE_DISK_FREE_MIN is "10%": it must be a size such as 500MiB/,

@@ -27,7 +27,7 @@ export type BackupCommand = {
   action: "check" | "restore" | null;
   /** The file; of a backup that is taken also a folder, which is made when it ends in a slash. */
   path: string;
-  /** In place of PARKADE_DATA_DIR. */
+  /** Instead of PARKADE_DATA_DIR. */
   dataDir?: string | undefined;
   /** In place of PARKADE_ACTOR. */
   actor?: string | undefined;

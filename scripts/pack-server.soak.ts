@@ -204,7 +204,7 @@ test("an export asks for no more than its reader takes, and says when it broke o
   expect(sentBytes).toBeLessThan(32 * 2 ** 20);
   cut();
   child.stdout.resume();
-  expect([(await closed)[0], await err]).toEqual([3, expect.stringContaining("what was written is not complete")]);
+  expect([(await closed)[0], await err]).toEqual([3, expect.stringContaining("the output is incomplete")]);
   endless.close();
 });
 

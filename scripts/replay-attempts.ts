@@ -11,7 +11,7 @@ export type ReplayCommand = {
   eventId: string | null;
   /** null = the policy version that was recorded. */
   policyName: string | null;
-  /** In place of PARKADE_DATA_DIR. */
+  /** Instead of PARKADE_DATA_DIR. */
   dataDir?: string | undefined;
 };
 

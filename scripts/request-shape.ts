@@ -49,12 +49,12 @@ export function shapeFault(
   const decoded = decode(path);
   if (decoded === null)
     return invalid("The path has a percent sign that is followed by no UTF-8 character: write it as %25");
-  if (decoded.includes("\0")) return invalid("The path holds a NUL character");
+  if (decoded.includes("\0")) return invalid("The path contains a NUL character");
   const query = decode(target.slice(path.length).replaceAll("+", " "));
   if (query === null) {
     return invalid("The query has a percent sign that is followed by no UTF-8 character: write it as %25");
   }
-  if (query.includes("\0")) return invalid("The query holds a NUL character");
+  if (query.includes("\0")) return invalid("The query contains a NUL character");
   return null;
 }
 

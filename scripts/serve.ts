@@ -5,9 +5,9 @@ import { parseStartEnv } from "./start-env.ts";
 import { runCommand } from "./start-error.ts";
 
 export type ServeOptions = {
-  /** In place of PORT. */
+  /** Instead of PORT. */
   port?: string | undefined;
-  /** In place of PARKADE_DATA_DIR; relative to the working directory. */
+  /** Instead of PARKADE_DATA_DIR; relative to the working directory. */
   dataDir?: string | undefined;
   demo: boolean;
 };

@@ -29,7 +29,7 @@ test("removed events go into the data folder, but not beside a given server or w
 
 test("a PARKADE_ARCHIVE that is none is refused with the fix, and is not repeated", () => {
   const parse = () => parseStartEnv({ PARKADE_ARCHIVE: "s3://id:hunter2@bucket" }, "/clone");
-  expect(parse).toThrow(/^PARKADE_ARCHIVE must hold no credentials: set PARKADE_SECRET_ARCHIVE_KEY_ID/);
+  expect(parse).toThrow(/^PARKADE_ARCHIVE must not contain credentials: set PARKADE_SECRET_ARCHIVE_KEY_ID/);
   expect(parse).not.toThrow(/hunter2/);
 });
 

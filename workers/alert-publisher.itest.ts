@@ -302,7 +302,7 @@ describe("a channel", () => {
   test("that holds a secret or no address is refused, and the value not repeated", async () => {
     for (const [config, field, words] of [
       [{ kind: "slack", url: "https://hooks.slack.com/services/T0/B0/xyz" }, "config.url", /env:NAME/],
-      [{ kind: "webhook", url: "https://maria:pw@ops.example.com" }, "config.url", /no user and no password/],
+      [{ kind: "webhook", url: "https://maria:pw@ops.example.com" }, "config.url", /a user or password/],
       [{ kind: "webhook", url: "ftp://ops.example.com" }, "config.url", /https:\/\//],
       [{ kind: "alertmanager", url: "http://am:9093", username: "a", password: "xyz" }, "config.password", /env:NAME/],
       [{ kind: "email", server: "mail.example.com", from: "a@b.c", to: ["a@b.c"] }, "config.server", /smtp:\/\//],

@@ -32,7 +32,7 @@ export function resolveAddress(
   if (name === null) return text;
   const address = readReference(name, secrets);
   const fault = faultOf(address);
-  if (fault !== null) throw new UnresolvedSecret(`${name} is no address that messages can go to: it ${fault}`);
+  if (fault !== null) throw new UnresolvedSecret(`${name} is not an address that messages can be sent to: it ${fault}`);
   assertBound(name, new URL(address).hostname, secrets);
   return address;
 }
@@ -47,5 +47,5 @@ function readReference(name: string, secrets: SecretVariables): string {
 
 function assertBound(name: string, host: string, secrets: SecretVariables): void {
   const bound = boundElsewhere(name, [host], secrets);
-  if (bound !== null) throw new UnresolvedSecret(`${name} goes to ${bound} alone`);
+  if (bound !== null) throw new UnresolvedSecret(`${name} may be sent only to ${bound}`);
 }

@@ -152,7 +152,7 @@ describe("a sign-in", () => {
     const used = await Promise.all([signIn("ada", PASSWORD, { code }), signIn("ada", PASSWORD, { code })]);
     expect(used.map(({ status }) => status).sort()).toEqual([204, 401]);
     const refused = used.find(({ status }) => status === 401)!;
-    expect(refused.body.detail).toMatch(/Each code counts once: wait for the next one/);
+    expect(refused.body.detail).toMatch(/Each code works once: wait for the next one/);
     expect((await signIn("nobody-here")).body.detail).toBe(refused.body.detail);
     const [recovery] = confirmed.body.recoveryCodes;
     expect((await signIn("ada", PASSWORD, { code: recovery!.toLowerCase().replaceAll("-", " ") })).status).toBe(204);
@@ -178,7 +178,10 @@ test("wrong codes after a right password are told at the next sign-in, and 100 i
   await web.deps.db.run("delete from sign_in_tries");
   expect((await signIn("bob", PASSWORD, { code: "000000" })).status).toBe(401);
   const refused = await signIn("bob", PASSWORD, { code: codeAt(1) });
-  expect(refused.body).toMatchObject({ code: "sign-in-failed", detail: expect.stringMatching(/type a recovery code/) });
+  expect(refused.body).toMatchObject({
+    code: "sign-in-failed",
+    detail: expect.stringMatching(/enter a recovery code/),
+  });
   const recovered = await signIn("bob", PASSWORD, { code: recoveryCodes[0]! });
   expect([recovered.status, await told(recovered.cookie!)]).toEqual([204, 101]);
   expect((await signIn("bob", PASSWORD, { code: codeAt(1) })).status).toBe(204);

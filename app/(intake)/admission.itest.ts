@@ -325,7 +325,7 @@ describe("a version that is older than a processed one", () => {
     const { body } = await web.call<EventDetail>(one.GET, { params: { id: v4!.id } });
     expect(body.admitted).toEqual({
       rules: [],
-      finding: "version 5 of the aggregate was already processed, this is version 4",
+      finding: "version 5 of the aggregate was already processed; this is version 4",
     });
     expect((await web.call<RuleList>(rules.GET)).body.superseded).toEqual({ lastHour: 2, lastDay: 2 });
   });

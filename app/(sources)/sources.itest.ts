@@ -236,7 +236,7 @@ describe("links to logs and traces", () => {
         expect(answer.text).not.toContain("hunter2");
       }
     }
-    const errors = [{ field: "links[1].label", detail: "is that of another link of this source" }];
+    const errors = [{ field: "links[1].label", detail: "is used by another link of this source" }];
     expect(await patch({ links: [links[0], links[0]] })).toMatchObject({ status: 422, body: { errors } });
     for (const [wrong, field] of [
       [Array.from({ length: 11 }, (_, n) => ({ ...links[0], label: `${n}` })), "links"],

@@ -94,7 +94,7 @@ export class BatchedPublisher {
       for (const [index, { resolve, reject }] of batch.entries()) {
         const outcome = outcomes[index];
         if (outcome === undefined)
-          reject(new PublishError("NO_OUTCOME", "the broker named no outcome", { sent: "maybe" }));
+          reject(new PublishError("NO_OUTCOME", "the broker returned no result for this message", { sent: "maybe" }));
         else if (outcome instanceof PublishError) reject(outcome);
         else resolve(outcome);
       }

@@ -115,20 +115,20 @@ function failureOf(cause: unknown, url: string): unknown {
   if (cause instanceof DOMException && cause.name === "TimeoutError") {
     return new ApiError(
       "no-answer",
-      `Parkade at ${url} did not answer in time: look what was done before you repeat it`,
+      `Parkade at ${url} did not answer in time: check what was done before you try again`,
       {
         cause,
       },
     );
   }
   if (cause instanceof SyntaxError) {
-    return new ApiError("unexpected-answer", `What answers at ${url} is not Parkade: name its address with --url`, {
+    return new ApiError("unexpected-answer", `What answers at ${url} is not Parkade: set its address with --url`, {
       cause,
     });
   }
   // `fetch` rejects with a TypeError whose cause is the error of the socket.
   if (cause instanceof TypeError) {
-    const detail = `Parkade does not answer at ${url}: start it with \`parkade serve\`, in a clone with \`npm start\`, or name its address with --url or PARKADE_URL`;
+    const detail = `Parkade does not answer at ${url}: start it with \`parkade serve\`, in a clone with \`npm start\`, or set its address with --url or PARKADE_URL`;
     return new ApiError("offline", detail, { cause });
   }
   return cause;

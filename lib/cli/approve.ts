@@ -26,9 +26,12 @@ export async function decide(call: Call, decision: "approve" | "reject"): Promis
     const asked = await api.get<ApprovalOut>(path);
     digest = asked.digest;
     terminal.say(termsText(asked).trimEnd());
-    const typed = await terminal.ask(`${decision === "approve" ? "Approve" : "Reject"} this? Type yes to go on: `);
+    const typed = await terminal.ask(`${decision === "approve" ? "Approve" : "Reject"} this? Type yes to continue: `);
     if (typed === null)
-      throw new UsageError(`nobody can be asked: name what you looked at with --digest`, line.command);
+      throw new UsageError(
+        `there is no terminal to ask for confirmation: pass what you reviewed with --digest`,
+        line.command,
+      );
     if (typed.trim() !== "yes") {
       terminal.say("Nothing was changed.");
       return EXIT.refused;

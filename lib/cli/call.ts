@@ -130,7 +130,7 @@ export async function patiently<Answer>(
       return await read();
     } catch (error) {
       if (!(error instanceof ApiError) || !error.passing) throw error;
-      if (!said) terminal.say(`${error.detail}. Asking again until it does.`);
+      if (!said) terminal.say(`${error.detail}. Retrying until it does.`);
       await clock.sleep(error.retryAfterMs ?? AGAIN_MS, signal);
     }
   }

@@ -70,7 +70,7 @@ it.each([
   ["serch", 'There is no command "serch": parkade --help lists them'],
   ["source", "source needs one of list, add, probe, set, pause, drain, stop, resume"],
   ["search --erorCode X", "Unknown option '--erorCode'"],
-  ["search x", '"x" is one word too many'],
+  ["search x", '"x" is not expected here'],
   ["show", "id is missing"],
   ["search --status DONE", "--status must be one of PENDING"],
   ["search --limit 0", "--limit must be a whole number above 0"],

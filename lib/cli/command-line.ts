@@ -102,7 +102,7 @@ function check(command: Command, options: readonly Option[], { texts, flag, posi
   const missing = expected.filter(({ optional }, at) => !optional && positionals[at] === undefined);
   if (missing.length > 0) throw new UsageError(`${missing[0]!.name} is missing`, command);
   if (positionals.length > expected.length && !expected.at(-1)?.many) {
-    throw new UsageError(`${JSON.stringify(positionals[expected.length])} is one word too many`, command);
+    throw new UsageError(`${JSON.stringify(positionals[expected.length])} is not expected here`, command);
   }
   for (const [at, { name, values }] of expected.entries()) {
     if (values && !values.includes(positionals[at]!)) throw notOneOf(name, values, command);

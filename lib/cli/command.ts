@@ -60,17 +60,17 @@ export const EXIT = {
 } as const;
 
 export const EXIT_TEXTS: Record<keyof typeof EXIT, string> = {
-  done: "All was done as asked.",
-  refused: "Parkade refused it, or it failed; the error names the code, the field and the fix.",
-  usage: "The command line is wrong, or a change needs --yes; nothing was asked of Parkade, or nothing was changed.",
+  done: "Everything was done.",
+  refused: "Parkade refused the request, or it failed; the error names the code, the field and the fix.",
+  usage: "The command line is invalid, or a change needs --yes; nothing was changed.",
   unreachable: "Parkade did not answer.",
-  partly: "It ended, and not for every event: some failed, were refused or cancelled; or the redrive is paused.",
+  partly: "It finished, but not for every event: some failed, were refused or cancelled; or the redrive is paused.",
   interrupted: "Ctrl-C.",
 };
 
 export const GLOBAL_OPTIONS: readonly Option[] = [
-  { name: "url", value: "url", text: "Parkade's address, in place of PARKADE_URL" },
-  { name: "actor", value: "name", text: "Name recorded in the audit, in place of PARKADE_ACTOR" },
+  { name: "url", value: "url", text: "Parkade's address, instead of PARKADE_URL" },
+  { name: "actor", value: "name", text: "Name recorded in the audit, instead of PARKADE_ACTOR" },
   { name: "json", text: "Answers as JSON, in the shapes of the API; errors as a JSON line on standard error" },
   { name: "help", short: "h", text: "Show the help of the command" },
   { name: "version", text: "Show the version" },
@@ -94,14 +94,14 @@ export const ENVIRONMENT: readonly { name: string; text: string }[] = [
     name: TOKEN,
     text: "A token of your account, or of a service account, where sign-in is demanded: in place of the one of `parkade login`",
   },
-  { name: "XDG_CONFIG_HOME", text: "The folder in which parkade/credentials.json stands; default ~/.config" },
+  { name: "XDG_CONFIG_HOME", text: "The folder that contains parkade/credentials.json; default ~/.config" },
   {
     name: SIGNING_SECRET,
     text: "park: the secret of a source that takes signed requests only; with it requests are signed",
   },
   { name: "PARKADE_DATA_DIR", text: "serve, backup, replay: the folder of the data; default .parkade" },
-  { name: "DATABASE_URL", text: "serve, backup, replay: a PostgreSQL of your own, in place of the one in the folder" },
-  { name: "PORT", text: "serve: the port; default 3000. serve takes every other variable of `npm start`, too" },
+  { name: "DATABASE_URL", text: "serve, backup, replay: your own PostgreSQL, instead of the one in the folder" },
+  { name: "PORT", text: "serve: the port; default 3000. serve also reads every other variable of `npm start`" },
 ];
 
 /** `tag.<key>` is read for any key, `not.<name>` for each of `NOT_OPTIONS` and tags. */
@@ -115,12 +115,18 @@ export const FILTER_OPTIONS: readonly Option[] = [
   { name: "fingerprint", value: "hash", many: true, text: "Fingerprint of the group" },
   { name: "status", value: "status", values: FILTER_STATUSES, many: true, text: "State" },
   { name: "traceId", value: "id", many: true, text: "Id of the trace" },
-  { name: "admission", value: "mark", values: ADMISSION_MARKS, many: true, text: "Mark that it got when it arrived" },
+  {
+    name: "admission",
+    value: "mark",
+    values: ADMISSION_MARKS,
+    many: true,
+    text: "Mark that an admission rule gave it",
+  },
   { name: "from", value: "time", text: "First parked at or after: ISO 8601, seconds since 1970, or like -24h" },
   { name: "to", value: "time", text: "First parked before, in the same forms" },
-  { name: "failedFrom", value: "time", text: "Failed last at or after, in the same forms" },
-  { name: "failedTo", value: "time", text: "Failed last before, in the same forms" },
-  { name: "q", value: "words", text: "Words of the error; all must occur" },
+  { name: "failedFrom", value: "time", text: "Last failed at or after, in the same forms" },
+  { name: "failedTo", value: "time", text: "Last failed before, in the same forms" },
+  { name: "q", value: "words", text: "Words in the error; all must occur" },
   { name: "tag.<key>", value: "value", many: true, text: "A tag of the event, such as --tag.orderId=77" },
   {
     name: "not.<name>",
@@ -140,13 +146,13 @@ export const FILTER_RULE =
 
 export const idArgument: Argument = { name: "id" };
 export const idsArgument: Argument = { name: "id", many: true, optional: true };
-export const allOption: Option = { name: "all", text: "Every event, in place of ids or a filter" };
+export const allOption: Option = { name: "all", text: "Every event, instead of ids or a filter" };
 export const yesOption: Option = {
   name: "yes",
   short: "y",
   text: `Do not ask before more than ${UNASKED_MAX} events or controls are changed`,
 };
-export const detachOption: Option = { name: "detach", text: "Return when it has begun, and do not follow it" };
+export const detachOption: Option = { name: "detach", text: "Return once it has started, without following it" };
 export const revealReasonOption: Option = {
   name: "reason",
   value: "text",
@@ -155,7 +161,7 @@ export const revealReasonOption: Option = {
 export const reasonOption: Option = { name: "reason", value: "text", text: "The reason, recorded in the audit log" };
 export const retryableOption: Option = {
   name: "retryable",
-  text: "A send that may have arrived may be repeated: the endpoint honours the Idempotency-Key",
+  text: "Retry sends that may have arrived: the endpoint honours the Idempotency-Key",
 };
 export const requiredReasonOption: Option = { ...reasonOption, required: true };
 export const idempotencyKeyOption: Option = {
@@ -177,7 +183,7 @@ export const pagingOptions: readonly Option[] = [
 export const operationOption: Option = {
   name: "operation",
   value: "id",
-  text: "What a bulk operation has changed, in place of ids or a filter",
+  text: "The events that a bulk operation changed, instead of ids or a filter",
 };
 export const SELECTION =
   "The events are named by their ids as `search` lists them or as their producer has them, by a filter, or with --all.";

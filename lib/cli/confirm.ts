@@ -16,9 +16,9 @@ export async function confirmed(
   if (line.flag("yes") || (!always && events !== null && events <= UNASKED_MAX)) return true;
   const many = `${events === null ? `an unknown number of ${noun}s` : plural(events, noun)}${besides}`;
   const expected = events === null ? "yes" : String(events);
-  const typed = await terminal.ask(`${what} ${many}? Type ${expected} to go on: `);
+  const typed = await terminal.ask(`${what} ${many}? Type ${expected} to continue: `);
   if (typed === null)
-    throw new UsageError(`this would ${what.toLowerCase()} ${many}: say --yes to do it`, line.command);
+    throw new UsageError(`this would ${what.toLowerCase()} ${many}: add --yes to do it`, line.command);
   if (typed.replaceAll(",", "").trim() === expected) return true;
   terminal.say("Nothing was changed.");
   return false;

@@ -69,7 +69,7 @@ test("a cooldown has an end, a control has a scope, and a repeated key imposes o
     ...{ code: 1, out: "", said: expect.stringContaining("invalid-window") },
   });
   expect(await run("control", "whitelist", "--reason", "all of it")).toMatchObject({
-    ...{ code: 2, said: expect.stringContaining("name what it is over") },
+    ...{ code: 2, said: expect.stringContaining("name its scope") },
   });
   const until = ["--until", "2126-11-22T18:00:00+01:00", "--idempotency-key", "cooldown-1"];
   const first = await run(...cooldown, ...until);

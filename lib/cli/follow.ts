@@ -52,7 +52,9 @@ export async function followRedrive(call: Call, id: string): Promise<number> {
   await sayHeld(call, ended);
   await sayControls(call, ended);
   if (ended.state === "PAUSED") {
-    call.terminal.say(`Paused${ended.pauseReason ? ` (${ended.pauseReason})` : ""}: \`parkade resume ${id}\` goes on.`);
+    call.terminal.say(
+      `Paused${ended.pauseReason ? ` (${ended.pauseReason})` : ""}: \`parkade resume ${id}\` continues it.`,
+    );
   }
   const { failed, refused, cancelled, bounced } = ended;
   return ended.state === "DONE" && failed + refused + cancelled + bounced === 0 ? EXIT.done : EXIT.partly;
@@ -67,7 +69,7 @@ async function sayHeld(call: Call, { id, earlier, refusedByReason }: RedriveOut)
   const { items } = await patiently(call, () => api.get<RedriveItemList>(`api/v1/redrives/${id}/items`, query));
   for (const { eventId, detail } of items) terminal.say(visible(`${eventId} is held: ${detail}`));
   if (held > items.length) terminal.say(`and ${formatNumber(held - items.length)} more`);
-  if (earlier === "hold") terminal.say("--earlier include takes the earlier versions along.");
+  if (earlier === "hold") terminal.say("--earlier include also sends the earlier versions.");
 }
 
 /** The controls that refuse what they refused still, each with the first event that it refuses. */
@@ -112,7 +114,7 @@ export async function followOperation(call: Call, id: string): Promise<number> {
 }
 
 function stoppedFollowing(what: string, id: string): string {
-  return `Stopped following. The ${what} ${id} goes on: \`parkade follow ${id}\` shows it, \`parkade cancel ${id}\` stops it.`;
+  return `Stopped following. The ${what} ${id} continues: \`parkade follow ${id}\` shows it, \`parkade cancel ${id}\` stops it.`;
 }
 
 type Followed<Answer> = {

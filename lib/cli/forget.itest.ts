@@ -68,7 +68,7 @@ test("without a terminal it says how many, however few, and that --yes is needed
   await park("person-9", 2);
   expect(await run("forget", ...of("person-9"))).toMatchObject({
     code: 2,
-    said: expect.stringContaining("this would forget 2 events: say --yes to do it"),
+    said: expect.stringContaining("this would forget 2 events: add --yes to do it"),
   });
   expect(await run("forget", "--tag", "person=person-9", ...because)).toMatchObject({
     code: 2,
@@ -107,7 +107,7 @@ test("more than ten events are confirmed only after their number was typed, or w
   const what = ["confirm", "--aggregateId", "person-11", "--reason", "ticket 311"];
   expect(await run(...what)).toMatchObject({
     code: 2,
-    said: expect.stringContaining("this would confirm 11 events: say --yes to do it"),
+    said: expect.stringContaining("this would confirm 11 events: add --yes to do it"),
   });
   expect(await run(...what, "--yes")).toMatchObject({ code: 0, out: expect.stringMatching(/changed +11\n/) });
 });

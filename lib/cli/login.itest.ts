@@ -65,7 +65,7 @@ test("login keeps a token that only its user may read, every command uses it, an
   expect(readFileSync(file(), "utf8")).not.toContain("pk_");
   const copied = begin(["search"], { PARKADE_TOKEN: token }).ended;
   expect(await copied).toMatchObject({ code: 1, said: expect.stringContaining("revoked") });
-  expect(await run("logout")).toMatchObject({ code: 0, out: expect.stringContaining("Nobody was signed in") });
+  expect(await run("logout")).toMatchObject({ code: 0, out: expect.stringContaining("You were not signed in") });
 });
 
 test("login again replaces the token and revokes the former; PARKADE_TOKEN goes before it", async () => {
@@ -106,7 +106,7 @@ test("login waits for the second factor that is demanded, and logout says that i
   demand([]);
   expect(await program.ended).toMatchObject({ code: 0, out: expect.stringMatching(/^Signed in as Ada/) });
   demand(["admin"]);
-  expect(await run("logout")).toMatchObject({ code: 0, said: expect.stringContaining("The token was not ended") });
+  expect(await run("logout")).toMatchObject({ code: 0, said: expect.stringContaining("The token was not revoked") });
   expect(readFileSync(file(), "utf8")).not.toContain("pk_");
 });
 

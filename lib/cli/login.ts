@@ -39,8 +39,8 @@ export async function login(call: Call): Promise<number> {
   writeCredential(server.file, server.url, {
     ...{ token: secret, tokenId: token.id, account: token.accountName, expiresAt: token.expiresAt },
   });
-  if (former !== null) await revoke(server, former).catch(() => terminal.say("The former token was not revoked."));
-  if (server.otherToken) terminal.say(`${TOKEN} is set, and goes before this sign-in.`);
+  if (former !== null) await revoke(server, former).catch(() => terminal.say("The previous token was not revoked."));
+  if (server.otherToken) terminal.say(`${TOKEN} is set, and takes precedence over this sign-in.`);
   const signedIn = { url: server.url, signInNeeded: true, token };
   return printAnswer(call, signedIn, () => `Signed in as ${visible(token.accountName)} until ${token.expiresAt}\n`);
 }
@@ -56,7 +56,7 @@ async function waitFor(call: Call, api: Api, { deviceSecret, pollMs }: DeviceSta
       if (answer.state !== "waiting") return answer;
     } catch (error) {
       if (!lacksFactor(error)) throw error;
-      if (!said) call.terminal.say("Your role needs a second factor: add one in the console. This waits for it.");
+      if (!said) call.terminal.say("Your role needs a second factor: add one in the console. Waiting for it.");
       said = true;
     }
   }
@@ -73,13 +73,13 @@ export async function logout(call: Call): Promise<number> {
     await revoke(server, credential).catch((error: unknown) => {
       if (!lacksFactor(error)) throw error;
       terminal.say(
-        "The token was not ended, since its owner lacks a second factor: end it in the console, under Account.",
+        "The token was not revoked, since its owner lacks a second factor: revoke it in the console, under Account.",
       );
     });
     writeCredential(server.file, server.url, null);
   }
   if (server.otherToken) terminal.say(`${TOKEN} is set, and stays as it is.`);
-  const text = credential === null ? "Nobody was signed in" : `${visible(credential.account)} is signed out`;
+  const text = credential === null ? "You were not signed in" : `${visible(credential.account)} is signed out`;
   return printAnswer(
     call,
     { url: server.url, account: credential?.account ?? null },

@@ -102,7 +102,7 @@ function signingOf({ line }: Call): Signing | undefined {
   const scheme = line.text("signature") as Signing["scheme"] | null;
   const hmacOption = HMAC_OPTIONS.find((name) => line.text(name) !== null);
   if (scheme !== "hmac" && hmacOption !== undefined)
-    throw new UsageError(`--${hmacOption} is of hmac: add --signature hmac`, line.command);
+    throw new UsageError(`--${hmacOption} applies only to hmac: add --signature hmac`, line.command);
   if (!secret && scheme !== null)
     throw new UsageError(`set ${SIGNING_SECRET}: --signature needs the secret`, line.command);
   if (!secret) return undefined;
@@ -133,7 +133,7 @@ async function* requestsOf(input: AsyncIterable<string>): AsyncGenerator<{ body:
     else if (text.trim() === "") continue;
     else if (!isEvent(text)) {
       if (lines.length > 0)
-        throw new UsageError(`line ${number} is no event in JSON: correct it, and park the input again`);
+        throw new UsageError(`line ${number} is not an event in JSON: correct it, and park the input again`);
       document = text;
     } else {
       if (events.length === LINES_MAX || (events.length > 0 && chars + text.length > CHARS_MAX)) {

@@ -92,7 +92,7 @@ test("a dry run of a mend says which earlier versions hold its event, and takes 
   const held = await run(...verify);
   expect(held).toMatchObject({ code: 4, out: expect.stringMatching(/refused +1 \(held-by-head 1\)/) });
   expect(held.said).toContain("held-v5 is held: version 3 of order-9⟨001B⟩[2J (event held-v3) is parked before it");
-  expect(held.said).toContain("--earlier include takes the earlier versions along");
+  expect(held.said).toContain("--earlier include also sends the earlier versions");
   const along = await run(...verify, "--earlier", "include", "--preview");
   expect(along).toMatchObject({
     code: 0,

@@ -61,7 +61,7 @@ export async function exportEvents({ line, api, terminal, signal }: Call): Promi
     if (body) await terminal.pipe(body);
   } catch (cause) {
     if (signal.aborted || !(cause instanceof TypeError)) throw cause;
-    throw new ApiError("no-answer", "The export broke off: what was written is not complete", { cause });
+    throw new ApiError("no-answer", "The export was interrupted: the output is incomplete", { cause });
   }
   return EXIT.done;
 }

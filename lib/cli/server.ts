@@ -33,14 +33,16 @@ function apiWith(line: Line, token: string | null, signal: AbortSignal) {
 function urlOf(line: Line): string {
   const url = line.text("url") ?? (process.env.PARKADE_URL || DEFAULT_URL);
   if (URL.canParse(url) && /^https?:/.test(url)) return url;
-  throw new UsageError(`${JSON.stringify(url)} is no address: give one such as ${DEFAULT_URL} in --url or PARKADE_URL`);
+  throw new UsageError(
+    `${JSON.stringify(url)} is not an address: use one such as ${DEFAULT_URL} in --url or PARKADE_URL`,
+  );
 }
 
 /** Over plain http whoever stands between would have the token, too. */
 function assertPrivate(url: string): void {
   const { protocol, hostname: host } = new URL(url);
   if (protocol === "https:" || ["localhost", "127.0.0.1", "[::1]"].includes(host)) return;
-  throw new UsageError(`a token is not sent to ${url}: name an address with https`);
+  throw new UsageError(`a token is not sent to ${url}: use an address with https`);
 }
 
 /** What signing in needs to know of that Parkade. */

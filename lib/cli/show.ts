@@ -70,7 +70,7 @@ function textOf(event: EventDetail, columns: number | null): string {
       `Payload (${payloadWords(body)})`,
       event.origin.absentBody && body.bytes === 0
         ? "(no body: a tombstone, which is not an empty payload)"
-        : (indented(decoded?.text ?? body.text) ?? "(no UTF-8 text: --payload writes the bytes)") || "(empty)",
+        : (indented(decoded?.text ?? body.text) ?? "(not UTF-8 text: --payload writes the bytes)") || "(empty)",
     ],
     ["History", tableText(history, ["at", ["what", "text"], ["by", "actor"]], columns)],
   ] as const;

@@ -23,7 +23,7 @@ export const meaningsQuery = queryOf({
     z.string(MISSING).check(
       z.regex(/\S/, MISSING),
       z.maxLength(512, "at most 512 characters"),
-      z.refine((text) => !text.includes("\0"), "must not hold a NUL character"),
+      z.refine((text) => !text.includes("\0"), "must not contain a NUL character"),
       z.trim(),
     ),
     "What a person typed or pasted",

@@ -259,6 +259,6 @@ const UNIQUE_VIOLATION = "23505";
 function assertVersion(row: { version?: unknown }, asked: number): void {
   if (asked === row.version) return;
   throw new DomainError("illegal-transition", `The rule has version ${row.version} now: read it again`, {
-    fields: [{ field: "version", detail: `is ${row.version} by now` }],
+    fields: [{ field: "version", detail: `is now ${row.version}` }],
   });
 }

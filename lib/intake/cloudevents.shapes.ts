@@ -282,7 +282,7 @@ function arrival({ attributes, body, carried, options }: Parts): Arrival {
 
 function assertAttributes(attributes: Attributes): void {
   for (const [name, value] of attributes) {
-    if (!ATTRIBUTE_NAME.test(name)) malformed(name, "is no attribute name: use lower-case letters and digits");
+    if (!ATTRIBUTE_NAME.test(name)) malformed(name, "is not an attribute name: use lower-case letters and digits");
     if (!isStorableText(value)) malformed(name, UNSTORABLE_TEXT);
   }
   for (const name of ["specversion", "id", "source", "type"]) {

@@ -110,7 +110,7 @@ const errorSchema = z.strictObject({
 /** Any value, since no dead letter is refused for its time: see `readFailedAt`. */
 const failedAt = z.optional(z.unknown()).register(z.globalRegistry, {
   description:
-    "When it failed last: ISO 8601, RFC 3339, the date of HTTP and e-mail, or a number of seconds or milliseconds since 1970, also as text. A value that is no time is kept in `origin.unread` and listed in the answer",
+    "When it last failed: ISO 8601, RFC 3339, the date of HTTP and e-mail, or a number of seconds or milliseconds since 1970, also as text. A value that is not a time is kept in `origin.unread` and listed in the answer",
   anyOf: [{ type: "string" }, { type: "number" }, { type: "null" }],
   examples: ["2026-11-20T09:41:00Z", 1_795_167_660],
 });
@@ -134,7 +134,7 @@ const eventInSchema = z.strictObject({
   eventId: text(TEXT_MAX.eventId),
   producer: described(
     z.nullish(text(TEXT_MAX.producer)),
-    "Within which the eventId is unique, such as the source of a CloudEvent. Without one it is unique in the source",
+    "The scope within which the eventId is unique, such as the source of a CloudEvent. Default: the source",
   ),
   aggregateId: z.nullish(text(TEXT_MAX.aggregateId)),
   aggregateType: z.nullish(text(TEXT_MAX.aggregateType)),

@@ -25,7 +25,7 @@ export function runnerOf(session: SqlSession): RunSql {
     return async (text, values) => rowsOf(await (session as KnexSession).raw(...positional(text, values)));
   }
   throw new TypeError(
-    "tx runs no SQL: pass a pg client, a Prisma or Knex transaction, drizzleSession(tx, sql), or an object with query(text, values)",
+    "tx cannot run SQL: pass a pg client, a Prisma or Knex transaction, drizzleSession(tx, sql), or an object with query(text, values)",
   );
 }
 

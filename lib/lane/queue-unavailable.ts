@@ -10,7 +10,7 @@ const PLACE: Record<LaneConnection["kind"], string> = {
 export function queueUnreachable(kind: LaneConnection["kind"], cause: unknown): DomainError {
   return new DomainError(
     "queue-unavailable",
-    `The queue (${PLACE[kind]}) cannot be reached. Redrives are stored and start by themselves when it is back; check that the server runs and that the variable is right.`,
+    `The queue (${PLACE[kind]}) cannot be reached. Redrives are stored and start automatically when it is back; check that the server runs and that the variable is right.`,
     { internal: cause },
   );
 }
@@ -23,7 +23,7 @@ export function queueUnfit(fix: string, cause?: unknown): DomainError {
 /** Redis begins each error with its code. These say that it answers and refuses every write. */
 const WRITE_REFUSED: Record<string, string> = {
   OOM: "its memory is full: raise maxmemory, or give it to Parkade alone",
-  MISCONF: "it cannot save to its disk: free some space there, or look at its log",
+  MISCONF: "it cannot save to its disk: free some space there, or check its log",
   READONLY: "it is a replica: point REDIS_URL at the primary",
   CLUSTERDOWN: "some slots of its cluster have no master: bring that node back, or let a replica take over",
   NOREPLICAS: "it has too few replicas: bring them back, or lower min-replicas-to-write",
@@ -40,7 +40,7 @@ export function asQueueProblem(kind: LaneConnection["kind"], error: unknown): Do
   const refusal = writeRefusal(error);
   if (refusal === null) return queueUnreachable(kind, error);
   return queueUnfit(
-    `The queue (${PLACE[kind]}) refuses to write, ${refusal}. Redrives are stored and start by themselves when it writes again.`,
+    `The queue (${PLACE[kind]}) refuses to write, ${refusal}. Redrives are stored and start automatically when it accepts writes again.`,
     error,
   );
 }

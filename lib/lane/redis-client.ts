@@ -139,7 +139,10 @@ export async function connectRedis(
 /** A server that is no part of a cluster refuses to list its nodes. Redis has no code for that, only this text. */
 function noCluster(error: unknown): DomainError | null {
   if (!(error instanceof Error && error.message.includes("cluster support disabled"))) return null;
-  return queueUnfit("The Redis at REDIS_URL is no Redis Cluster: write redis:// instead of redis+cluster://.", error);
+  return queueUnfit(
+    "The Redis at REDIS_URL is not a Redis Cluster: write redis:// instead of redis+cluster://.",
+    error,
+  );
 }
 
 async function assertServerFit(client: Redis): Promise<void> {

@@ -30,7 +30,7 @@ export function holderOf(event: OrderedItem, { heads, cooling }: HoldingEvents):
         id: first.id,
         eventId: first.eventId,
         version: first.version,
-        text: `event ${first.eventId} comes first and cools down`,
+        text: `event ${first.eventId} comes first and is cooling down`,
       }
     : null;
 }

@@ -59,11 +59,11 @@ function listed(names: readonly string[]): string {
 
 /** Why a head holds the later versions: the rest of a sentence about it. */
 export function headReason({ status, failures, bounces, cooling }: HeadFacts): string {
-  if (status === "IGNORED") return "it is ignored: a person ignored it, or its redrives were used up";
-  if (cooling) return "it cools down after a failure";
+  if (status === "IGNORED") return "it is ignored: by a person, or because it reached the redrive limit";
+  if (cooling) return "it is cooling down after a failure";
   if (bounces > 0) return `it bounced ${bounces === 1 ? "once" : `${bounces} times`} and is parked again`;
   if (failures > 0) return `it failed ${failures === 1 ? "once" : `${failures} times`} and is still parked`;
-  return "it is parked and was not sent yet";
+  return "it is parked and has not been sent yet";
 }
 
 type HeadFacts = { status: (typeof HOLDING_STATUSES)[number]; failures: number; bounces: number; cooling: boolean };

@@ -70,7 +70,8 @@ async function assertHead(
   const [order] = (await readAggregateOrder(tx, [{ sourceId, aggregateType, aggregateId }], null)).values();
   const [head] = order!.heads;
   if (head?.id === id) return;
-  if (head === undefined) throw refused(`${eventId} is older than what its consumer has processed: it holds nothing`);
+  if (head === undefined)
+    throw refused(`${eventId} is older than what its consumer has processed: it holds no other event`);
   throw refused(`${headsText(aggregateId, [head])}: skip that one first`);
 }
 

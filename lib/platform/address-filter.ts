@@ -55,7 +55,7 @@ export function addressFilter({ refused, allowed, names = null, resolve = resolv
   };
   const fault = (host: string, addresses: string[]) =>
     new AddressRefused(
-      `${host} is ${host === addresses[0] ? "" : `${addresses.join(", ")}, `}an address that sources and targets may not have: see PARKADE_REFUSED_ADDRESSES and PARKADE_ALLOWED_ADDRESSES`,
+      `${host} is ${host === addresses[0] ? "" : `${addresses.join(", ")}, `}an address that sources and targets must not use: see PARKADE_REFUSED_ADDRESSES and PARKADE_ALLOWED_ADDRESSES`,
     );
   const assertAddress = (text: string) => {
     const address = text.replace(/^\[|\]$/g, "").replace(/%.*$/, "");
@@ -63,7 +63,7 @@ export function addressFilter({ refused, allowed, names = null, resolve = resolv
   };
   const assertName = (host: string) => {
     if (names === null || matchesName(host, names)) return;
-    throw new AddressRefused(`${host} is a host that sources and targets may not have: see PARKADE_ALLOWED_TARGETS`);
+    throw new AddressRefused(`${host} is a host that sources and targets must not use: see PARKADE_ALLOWED_TARGETS`);
   };
   return {
     assertAllowed: (host) => {
@@ -113,7 +113,7 @@ export function checkedSocket({ assertAllowed, lookup }: AddressFilter): Socket 
   const connect = socket.connect.bind(socket);
   const checked = (port: number, host: string | undefined) => {
     try {
-      if (host === undefined) throw new AddressRefused(`${port} is a file: sources and targets have host and port`);
+      if (host === undefined) throw new AddressRefused(`${port} is a file: sources and targets need a host and port`);
       assertAllowed(host);
     } catch (error) {
       return socket.destroy(error as Error);

@@ -14,7 +14,7 @@ export function trustCertificates(file: string | null): void {
   const certificates = certificatesIn(file);
   if (certificates.length === 0)
     throw new EnvError([
-      `PARKADE_CA_FILE names no file with certificates in PEM that can be read: correct the path, or unset it.`,
+      `PARKADE_CA_FILE does not name a readable file with PEM certificates: correct the path, or unset it.`,
     ]);
   setDefaultCACertificates([...new Set([...getCACertificates("default"), ...certificates])]);
 }

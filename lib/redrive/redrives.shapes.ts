@@ -154,13 +154,10 @@ export type RedriveRate = z.infer<typeof redriveRateSchema>;
 
 export const redrivesQuery = thenRead(
   idPageQuery({
-    state: described(
-      z.optional(listText(REDRIVE_STATES, "live")),
-      "States with commas between them, or live: not yet final",
-    ),
+    state: described(z.optional(listText(REDRIVE_STATES, "live")), "Comma-separated states, or live: not yet final"),
     waitsFor: described(
       z.optional(listText(WAITS, "any")),
-      "Of those that are frozen and not started: what they wait for, with commas between them, or any",
+      "What redrives that have not started wait for, comma-separated, or any",
     ),
   }),
   [],

@@ -211,7 +211,7 @@ export class Attempt<T> implements AttemptContext {
   }
 
   #holdForBreaker(): void {
-    this.#halt("BREAKER_OPEN", new Error("the breaker has opened"));
+    this.#halt("BREAKER_OPEN", new Error("the breaker opened"));
   }
 
   #halted(): "deadline" | "cancelled" | "breaker-open" | null {

@@ -164,7 +164,7 @@ describe("no duplicate side effect", () => {
     );
   });
 
-  it("at a sink that knows no keys, because nothing that may have arrived is sent again", async () => {
+  it("at a sink that knows no keys, because nothing that may have arrived is resent", async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer(), async (seed) => {
         const random = seeded(seed);

@@ -36,7 +36,7 @@ export type RuleTerms = {
   everyMs: number;
   /** null = no limit. */
   limits: { eventsPerRun: number; eventsPerHour: number | null; eventsPerDay: number | null };
-  /** Above this share of failed and bounced events the rule switches itself off. */
+  /** Above this share of failed and bounced events the rule disables itself. */
   stopAtFailureRatio: number;
 };
 

@@ -35,7 +35,7 @@ const ruleFilter = eventFilterSchema.check(
   ...(["status", "not.status"] as const).map((name) =>
     z.refine<EventFilter>((filter) => filter[name] === undefined, {
       path: [name],
-      error: "leave it out: a rule takes parked events (PENDING) and no others",
+      error: "leave it out: a rule redrives only parked events (PENDING)",
     }),
   ),
 );
@@ -69,7 +69,7 @@ const fields = {
   limits,
   stopAtFailureRatio: described(
     z.number("must be a number").check(z.gt(0, "must be above 0"), z.lte(1, "must be at most 1")),
-    "Above this share of failed and bounced events the rule switches itself off",
+    "Above this share of failed and bounced events the rule disables itself",
   ),
 } satisfies Record<RuleField, unknown>;
 
@@ -123,7 +123,7 @@ export const redriveRuleChangeSchema = named(
     }),
     /** A trial of the rule as this change leaves it: without one it is not switched on, nor changed while it is on. */
     trial: z.optional(trialId),
-    position: z.optional(whole(1, REDRIVE_RULES_MAX, "the first place is 1")),
+    position: z.optional(whole(1, REDRIVE_RULES_MAX, "the first position is 1")),
   }),
   {
     enabled: true,

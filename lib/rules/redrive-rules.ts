@@ -143,7 +143,7 @@ async function assertMayFind(db: Queryable, viewer: Viewer, { filter }: Pick<Red
 function assertTried(body: RedriveRuleBody, digest: string | null): void {
   if (digest === digestOf(body)) return;
   const why = digest === null ? "name a trial of it" : "that trial is of another version of it";
-  throw new DomainError("not-tried", `The rule is not switched on untried: ${why}`, {
+  throw new DomainError("not-tried", `The rule cannot be enabled without a trial: ${why}`, {
     fields: [
       { field: "trial", detail: "POST /api/v1/redrive-rules/try with the rule as it is, and name the answer's id" },
     ],

@@ -21,9 +21,9 @@ const SAMPLES_MAX = 10;
 const DAY_MS = 86_400_000;
 
 const UNKNOWN = [
-  "Events are judged by their present error code and group: a bounce may have changed them since.",
-  "Controls, cooldowns, breakers and pauses of that time are not applied, and a run waits for no other redrive.",
-  "An event counts once, at its first parking: that it would have been redriven again is not tried.",
+  "Events are matched by their current error code and group, which a bounce may have changed since.",
+  "Past controls, cooldowns, breakers and pauses are not applied, and runs do not wait for other redrives.",
+  "An event counts once, when it was first parked: repeated redrives are not simulated.",
 ];
 
 /**

@@ -27,7 +27,7 @@ export function encodeCursor(cursor: EventCursor, filter: EventFilter, sort: str
 /** Throws DomainError `invalid-cursor`. */
 export function decodeCursor(text: string, filter: EventFilter, sort: string | null = null): EventCursor {
   const parsed = cursorSchema.safeParse(parseJson(text));
-  if (!parsed.success) throw invalid("is not one this console gave out");
+  if (!parsed.success) throw invalid("was not issued by this console");
   const { id, t, f, u } = parsed.data;
   if (f !== listHash(filter, sort)) throw invalid("belongs to another filter or order");
   return { id, towards: t === "o" ? "older" : "newer", ...(u === undefined ? {} : { failedUs: u }) };

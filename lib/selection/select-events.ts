@@ -36,13 +36,9 @@ export async function assertEnded(tx: Queryable, operationId: string): Promise<v
   const operation = await readBulkOperationRow(tx, operationId);
   if (!operation) throw unknownOperation(operationId, "select.operation");
   if (operation.state !== "RUNNING") return;
-  throw new DomainError(
-    "illegal-transition",
-    "The operation still runs: what it will have changed is not confirmed yet",
-    {
-      fields: [{ field: "select.operation", detail: "wait until it is DONE, or cancel it" }],
-    },
-  );
+  throw new DomainError("illegal-transition", "The operation is still running: what it changes is not known yet", {
+    fields: [{ field: "select.operation", detail: "wait until it is DONE, or cancel it" }],
+  });
 }
 
 async function assertRedrive(tx: Tx, id: string): Promise<void> {

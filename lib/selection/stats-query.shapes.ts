@@ -60,11 +60,7 @@ export function statsQueryFrom(params: URLSearchParams, nowMs: number, known: re
   const { from, to, ...filter } = fromSearchParams(params, ["bucket"]);
   for (const name of Object.keys(filter)) {
     if ((known as readonly string[]).includes(name)) continue;
-    throw invalid(
-      name,
-      `is not kept in the rollups that charts are read from: use ${known.join(", ")}`,
-      "invalid-filter",
-    );
+    throw invalid(name, `is not available in charts: use ${known.join(", ")}`, "invalid-filter");
   }
   const window = resolveWindow({ from, to }, nowMs);
   const toMs = window.toMs ?? nowMs;
@@ -128,7 +124,7 @@ export function topErrorsQueryFrom(params: URLSearchParams, nowMs: number): Stat
   if (refined !== undefined) {
     throw invalid(
       "status",
-      `${refined} is not kept in the rollups: use ${EVENT_STATUSES.join(", ")}`,
+      `${refined} is not available in charts: use ${EVENT_STATUSES.join(", ")}`,
       "unsupported-filter",
     );
   }
@@ -141,7 +137,7 @@ function bucketOf(text: string | null, windowMs: number): number {
   const width = match ? Number(match[1]) * UNITS[match[2]!]! : 0;
   if (width === 0) throw invalid("bucket", "must be like 5m, 1h or 1d", "invalid-filter");
   if (windowMs / width > BUCKETS_MAX)
-    throw invalid("bucket", `makes more than ${BUCKETS_MAX} buckets: take a wider one`);
+    throw invalid("bucket", `makes more than ${BUCKETS_MAX} buckets: use a wider one`);
   return width;
 }
 

@@ -22,7 +22,7 @@ export async function deleteSource(
     const locked = await lockSource(prisma, name);
     if (!locked) throw unknownSource(name);
     if (locked.events) {
-      throw new DomainError("source-in-use", `${name} still has events: stop it, and delete it when they are gone`, {
+      throw new DomainError("source-in-use", `${name} still has events: stop it, and delete it once they are gone`, {
         fields: [{ field: "name", detail: "set mode to stopped instead" }],
       });
     }

@@ -34,7 +34,7 @@ const object = z.record(z.string(), z.unknown(), "must be an object");
 const STORM_RULE = "must be a whole number from 1 to 1000000, or null to store all";
 const stormPerMinute = z.nullable(z.int(STORM_RULE).check(z.minimum(1, STORM_RULE), z.maximum(1_000_000, STORM_RULE)));
 
-const KNOWN_RULE = `must be a whole number of days from ${KNOWN_DAYS.min} to ${KNOWN_DAYS.max}, or null for good`;
+const KNOWN_RULE = `must be a whole number of days from ${KNOWN_DAYS.min} to ${KNOWN_DAYS.max}, or null for forever`;
 const knownDays = z.nullable(
   z.int(KNOWN_RULE).check(z.minimum(KNOWN_DAYS.min, KNOWN_RULE), z.maximum(KNOWN_DAYS.max, KNOWN_RULE)),
 );

@@ -107,11 +107,11 @@ async function assertContract(
   const known = new Set(targets.filter(({ source }) => sees(viewer, source.name)).map((target) => target.name));
   for (const [index, caller] of callers.entries()) {
     const field = `contract.callers[${index}]`;
-    if (caller === name) fields.push({ field, detail: "a source does not call itself: name another one" });
+    if (caller === name) fields.push({ field, detail: "a source cannot call itself: name another one" });
     else if (!known.has(caller)) {
       const detail = `there is no source or target ${JSON.stringify(caller)}: list them with GET /api/v1/targets`;
       fields.push({ field, detail });
-    } else if (callers.indexOf(caller) < index) fields.push({ field, detail: `${caller} is there twice` });
+    } else if (callers.indexOf(caller) < index) fields.push({ field, detail: `${caller} is listed twice` });
   }
   if (fields.length === 0) return;
   const text = fields.map(({ field, detail }) => `${field} ${detail}`).join("; ");

@@ -49,8 +49,8 @@ export const REFUSAL_TEXT: Record<Refusal, string> = {
   blacklisted: "is blacklisted: lift the control first",
   cooling: "is cooling down after a failure: wait, or whitelist it",
   "redrive-limit": "has reached the redrive limit",
-  "parked-early": "was parked early: its failure is permanent. Repair it, or confirm that this redrive sends it",
-  "needs-confirmation": "needs a confirmation, as a rule of admission asks: confirm that this redrive sends it",
+  "parked-early": "was parked early as permanent. Repair it, or confirm that this redrive sends it",
+  "needs-confirmation": "is marked by an admission rule: confirm that this redrive sends it",
   "not-found": "no longer exists",
   "changed-since": "has changed since the dry run checked it: verify it again",
   "payload-unparsable":
@@ -62,17 +62,17 @@ export const REFUSAL_TEXT: Record<Refusal, string> = {
   "target-unreachable": "has a target that cannot be reached",
   "breaker-open": "has a target whose circuit breaker is open",
   "version-superseded": "is older than a version of its aggregate that was already processed",
-  "held-by-head": "is held back: an earlier event of its aggregate is parked, failed or cools down",
-  "check-refused": "would not be taken, as the owner of its target says",
+  "held-by-head": "is held back: an earlier event of its aggregate is parked, failed or cooling down",
+  "check-refused": "would be rejected by the owner of its target",
   "check-unanswered": "has a target whose owner did not answer the check call",
 };
 
 /** What a person can do so that the event is sent after all. */
 export const REFUSAL_FIX: Record<Refusal, string> = {
   "already-queued": "wait for the other redrive, or cancel it",
-  "already-redriven": "wait: if its consumer fails on it, it is parked again",
+  "already-redriven": "wait: if its consumer fails to process it, it is parked again",
   ignored: "release it",
-  blacklisted: "lift the blacklist under Controls, once its cause is gone",
+  blacklisted: "lift the blacklist under Controls once its cause is fixed",
   cooling: "wait until the cooldown is over, or whitelist it under Controls",
   "redrive-limit": "repair it first; then whitelist it, or raise the redrive limit in the settings",
   "parked-early": "repair it, or confirm in the redrive that it is sent as it is",
@@ -88,7 +88,7 @@ export const REFUSAL_FIX: Record<Refusal, string> = {
   "target-unreachable": "bring the target back, or correct its address under Sources",
   "breaker-open": "wait until the target answers again, or close its breaker under Targets",
   "version-superseded": "ignore it: its consumer has a newer version",
-  "held-by-head": "redrive the earlier event first, or take it along in this redrive",
-  "check-refused": "mend what the owner names, or ask them to take it",
+  "held-by-head": "redrive the earlier event first, or include it in this redrive",
+  "check-refused": "mend what the owner names, or ask them to accept it",
   "check-unanswered": "bring the check endpoint back, or let events pass without its answer",
 };

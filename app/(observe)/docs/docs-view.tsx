@@ -3,8 +3,7 @@ import type { Metadata } from "next";
 import { pageCall } from "@/app/_server/page-call";
 import NotFound from "@/app/not-found";
 import { PageHeader } from "@/components/ui/page-header";
-import { readDocsPage } from "@/lib/observe/docs/docs.read";
-import { tokensOf } from "@/lib/observe/docs/markdown.pure";
+import { readDocsPage, tokensOf } from "@/lib/observe/docs/docs.read";
 import { Markdown } from "./markdown";
 
 /** A page of docs/, with this console's address in its commands. */

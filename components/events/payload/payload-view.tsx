@@ -99,7 +99,7 @@ function SearchInside({ search }: { search: ReturnType<typeof useSearchInside> }
   );
 }
 
-/** The text that is shown: the decoded one, where the message says that its body is encoded. */
+/** The text that is shown: the decoded one, where the message declares its body as encoded. */
 function useShownText({ decoded, text, maskedCount }: BodyOut, bytes: Uint8Array) {
   const inner = decoded?.text ?? null;
   const textBytes = useMemo(() => (inner === null ? bytes : new TextEncoder().encode(inner)), [inner, bytes]);

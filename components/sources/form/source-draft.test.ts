@@ -203,7 +203,7 @@ it("faults of links stand at their fields, in the words of the server", () => {
     errors: {
       "links[0].url": expect.stringMatching(/^has the unknown placeholder \{trace\}/),
       "links[1].label": "Required.",
-      "links[2].label": "is that of another link of this source",
+      "links[2].label": "is used by another link of this source",
       "links[2].url": "Required.",
     },
   });

@@ -44,7 +44,8 @@ function probeAddress(
       const receiver = await attach(openRawSession(connection), config, { browse: true, clock, signal });
       const detail = `connected to ${hostOf(config)}, address ${config.address}`;
       const { distribution_mode: mode } = receiver.source as { distribution_mode?: unknown };
-      if (String(mode) !== "copy") return { detail: `${detail}; not sampled: this broker shows no copies` };
+      if (String(mode) !== "copy")
+        return { detail: `${detail}; not sampled: this broker cannot show messages without taking them` };
       const browsed: Buffer[] = [];
       const drained = Promise.withResolvers<void>();
       receiver.on("message", (context: unknown) => {

@@ -44,7 +44,7 @@ const config = z.strictObject({
       }),
       messageId: field(z.optional(choice(["keep", "new"])), {
         label: "Message id",
-        hint: "new: one for each attempt, so that a broker that detects duplicates does not drop the redrive without a word. Without a choice: new for Azure Service Bus, keep elsewhere.",
+        hint: "new: a new id for each attempt, so that a broker with duplicate detection does not silently drop the redrive. Default: new for Azure Service Bus, keep elsewhere.",
         advanced: true,
       }),
     }),

@@ -42,7 +42,7 @@ function addressOf({ origin }: OutboundMessage, config: Amqp10Config, lane: "mai
   throw refuse(
     "AMQP_NO_ORIGIN_QUEUE",
     subscription === null
-      ? "the message does not tell the address it died at: set redriveTo.address in the source's configuration"
+      ? "the message does not name the address it died at: set redriveTo.address in the source's configuration"
       : `nothing can be sent to the subscription ${subscription}, and its topic delivers to every subscription: set redriveTo.address to a queue of the consumer, or to the topic`,
   );
 }
@@ -115,7 +115,7 @@ function bodyOf({ payload, origin }: OutboundMessage): Buffer {
     const { body } = readSections(bytes);
     const rest = Buffer.concat(body.map((one) => one.bytes));
     if (body.length > 0 && rest.equals(bytes)) return bytes;
-    throw new AmqpValueError("the payload is no body of AMQP 1.0: it was one, and was edited");
+    throw new AmqpValueError("the edited payload is no longer a valid AMQP 1.0 body");
   }
   // A payload that was edited has other lengths: it goes as one section.
   if (!Array.isArray(shape) || shape.reduce((sum, length) => sum + length, 0) !== bytes.length)
@@ -133,7 +133,7 @@ function bodyOf({ payload, origin }: OutboundMessage): Buffer {
 export function outboundOf(message: OutboundMessage, config: Amqp10Config, lane: "main" | "slow"): Amqp10Outbound {
   const { origin } = message;
   if (origin.convention === UNREADABLE)
-    throw refuse("AMQP_UNREADABLE", "this message could not be read, so it cannot be written again");
+    throw refuse("AMQP_UNREADABLE", "this message could not be decoded, so it cannot be sent back");
   const to = addressOf(message, config, lane);
   const stored = Array.isArray(origin.annotations) ? (origin.annotations as [string, unknown][]) : [];
   try {

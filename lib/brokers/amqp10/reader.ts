@@ -121,7 +121,10 @@ class AddressSession implements ReadSession<Delivery> {
 
   async take(max: number, signal: AbortSignal, withinMs?: number): Promise<Taken<Delivery>[]> {
     if (roomOf(this.session) < this.inHandMax)
-      throw new Amqp10Fault("AMQP_SESSION_FULL", "a message could not be committed for long: the session begins anew");
+      throw new Amqp10Fault(
+        "AMQP_SESSION_FULL",
+        "a message could not be committed for too long: starting a new session",
+      );
     const batch = await this.inbox.takeBatch(max, { signal, withinMs, lingerMs: LINGER_MS, clock: this.clock });
     return batch.map(({ message, delivery }) => {
       this.inHand.add(delivery);

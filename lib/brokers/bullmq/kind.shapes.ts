@@ -2,7 +2,9 @@ import * as z from "zod/mini";
 import { descriptor } from "@/lib/brokers/kinds/descriptor.shapes";
 import { brokerSettings, choice, field, flag, text, urlOf, WITH_A_PASSWORD } from "@/lib/brokers/kinds/fields.shapes";
 
-const queueName = text(1, 200).check(z.refine((name) => !name.includes(":"), "holds a colon, which no queue name may"));
+const queueName = text(1, 200).check(
+  z.refine((name) => !name.includes(":"), "contains a colon, which a queue name cannot have"),
+);
 
 const config = z.strictObject({
   url: field(urlOf(["redis:", "rediss:", "postgres:", "postgresql:"], "rediss://redis.example:6379/0"), {
@@ -26,7 +28,7 @@ const config = z.strictObject({
     z.strictObject({
       mode: field(z._default(choice(["retry", "new-job"]), "retry"), {
         label: "Redrive as",
-        hint: "retry: the failed job itself waits again, with all its attempts. new-job: a new job with a new id, for a job that is gone or for another queue.",
+        hint: "retry: the failed job itself is retried, with all its attempts. new-job: adds a job with a new id, for a job that no longer exists or for another queue.",
       }),
       queue: field(z.optional(queueName), {
         label: "Queue for new jobs",
@@ -36,7 +38,7 @@ const config = z.strictObject({
       }),
       keepOriginal: field(z.optional(flag()), {
         label: "Keep the failed job",
-        hint: "new-job only. Off: the failed job is removed once the new one is there.",
+        hint: "new-job only. Off: the failed job is removed once the new one exists.",
         advanced: true,
       }),
     }),

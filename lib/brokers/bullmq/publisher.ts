@@ -43,7 +43,7 @@ function refuse(code: string, message: string): PublishError {
 }
 
 function gone(id: string, queue: string): PublishError {
-  return refuse("BULLMQ_JOB_GONE", `job ${id} is not in ${queue} any more: set redriveTo.mode to new-job`);
+  return refuse("BULLMQ_JOB_GONE", `job ${id} is no longer in ${queue}: set redriveTo.mode to new-job`);
 }
 
 /** The payload as a value that `JSON.stringify`, which BullMQ calls, writes with all digits. Spaces are not kept. */
@@ -144,7 +144,7 @@ export class BullmqPublisher implements Publisher {
   private async retry(store: JobStore, message: OutboundMessage): Promise<PublishReceipt> {
     const origin = jobOf(message);
     if (origin === null)
-      throw refuse("BULLMQ_NO_JOB", "the event does not tell the job it was: set redriveTo.mode to new-job");
+      throw refuse("BULLMQ_NO_JOB", "the event does not name its original job: set redriveTo.mode to new-job");
     const name = message.origin.queue ?? this.config.queue;
     const queue = store.queue(name);
     const job = await queue.getJob(origin.id);
@@ -164,7 +164,7 @@ export class BullmqPublisher implements Publisher {
       if (redrive?.redriveId === message.redriveId) return { status: `job ${origin.id} is ${state}, by this redrive` };
       throw refuse(
         "BULLMQ_NOT_FAILED",
-        `job ${origin.id} of ${name} is ${state}, not failed: somebody else has retried it`,
+        `job ${origin.id} of ${name} is ${state}, not failed: it was already retried elsewhere`,
       );
     }
     if (data !== Buffer.from(message.payload).toString("utf8"))
@@ -173,7 +173,7 @@ export class BullmqPublisher implements Publisher {
     const place = originText(message.origin);
     await store.mark(name, origin.id, { ...marks, redrive, ...(place === null ? {} : { origin: place }) });
     await job.retry("failed", { resetAttemptsMade: true, resetAttemptsStarted: true });
-    return { status: `job ${origin.id} waits again` };
+    return { status: `job ${origin.id} is waiting again` };
   }
 
   private async addNew(store: JobStore, message: OutboundMessage, target: string): Promise<PublishReceipt> {
@@ -199,7 +199,7 @@ export class BullmqPublisher implements Publisher {
     if (job.id !== id)
       throw refuse(
         "BULLMQ_NOT_ADDED",
-        `${target} did not take the new job: it holds ${job.id} under the same deduplication id`,
+        `${target} did not accept the new job: it already has ${job.id} under the same deduplication id`,
       );
     // The new job is there: whatever prevents the removal of the first one, the message was sent.
     if (origin !== null && this.config.redriveTo?.keepOriginal !== true)

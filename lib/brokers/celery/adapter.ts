@@ -32,7 +32,7 @@ async function probe(config: CeleryConfig, deps: AdapterDeps, signal: AbortSigna
     await assertReadable(redis, config);
     const depth = await countWaiting(redis, config);
     const sample = (await peek(redis, config)).map((item) => sampleOf(letterOf(item, config)));
-    const empty = depth === 0 ? "; it is empty, or has another name: Redis keeps no empty queue" : "";
+    const empty = depth === 0 ? "; it is empty or has another name (Redis does not keep empty queues)" : "";
     return { detail: `connected to ${addressOf(config)}, ${celery.reads(config)}${empty}`, depth, sample };
   };
   return probeRedis(config, deps, { signal, look, failureText: (error) => failureText(error, config) });
@@ -59,11 +59,11 @@ function publisher(config: CeleryConfig, lane: "main" | "slow", deps: AdapterDep
   const push = (message: OutboundMessage) => {
     const { origin } = message;
     if (origin.convention === UNREADABLE)
-      throw refuse("REDIS_UNREADABLE", "the message is no Kombu envelope: no worker could take it");
+      throw refuse("REDIS_UNREADABLE", "the message is not a Kombu envelope: no worker could process it");
     const wanted = (lane === "slow" ? config.slowLaneQueue : undefined) ?? config.redriveTo?.queue ?? origin.queue;
     const [routingKey] = origin.routingKeys ?? [];
     if (wanted === undefined && (origin.exchange === undefined || routingKey === undefined))
-      throw refuse("REDIS_NO_TARGET", `the message does not tell the queue it came from: ${SET_TARGET}`);
+      throw refuse("REDIS_NO_TARGET", `the message does not name the queue it came from: ${SET_TARGET}`);
     const { priority, envelopeFor } = redrivenEnvelope(message);
     const step = stepOf(priority, config.prioritySteps);
     return async (redis: Redis) => {

@@ -116,7 +116,7 @@ function ownTests(): void {
     expect(parked.slice(0, 3).map(({ payload }) => Buffer.from(payload))).toEqual(
       items.slice(0, 3).map((item) => Buffer.from(item)),
     );
-    expect(parked[1]!.error.message).toBe("the message could not be read: it is no Kombu envelope");
+    expect(parked[1]!.error.message).toBe("the message could not be read: it is not a Kombu envelope");
     expect(new Set(parked.map(({ eventId }) => eventId)).size).toBe(4);
     for (const letter of parked.slice(0, 3))
       await expect(redrive(letter, config)).rejects.toMatchObject({ code: "REDIS_UNREADABLE", sent: "no" });

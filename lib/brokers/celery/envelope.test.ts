@@ -77,7 +77,7 @@ describe("an envelope of Kombu", () => {
 
   it("says that a compressed task is compressed, so that its form is not judged", async () => {
     const letter = read(task(', "compression": "application/x-gzip"', "orders.dlq", GZIPPED));
-    expect(whyNotPlain(letter)).toBe("the message says that its body is gzip");
+    expect(whyNotPlain(letter)).toBe("the message declares its body as gzip");
     expect((await decodeBody(letter))!.text).toMatch(/^\[\[17\], \{"amount": 12\}/);
   });
 
@@ -146,13 +146,13 @@ describe("an envelope of Kombu", () => {
 
   it.each([
     ["not json", "it is no JSON"],
-    ["[]", "it is no Kombu envelope"],
-    ["12", "it is no Kombu envelope"],
-    ['{"body":"","headers":{}}', "it is no Kombu envelope"],
+    ["[]", "it is not a Kombu envelope"],
+    ["12", "it is not a Kombu envelope"],
+    ['{"body":"","headers":{}}', "it is not a Kombu envelope"],
     ['{"body":"","properties":{}}', "it has no delivery_tag"],
-    ['{"body":"","headers":[],"properties":{"delivery_tag":"a"}}', "its headers are no object"],
-    ['{"body":{},"properties":{"delivery_tag":"a"}}', "its body is no text"],
-    ['{"body":"a","properties":{"delivery_tag":"a","body_encoding":"base64"}}', "its body is no base64"],
+    ['{"body":"","headers":[],"properties":{"delivery_tag":"a"}}', "its headers are not an object"],
+    ['{"body":{},"properties":{"delivery_tag":"a"}}', "its body is not text"],
+    ['{"body":"a","properties":{"delivery_tag":"a","body_encoding":"base64"}}', "its body is not base64"],
     ['{"body":"a","properties":{"delivery_tag":"a","body_encoding":"rot13"}}', "its body_encoding rot13 is unknown"],
   ])("parks what is no envelope as it is: %s", (item, problem) => {
     expect(read(item)).toMatchObject({

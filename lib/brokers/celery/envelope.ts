@@ -26,11 +26,11 @@ function textIn(object: Json, name: string): string | null {
 /** The bytes that Kombu's consumer decodes. Throws when writing them again would give another text. */
 function bodyOf(body: unknown, encoding: unknown): Buffer | null {
   if (body === null || body === undefined) return null;
-  if (typeof body !== "string" || !body.isWellFormed()) throw new Error("its body is no text");
+  if (typeof body !== "string" || !body.isWellFormed()) throw new Error("its body is not text");
   if (typeof encoding !== "string" || encoding.toLowerCase() === "utf-8") return Buffer.from(body, "utf8");
   if (encoding !== "base64") throw new Error(`its body_encoding ${encoding.slice(0, 40)} is unknown`);
   const bytes = Buffer.from(body, "base64");
-  if (bytes.toString("base64") !== body) throw new Error("its body is no base64");
+  if (bytes.toString("base64") !== body) throw new Error("its body is not base64");
   return bytes;
 }
 
@@ -43,10 +43,10 @@ function envelopeOf(item: Buffer): Envelope {
   } catch {
     throw new Error("it is no JSON");
   }
-  if (!isExactObject(envelope) || !isExactObject(envelope.properties)) throw new Error("it is no Kombu envelope");
+  if (!isExactObject(envelope) || !isExactObject(envelope.properties)) throw new Error("it is not a Kombu envelope");
   const { properties, headers = {} } = envelope;
   if (properties.delivery_tag === undefined) throw new Error("it has no delivery_tag");
-  if (headers !== null && !isExactObject(headers)) throw new Error("its headers are no object");
+  if (headers !== null && !isExactObject(headers)) throw new Error("its headers are not an object");
   return {
     body: bodyOf(envelope.body, properties.body_encoding),
     headers: headers ?? {},

@@ -16,7 +16,7 @@ const CLOSE_MS = 2_000;
 
 export function failureText(error: unknown, config: CeleryConfig): string {
   if (redisCode(error) === "REDIS_WRONGTYPE")
-    return `the key of the queue is no list on ${addressOf(config)}: Kombu did not make it`;
+    return `the key of the queue on ${addressOf(config)} is not a list, so Kombu did not create it`;
   return describeRedis(error, config);
 }
 

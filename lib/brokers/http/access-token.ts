@@ -139,7 +139,7 @@ export class AccessTokens {
     if (error === null)
       return this.fault(
         "OAUTH_REFUSED",
-        `${this.address} answered ${status}, which no token server does: correct oauth.url`,
+        `${this.address} answered ${status}, which is not the answer of a token server: correct oauth.url`,
       );
     const { clientSecret } = this.settings;
     const secrets = [clientSecret, formEncoded(clientSecret), basic(this.settings)];
@@ -214,8 +214,8 @@ const CLIENT = "correct oauth.clientId and oauth.clientSecret, or choose the oth
 /** What to change for an error of RFC 6749, section 5.2, or of RFC 8707. */
 const FIXES = new Map([
   ["invalid_client", CLIENT],
-  ["unauthorized_client", "let the client of oauth.clientId use the grant client_credentials, at the token server"],
-  ["unsupported_grant_type", "use an oauth.url that takes the grant client_credentials"],
+  ["unauthorized_client", "allow the client of oauth.clientId the client_credentials grant on the token server"],
+  ["unsupported_grant_type", "use an oauth.url that supports the client_credentials grant"],
   ["invalid_request", "correct oauth.scope and oauth.audience, or choose the other oauth.method"],
   ["invalid_scope", "correct oauth.scope"],
   ["invalid_target", "correct oauth.audience"],

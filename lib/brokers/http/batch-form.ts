@@ -52,7 +52,7 @@ function elementOf(message: OutboundMessage, config: HttpConfig): Uint8Array {
   const formed = asCloudEvent(message, "cloudevents-structured");
   const text = textOrNull(formed.payload)?.trim();
   if (text === undefined || !text.startsWith("{") || !isJson(text)) {
-    const detail = `a body of ${message.contentType} cannot stand in a batch of CloudEvents: send ndjson to this target`;
+    const detail = `a body of ${message.contentType} cannot be part of a CloudEvents batch: use the ndjson format for this target`;
     throw new PublishError("HTTP_NO_BATCH_FORM", detail, { sent: "no" });
   }
   const attributes = new Map([["idempotencykey", message.idempotencyKey]]);
@@ -117,7 +117,7 @@ export function outcomeOf(
   { address, refusal }: { address: string; refusal(result: BatchResult): PublishError },
 ): BatchOutcome {
   if (result === undefined) {
-    const detail = `${address} took the batch and did not say what became of this event: it may have arrived`;
+    const detail = `${address} accepted the batch but returned no result for this event: it may have been processed`;
     return new PublishError("HTTP_NO_RESULT", detail, { sent: "maybe" });
   }
   if (result.status < 200 || result.status >= 300) return refusal(result);

@@ -220,7 +220,7 @@ describe("a batch of an HTTP target", () => {
       publisher.publish(outbound({}, { eventId: `e-${n}`, ...change }), never),
     );
     expect(await Promise.allSettled(sent)).toMatchObject([
-      { reason: { code: "HTTP_NO_BATCH_FORM", sent: "no", message: expect.stringContaining("send ndjson") } },
+      { reason: { code: "HTTP_NO_BATCH_FORM", sent: "no", message: expect.stringContaining("use the ndjson format") } },
       { value: { status: "HTTP 200" } },
     ]);
     expect(seen).toEqual(["e-1"]);

@@ -28,7 +28,8 @@ const headerName = text(1, 100).check(
   z.refine((name) => !RESERVED_HEADER.test(name), "is set by Parkade itself"),
 );
 
-const SECRET_HINT = "standard-webhooks: base64 behind whsec_. hmac: any text, at best env:PARKADE_SECRET_NAME.";
+const SECRET_HINT =
+  "standard-webhooks: base64 with the prefix whsec_. hmac: any text, preferably env:PARKADE_SECRET_NAME.";
 
 /** The scheme of a signature, and how that of hmac is written. */
 function signature(section: string) {
@@ -51,7 +52,7 @@ function signature(section: string) {
       encoding: field(z._default(choice(["hex", "base64"]), "hex"), { label: "Encoding", hint: "Of hmac.", ...rare }),
       timestampHeader: field(z.optional(headerName), {
         label: "Timestamp header",
-        hint: "Seconds since 1970. With it hmac signs TIMESTAMP.BODY, and five minutes are tolerated.",
+        hint: "Seconds since 1970. With it hmac signs TIMESTAMP.BODY; clocks may differ by five minutes.",
         example: "x-timestamp",
         ...rare,
       }),
@@ -90,7 +91,7 @@ const settings = z.strictObject({
     ),
     {
       label: "Headers",
-      hint: "Added to every request, over a parked header of the same name.",
+      hint: "Added to every request; replaces a parked header of the same name.",
       role: "secret",
       advanced: true,
     },
@@ -98,25 +99,25 @@ const settings = z.strictObject({
   oauth: z.optional(oauthSettings),
   format: field(z.optional(choice(["as-parked", "cloudevents-binary", "cloudevents-structured"])), {
     label: "Format",
-    hint: "as-parked: the body and headers as they were. cloudevents-...: as a CloudEvent, one in a request.",
+    hint: "as-parked: the body and headers as they were. cloudevents-...: as a CloudEvent, one per request.",
     advanced: true,
   }),
   batch: z.optional(
     z.strictObject({
       format: field(choice(["cloudevents", "ndjson"]), {
         label: "Batches",
-        hint: "Several events in one request, with a result for each in the answer. The service must know the form.",
+        hint: "Several events in one request, with a result for each in the answer. The service must support this format.",
         section: BATCHES,
       }),
       events: field(z._default(wholeNumber(2, 1_000), 100), {
         label: "Events",
-        hint: "In one request, at most.",
+        hint: "Maximum per request.",
         section: BATCHES,
         advanced: true,
       }),
       bytes: field(z._default(wholeNumber(1_000, 16_000_000), 1_000_000), {
         label: "Bytes",
-        hint: "Of one request, at most. A larger event goes in a request of its own.",
+        hint: "Maximum size of a request. A larger event is sent in its own request.",
         section: BATCHES,
         advanced: true,
       }),
@@ -157,7 +158,7 @@ const settings = z.strictObject({
   ),
   forwardCredentials: field(z.optional(flag()), {
     label: "Forward parked credentials",
-    hint: "Send back authorization, cookie and proxy-authorization as parked. Off: those credentials are old.",
+    hint: "Send authorization, cookie and proxy-authorization as they were parked. Usually off: these credentials have expired.",
     advanced: true,
   }),
   tls: z.optional(tlsSettings),
@@ -165,7 +166,7 @@ const settings = z.strictObject({
   mapping,
 });
 
-const OAUTH_ALONE = "cannot be set with oauth, whose token is the Authorization: remove one of them";
+const OAUTH_ALONE = "cannot be combined with oauth, which sets the Authorization header: remove one of them";
 
 /** The token is the Authorization of each request: nothing else may be. */
 const config = settings.check((context) => {

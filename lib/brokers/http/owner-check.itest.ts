@@ -133,16 +133,16 @@ describe("a check call", () => {
   test.each<[string, (response: ServerResponse, call: Asked) => void, RegExp]>([
     ["another status", (response) => response.writeHead(503).end("{}"), /answered 503/],
     ["no JSON", (response) => response.end("<html>"), /no JSON/],
-    ["JSON of another form", (response) => response.end('{"ok": true}'), /without a list "answers"/],
+    ["JSON of another form", (response) => response.end('{"ok": true}'), /that has no list "answers"/],
     [
       "a list without the event",
       (response) => response.end('{"answers": [{"id": "b", "take": "yes"}]}'),
-      /left it out/,
+      /left this event out/,
     ],
     [
       "an answer that says yes and no",
       (response) => response.end('{"answers":[{"id":"a","take":false},{"id":"a","take":true},{"id":"a","take":true}]}'),
-      /both that it would take it and that it would not/,
+      /contradictory answers for this event/,
     ],
     ["an endless answer", (response) => response.end(JSON.stringify("x".repeat(400_000))), /more than 262144 bytes/],
     ["a cut connection", (response) => response.destroy(), /cannot reach/],

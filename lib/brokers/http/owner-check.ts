@@ -127,8 +127,8 @@ export function createOwnerCheck(
 class Unanswered extends Error {}
 
 function answerFor(event: CheckedEvent, said: Said | "both" | undefined, address: string): CheckAnswer {
-  if (!said) return { unanswered: `${address} left it out of its answer` };
-  if (said === "both") return { unanswered: `${address} answered both that it would take it and that it would not` };
+  if (!said) return { unanswered: `${address} left this event out of its answer` };
+  if (said === "both") return { unanswered: `${address} gave contradictory answers for this event` };
   return said.take ? { take: true } : refusal(event, said);
 }
 
@@ -175,14 +175,14 @@ async function jsonOf(body: AsyncIterable<Buffer>, address: string): Promise<unk
   try {
     return JSON.parse(Buffer.concat(chunks).toString("utf8"));
   } catch {
-    throw new Unanswered(`${address} answered no JSON`);
+    throw new Unanswered(`${address} did not answer with JSON`);
   }
 }
 
 /** `{ answers: [{ id, take, reason?, pointer? }] }`; an entry of another form counts as left out. */
 function answersIn(body: unknown, address: string): Map<string, Said | "both"> {
   const answers = typeof body === "object" && body !== null && "answers" in body ? body.answers : null;
-  if (!Array.isArray(answers)) throw new Unanswered(`${address} answered JSON without a list "answers"`);
+  if (!Array.isArray(answers)) throw new Unanswered(`${address} answered with JSON that has no list "answers"`);
   const byId = new Map<string, Said | "both">();
   for (const entry of answers as unknown[]) {
     if (typeof entry !== "object" || entry === null) continue;

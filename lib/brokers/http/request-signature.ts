@@ -77,7 +77,7 @@ export function signingFault({ scheme = "standard-webhooks", secret }: Signing):
   if (scheme !== "standard-webhooks" && scheme !== "hmac") {
     return `scheme is ${JSON.stringify(scheme)}: give standard-webhooks or hmac`;
   }
-  if (typeof secret !== "string" || secret === "") return "secret is empty: give the secret that the source knows";
+  if (typeof secret !== "string" || secret === "") return "secret is empty: use the secret that is set at the source";
   return scheme === "standard-webhooks" && !WEBHOOK_SECRET.test(secret) ? `secret ${NO_WEBHOOK_SECRET}` : null;
 }
 

@@ -44,7 +44,7 @@ async function look(admin: Admin, config: KafkaConfig) {
     errorCode === TOPIC_AUTHORIZATION_FAILED ? `DESCRIBE on topic ${name} is missing` : `topic ${name} does not exist`,
   );
   if (topics.length === 0) {
-    const why = absent.length > 0 ? absent.join("; ") : `no topic that may be read matches ${config.topics.join(", ")}`;
+    const why = absent.length > 0 ? absent.join("; ") : `no readable topic matches ${config.topics.join(", ")}`;
     return { reachable: false as const, detail: `reached ${where}; ${why}` };
   }
   const readable = topics.filter(({ operations }) => mayDo(operations, OPERATION.READ) !== false);

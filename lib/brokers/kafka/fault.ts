@@ -98,9 +98,9 @@ export function describeKafka(error: unknown, { bootstrap, sasl }: KafkaConfig):
     case "KAFKA_UNSUPPORTED_SASL_MECHANISM":
       return `${where} does not offer SASL ${sasl?.mechanism}: choose another mechanism`;
     case "KAFKA_TLS_REQUIRED":
-      return `${where} answers with TLS: turn on the encryption`;
+      return `${where} requires TLS: turn encryption on`;
     case "KAFKA_ILLEGAL_SASL_STATE":
-      return `${where} takes no login on this port: leave sasl out, or use the port that asks for one`;
+      return `${where} accepts no login on this port: remove sasl, or use the port that requires a login`;
     case "ECONNRESET":
     case "KAFKA_NETWORK_EXCEPTION":
       return `${where} closed the connection without an answer: check the port, TLS and SASL`;

@@ -69,8 +69,7 @@ function parse(_correlationId: number, _apiKey: number, version: number, reader:
   const compact = version >= COMPACT_FROM;
   reader.readInt32(); // throttled for so long already
   const errorCode = reader.readInt16();
-  if (errorCode !== 0)
-    throw new KafkaFault("KAFKA_FETCH_REFUSED", `the broker refuses to be read from: error ${errorCode}`);
+  if (errorCode !== 0) throw new KafkaFault("KAFKA_FETCH_REFUSED", `the broker refuses reads: error ${errorCode}`);
   reader.readInt32(); // session, none
   const found: Raw[] = [];
   reader.readArray(

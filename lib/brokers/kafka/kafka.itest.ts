@@ -131,7 +131,7 @@ function readTests(): void {
     const prefix = unique("late");
     const { parked, park } = parking();
     const { consumer } = read({ topics: [`${prefix}.*.DLT`] }, park);
-    const nothing = `no topic that may be read matches ${prefix}.*.DLT`;
+    const nothing = `no readable topic matches ${prefix}.*.DLT`;
     await eventually(() => consumer.state()).toMatchObject({ state: "running", lastError: nothing });
     await makeTopic(kafka, `${prefix}.a.DLT`);
     await makeTopic(kafka, `${prefix}.a`);

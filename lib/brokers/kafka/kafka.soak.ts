@@ -138,7 +138,7 @@ describeWith(kafkaMissing, "kafka", () => {
         // Retention has removed the record.
         await admin.deleteRecords({ topics: [{ name: topic, partitions: [{ partition: 0, offset: 1n }] }] });
         const gone = { ...again, attempt: 2 };
-        if (copy) expect((await publisher.publish(gone, never)).status).toContain("its original headers are gone");
+        if (copy) expect((await publisher.publish(gone, never)).status).toContain("its original headers are lost");
         else
           expect(await failure(publisher.publish(gone, never))).toMatchObject({
             code: "KAFKA_ORIGINAL_GONE",

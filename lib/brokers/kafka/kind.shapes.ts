@@ -18,9 +18,7 @@ import {
 const TOPIC_NAME = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}$/;
 const TOPIC_OR_PATTERN = /^(?!\.{1,2}$)[A-Za-z0-9._*-]{1,249}$/;
 
-const topic = text(1).check(
-  z.regex(TOPIC_NAME, "holds 1 to 249 letters, digits, dots, underscores and hyphens, as Kafka wants it"),
-);
+const topic = text(1).check(z.regex(TOPIC_NAME, "must have 1 to 249 letters, digits, dots, underscores and hyphens"));
 
 const config = z.strictObject({
   bootstrap: field(list(20, hostAndPort("kafka-1.example:9092")), {
@@ -80,12 +78,12 @@ const config = z.strictObject({
   slowLaneTopic: slowLane(topic, "topic", "orders.slow"),
   compression: field(z.optional(choice(["none", "gzip", "snappy", "lz4", "zstd"])), {
     label: "Compression",
-    hint: "Of what a redrive sends. Without it: none.",
+    hint: "For what a redrive sends. Default: none.",
     advanced: true,
   }),
   batchSize: field(z.optional(wholeNumber(1, 10_000)), {
     label: "Batch size",
-    hint: "Records of one commit at most. Without it: 1000.",
+    hint: "Maximum records per commit. Default: 1000.",
     example: "1000",
     advanced: true,
   }),

@@ -34,7 +34,7 @@ function topicOf({ origin }: OutboundMessage, { redriveTo, slowLaneTopic }: Kafk
   if (topic === undefined || topic === "")
     throw refuse(
       "KAFKA_NO_ORIGIN_TOPIC",
-      "the record does not tell the topic it came from: set redriveTo.topic in the source's configuration",
+      "the record does not name the topic it came from: set redriveTo.topic in the source's configuration",
     );
   return topic;
 }
@@ -79,12 +79,12 @@ export function outboundOf(
 ): KafkaOutbound {
   const { origin, payload } = message;
   if (origin.recordBatch === true)
-    throw refuse("KAFKA_UNREADABLE", "this is a damaged batch of records, which cannot be written again");
+    throw refuse("KAFKA_UNREADABLE", "this is a damaged record batch, which cannot be sent back");
   const byReference = origin.payload === "reference-only" && payload.byteLength === 0;
   if (byReference && source === null)
     throw refuse(
       "KAFKA_ORIGINAL_GONE",
-      `the dead letter holds no body, and ${origin.topic} [${origin.partition}] has no record at offset ${origin.offset} any more`,
+      `the dead letter has no body, and ${origin.topic} [${origin.partition}] no longer has a record at offset ${origin.offset}`,
     );
   const topic = topicOf(message, config, lane);
   const names = (origin.headerNames ?? {}) as Record<string, string>;

@@ -86,7 +86,7 @@ export class KafkaPublisher implements Publisher {
     const receipt = await this.batched.publish(message, signal);
     const { status } = receipt;
     return lostHeaders && source === null
-      ? { ...receipt, status: `${status}; its original headers are gone` }
+      ? { ...receipt, status: `${status}; its original headers are lost` }
       : receipt;
   }
 

@@ -138,7 +138,7 @@ class KafkaSession implements ReadSession<Handle> {
     this.missing = missing;
     const [first] = missing;
     if (topics.length === 0 && first !== undefined) throw missingTopic(first, this.config);
-    if (topics.length === 0) this.tell(`no topic that may be read matches ${this.config.topics.join(", ")}`);
+    if (topics.length === 0) this.tell(`no readable topic matches ${this.config.topics.join(", ")}`);
     return { topics, brokers };
   }
 

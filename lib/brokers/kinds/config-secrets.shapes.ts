@@ -58,7 +58,7 @@ function assertBound({ config }: SourceConfig, hosts: readonly string[], given: 
     if (bound === null) continue;
     throw badReferences(
       [{ path, name }],
-      `names ${name}, which goes to ${bound} alone: change the address or the field`,
+      `names ${name}, which may be sent only to ${bound}: change the address or the field`,
     );
   }
 }
@@ -99,12 +99,12 @@ export function restoreMasked(kind: string, edited: Config, stored: Config | nul
       return before;
     if (role(path) === undefined) return text;
     const detail = !isSecret
-      ? "holds ***, which stands for a value that is not shown: type the whole address again"
+      ? "contains ***, which stands for a hidden value: enter the whole address again"
       : moved
-        ? "is masked, and the address has changed: type the value again, it is not sent to another server"
+        ? "is masked, and the address has changed: enter the value again, since it is not sent to a different server"
         : stored === null
-          ? "is masked: type the value, or env:NAME of the variable that holds it"
-          : "is masked, and does not tell which of the values it stands for: type the value again";
+          ? "is masked: enter the value, or env:NAME with the name of its variable"
+          : "is masked, and could stand for several values: enter the value again";
     lost.push(configFault(path, detail));
     return text;
   });

@@ -141,7 +141,7 @@ export const oauthSettings = z.strictObject({
       z.refine((value) => {
         const url = URL.canParse(value) ? new URL(value) : null;
         return url === null || url.username + url.password === "";
-      }, "must hold no user and no password: clientId and clientSecret are sent"),
+      }, "must not contain a user or password: clientId and clientSecret are sent"),
     ),
     {
       label: "Token URL",
@@ -200,25 +200,25 @@ export function isWebhookSecret(value: string): boolean {
 const checkCallSchema = z.strictObject({
   url: field(urlOf(["http:", "https:"], "https://orders.example/check"), {
     label: "Check URL",
-    hint: "Asked in a dry run and before a send whether its owner would take the events.",
+    hint: "Called in a dry run and before a send, to ask whether the target's owner accepts the events.",
     example: "https://orders.example/check",
     role: "address",
     advanced: true,
   }),
   secret: field(z.optional(secret().check(z.refine(isWebhookSecret, { error: NO_WEBHOOK_SECRET }))), {
     label: "Check secret",
-    hint: "Signs each check call by Standard Webhooks: base64 behind whsec_, at best env:PARKADE_SECRET_NAME.",
+    hint: "Signs each check call with Standard Webhooks: base64 with the prefix whsec_, preferably env:PARKADE_SECRET_NAME.",
     role: "secret",
     advanced: true,
   }),
   timeoutMs: field(z._default(wholeNumber(100, 10_000), 3_000), {
     label: "Check timeout",
-    hint: "Milliseconds that one call about at most 100 events may take.",
+    hint: "Maximum duration of one call, which covers up to 100 events, in milliseconds.",
     advanced: true,
   }),
   whenUnanswered: field(z._default(choice(["pass", "refuse"]), "pass"), {
     label: "Without an answer",
-    hint: "pass: the dry run says that nobody answered, and the event goes. refuse: it is refused.",
+    hint: "pass: the dry run reports that there was no answer, and the event is sent. refuse: the event is refused.",
     advanced: true,
   }),
 });

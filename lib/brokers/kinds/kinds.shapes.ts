@@ -93,7 +93,7 @@ export function parseSourceConfig(kind: string, config: unknown): SourceConfig {
     if (misplaced.length === 0) return source;
     const takers = formFields(kindOf(kind).config).filter(({ role }) => role !== undefined);
     const names = takers.map(({ path }) => path.join(".")).join(", ");
-    throw badReferences(misplaced, `holds env:NAME, which is read only in ${names}: write the value itself`);
+    throw badReferences(misplaced, `contains env:NAME, which is supported only in ${names}: enter the value itself`);
   }
   const fields = fieldErrors(parsed.error);
   throw new DomainError("invalid-config", `the configuration of this ${kind} source is not valid`, { fields });

@@ -154,7 +154,9 @@ describe("resolveSecrets", () => {
     { ...RABBIT, redriveTo: { exchange: "env:PARKADE_SECRET_X" } },
     { ...RABBIT, mapping: { tags: { a: "env:PARKADE_SECRET_X" } } },
   ])("refuses a reference where a broker would repeat its value: %j", (rabbit) => {
-    expect(failure(() => parseSourceConfig("rabbitmq", rabbit)).message).toMatch(/config\.\S+ holds env:NAME.*only in/);
+    expect(failure(() => parseSourceConfig("rabbitmq", rabbit)).message).toMatch(
+      /config\.\S+ contains env:NAME.*only in/,
+    );
   });
 });
 
@@ -199,8 +201,8 @@ describe("redaction", () => {
 it("stores no mask as a value: a new configuration was copied from what was shown of another", () => {
   const copied = { redriveUrl: "https://h/a?token=***", headers: { authorization: "***", "x-note": "plain" } };
   expect(failure(() => restoreMasked("http", copied, null)).fields).toEqual([
-    { field: "config.redriveUrl", detail: expect.stringMatching(/type the whole address again/) },
-    { field: "config.headers.authorization", detail: expect.stringMatching(/is masked: type the value/) },
+    { field: "config.redriveUrl", detail: expect.stringMatching(/enter the whole address again/) },
+    { field: "config.headers.authorization", detail: expect.stringMatching(/is masked: enter the value/) },
   ]);
   const typed = { redriveUrl: "https://h/a", headers: { authorization: "env:PARKADE_SECRET_A" } };
   expect(restoreMasked("http", typed, null)).toEqual(typed);
@@ -220,7 +222,7 @@ describe("a list of masked secrets", () => {
 
   it("restores none when one was removed: the removed one could come back in place of the other", () => {
     expect(failure(() => edit(["***"])).fields).toEqual([
-      { field: "config.signedIntake.secrets.0", detail: expect.stringMatching(/type the value again/) },
+      { field: "config.signedIntake.secrets.0", detail: expect.stringMatching(/enter the value again/) },
     ]);
     expect(edit(["second-secret"])).toMatchObject({ secrets: ["second-secret"] });
   });
@@ -258,7 +260,7 @@ describe("a masked header", () => {
     const refusal = failure(() => edit(change));
     expect(refusal.code).toBe("invalid-config");
     expect(refusal.fields).toEqual([
-      { field: "config.headers.authorization", detail: expect.stringMatching(/type the value again/) },
+      { field: "config.headers.authorization", detail: expect.stringMatching(/enter the value again/) },
     ]);
   });
 

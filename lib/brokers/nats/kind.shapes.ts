@@ -43,7 +43,7 @@ const config = z
     }),
     read: field(z._default(choice(["stream", "advisories"]), "stream"), {
       label: "What is read",
-      hint: "stream: one that consumers publish dead letters to. advisories: one that captures what NATS says of messages delivered too often or terminated.",
+      hint: "stream: a stream to which consumers publish dead letters. advisories: a stream that captures NATS advisories about messages that were delivered too often or terminated.",
     }),
     stream: field(name, { label: "Stream", hint: "The stream to read.", example: "ORDERS_DLQ" }),
     filter: field(z.optional(text(1, 500)), {
@@ -54,7 +54,7 @@ const config = z
     }),
     consumer: field(z.optional(name), {
       label: "Durable consumer",
-      hint: "Parkade's place in the stream. Made when it is missing; parkade_ and the name of the source when not set.",
+      hint: "Keeps Parkade's position in the stream. Created if missing; default: parkade_ and the name of the source.",
       example: "parkade_orders",
       advanced: true,
     }),
@@ -79,13 +79,13 @@ const config = z
         }),
         stripPrefix: field(z.optional(text(1, 300)), {
           label: "Prefix of dead letters",
-          hint: "Taken off the subject that a dead letter was read from: dlq. makes orders.placed of dlq.orders.placed.",
+          hint: "Removed from the subject of a dead letter: dlq. turns dlq.orders.placed into orders.placed.",
           example: "dlq.",
           advanced: true,
         }),
         expectStream: field(z.optional(flag()), {
           label: "Expect the original stream",
-          hint: "Refuse when another stream has taken over the subject. Off: consumers that copy all headers to a dead-letter stream would be refused there.",
+          hint: "Refuse to send if another stream has the subject by now. Usually off: messages of consumers that copy all headers to the dead-letter stream would be refused.",
           advanced: true,
         }),
       }),
@@ -93,7 +93,7 @@ const config = z
     slowLaneSubject: slowLane(subject, "subject", "orders.slow"),
     ackWaitSeconds: field(z.optional(wholeNumber(2, 43_200)), {
       label: "Acknowledgement wait",
-      hint: "Seconds until NATS hands a message out again when the worker dies; extended while the worker holds it.",
+      hint: "Seconds until NATS redelivers a message if the worker dies; extended while the worker holds it.",
       example: "60",
       advanced: true,
     }),
@@ -101,16 +101,16 @@ const config = z
   })
   .check(
     z.refine(({ user, password }) => (user === undefined) === (password === undefined), {
-      error: "user and password go together",
+      error: "user and password must be set together",
       path: ["password"],
     }),
     z.refine(
       ({ user, token, nkeySeed, creds }) =>
         [user, token, nkeySeed, creds].filter((way) => way !== undefined).length <= 1,
-      { error: "one way to log in: user and password, token, nkeySeed or creds", path: ["user"] },
+      { error: "use only one way to log in: user and password, token, nkeySeed or creds", path: ["user"] },
     ),
     z.refine(({ read, createStream }) => createStream !== true || read === "advisories", {
-      error: "makes a stream of advisories only: set read to advisories",
+      error: "creates only streams of advisories: set read to advisories",
       path: ["createStream"],
     }),
   );

@@ -71,7 +71,7 @@ export class NatsPublisher implements Publisher {
     const fault = natsFault(error, this.config);
     const sent = NOT_SENT.test(fault.code) ? "no" : "maybe";
     const message =
-      fault.code === "NATS_NO_RESPONDERS" ? `no stream takes subject ${subject}` : `${subject}: ${fault.message}`;
+      fault.code === "NATS_NO_RESPONDERS" ? `no stream accepts subject ${subject}` : `${subject}: ${fault.message}`;
     return new PublishError(fault.code, message, { sent, cause: error });
   }
 
@@ -134,7 +134,7 @@ function subjectOf(
 function outboundOf(message: OutboundMessage, config: NatsConfig, lane: "main" | "slow"): NatsOutbound {
   const { origin, redriveId, attempt, payload } = message;
   if (isReferenceOnly(origin))
-    throw refuse("NATS_REFERENCE_ONLY", "the stream did not hold this message any more: there is nothing to send");
+    throw refuse("NATS_REFERENCE_ONLY", "the stream no longer held this message: there is nothing to send");
   const subject = subjectOf(message, config, lane);
   // The names of NATS are instructions to it: deduplication, expectations, schedules, expiry.
   const own = outboundHeaders(message).filter(([name]) => !/^nats-/i.test(name));

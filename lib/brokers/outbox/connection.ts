@@ -79,7 +79,7 @@ export function describeOutbox(error: unknown, config: OutboxConfig): string {
     case "42501":
       return `${where} refuses a statement: ${text}`;
     case "57014":
-      return `${where} did not finish a statement in ${STATEMENT_TIMEOUT_MS / 1000} s: somebody locks table ${config.table}, or it lacks an index`;
+      return `${where} did not finish a statement in ${STATEMENT_TIMEOUT_MS / 1000} s: another session locks table ${config.table}, or the table lacks an index`;
     case null:
       return `cannot reach ${where}: ${text.includes(code) ? text : `${text} (${code})`}`;
     default:

@@ -70,7 +70,7 @@ const LAYOUTS: Record<"parkade" | "typical" | "debezium", Layout> = {
 };
 
 const plain = <T extends z.ZodMiniType<string>>(schema: T) =>
-  schema.check(z.refine((value) => !value.includes("\u0000"), "holds a NUL character"));
+  schema.check(z.refine((value) => !value.includes("\u0000"), "contains a NUL character"));
 const identifier = plain(text(1, 63));
 const status = plain(text(1, 200));
 const tableName = plain(text(1, 127)).check(
@@ -119,7 +119,7 @@ const config = z.strictObject({
   }),
   newStatus: field(z.optional(status), {
     label: "New status",
-    hint: "What a redrive writes: the value at which the publisher sends a row. PENDING for typical, else NEW.",
+    hint: "Written by a redrive: the status at which the publisher sends a row. Default: PENDING for typical, NEW otherwise.",
     example: "NEW",
   }),
   attemptsMax: field(z.optional(wholeNumber(1, 1_000_000)), {
@@ -159,7 +159,7 @@ export function outboxNames({ layout, columns = {}, deadStatuses, newStatus }: O
 export const outbox = descriptor({
   kind: "outbox",
   label: "PostgreSQL outbox",
-  about: "Reads the failed rows of an outbox table; a redrive makes a row new again, in its place.",
+  about: "Reads the failed rows of an outbox table; a redrive sets the row back to new, in place.",
   icon: "table",
   config,
   capabilities: { reads: true, redrives: true, order: "per aggregate, by the table's publisher", slowLane: false },

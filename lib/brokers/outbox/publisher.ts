@@ -79,12 +79,12 @@ export class OutboxPublisher implements Publisher {
   private async unwritten(client: pg.PoolClient, table: OutboxTable, message: OutboundMessage): Promise<string> {
     const row = await rowOf(client, table, message);
     if (row === undefined)
-      throw new OutboxFailure("OUTBOX_ROW_GONE", `table ${this.config.table} has no row ${rowIdOf(message)} any more`);
+      throw new OutboxFailure("OUTBOX_ROW_GONE", `table ${this.config.table} no longer has row ${rowIdOf(message)}`);
     const mark = rowHeaders(row.headers).headers.find(([name]) => name.toLowerCase() === REDRIVE_ID);
     if (mark?.[1] === message.redriveId) return `row ${rowIdOf(message)} is ${row.status} already`;
     throw new OutboxFailure(
       "OUTBOX_ROW_CHANGED",
-      `row ${rowIdOf(message)} of table ${this.config.table} is ${row.status}: somebody else has changed it, nothing was written`,
+      `row ${rowIdOf(message)} of table ${this.config.table} is ${row.status}: it was changed elsewhere, so nothing was written`,
     );
   }
 
@@ -184,7 +184,7 @@ function updateOf(
     if (written === null)
       throw new OutboxFailure(
         "OUTBOX_PAYLOAD",
-        `column ${payload.name} of table ${name} is of type ${payload.type}, and the payload is no UTF-8 text`,
+        `column ${payload.name} of table ${name} is of type ${payload.type}, and the payload is not UTF-8 text`,
       );
     set.push(`${payload.sql} = ${next(written)}::${payload.base === "bytea" ? "bytea" : payload.type}`);
   }

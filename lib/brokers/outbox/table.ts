@@ -55,7 +55,7 @@ export async function openTable(pool: PostgresPool, config: OutboxConfig): Promi
   if (found.length === 0)
     throw new OutboxFailure("OUTBOX_NO_TABLE", `table ${config.table} does not exist on ${where}`);
   if (!["r", "p"].includes(found[0]!.relkind))
-    throw new OutboxFailure("OUTBOX_NO_TABLE", `${config.table} on ${where} is no table: name the table itself`);
+    throw new OutboxFailure("OUTBOX_NO_TABLE", `${config.table} on ${where} is not a table: name the table itself`);
   const { rows } = await pool.query<ColumnRow>(COLUMNS, [sql]);
   const byName = new Map(rows.map((row) => [row.name, row]));
   const names = outboxNames(config);
@@ -88,7 +88,7 @@ function misfit(part: OutboxColumn, name: string, row: ColumnRow | undefined, { 
     );
   const debezium =
     part === "status"
-      ? ". A table that only Debezium reads has no status: its dead letters lie in the consumer's topic"
+      ? ". A table that only Debezium reads has no status: its dead letters are in the consumer's topic"
       : "";
   return new OutboxFailure(
     "OUTBOX_NO_COLUMN",

@@ -49,7 +49,7 @@ async function look(
     if (error instanceof PubsubFault && error.code === "PUBSUB_DEADLINE_EXCEEDED") return { receivedMessages: [] };
     throw error;
   });
-  if (receivedMessages.length === 0) return { sample: [], note: "; no message came" };
+  if (receivedMessages.length === 0) return { sample: [], note: "; no message arrived" };
   const ackIds = receivedMessages.map(({ ackId }) => ackId);
   // Without an answer they come back when the acknowledgement deadline of the subscription ends.
   await client
@@ -59,7 +59,7 @@ async function look(
   const sample = receivedMessages.map((one) =>
     sampleOf(readDeadLetter(pubsubMessage(one, container), config.mapping ?? {})),
   );
-  return { sample, note: `; looked at ${sample.length} and gave them back` };
+  return { sample, note: `; read ${sample.length} and returned them` };
 }
 
 /** Whether the subscription can be read, and its first messages. Consumes nothing. */

@@ -60,7 +60,7 @@ async function loginOf({ credentials, endpoint = GOOGLE }: PubsubConfig): Promis
   if (credentials === undefined && !/(?:^|\.)googleapis\.com$/.test(hostname))
     throw new PubsubFault(
       "PUBSUB_NO_CREDENTIALS",
-      `application default credentials are sent to googleapis.com alone: set credentials for ${hostname}`,
+      `application default credentials are sent only to googleapis.com: set credentials for ${hostname}`,
     );
   const { applicationDefaultLogin, serviceAccountLogin } = await import("@/lib/brokers/pubsub/login");
   return credentials === undefined ? await applicationDefaultLogin() : serviceAccountLogin(credentials);
@@ -76,7 +76,7 @@ function connectionOf({ endpoint = GOOGLE, tls: given = {} }: PubsubConfig, deps
   if (isPlain) return new Client(target, grpcCredentials.createInsecure(), options);
   // grpc-js refuses these two alone in createSsl.
   if ((cert === undefined) !== (key === undefined))
-    throw new PubsubFault("PUBSUB_BAD_TLS", "tls.cert and tls.key belong together: give both, or neither");
+    throw new PubsubFault("PUBSUB_BAD_TLS", "tls.cert and tls.key must be set together: set both or neither");
   try {
     // As createSsl makes it, which takes Node's own suites in the place of those of this process.
     const context = tls.createSecureContext({ ca, key, cert, ciphers: tls.DEFAULT_CIPHERS });

@@ -81,13 +81,13 @@ function wordsOf(code: status, details: string, { permission, resource, address 
     case status.UNAUTHENTICATED:
       return `${address} refuses the credentials: check the service account key, and that it was not deleted`;
     case status.RESOURCE_EXHAUSTED:
-      return `${address} takes no more for ${what} now, a quota is used up: ${details}`;
+      return `${address} accepts no more for ${what}, because a quota is exhausted: ${details}`;
     case status.DEADLINE_EXCEEDED:
       return `${address} did not answer in time for ${what}`;
     case status.UNAVAILABLE:
       return `lost ${address}: ${details}`;
     case status.FAILED_PRECONDITION:
-      return `${what} is not in a state for this: ${details} (a push, BigQuery or Cloud Storage subscription cannot be pulled)`;
+      return `${what} is in the wrong state: ${details} (a push, BigQuery or Cloud Storage subscription cannot be pulled)`;
     default:
       return `${address} answered ${status[code] ?? code} for ${what}: ${details}`;
   }

@@ -27,7 +27,7 @@ const config = z
     }),
     project: field(z.optional(text(1, 100).check(z.regex(PROJECT, "must be the id of a project"))), {
       label: "Project",
-      hint: "Id of the project. Not needed when the subscription has its whole name.",
+      hint: "Id of the project. Not needed if the subscription is given by its full name.",
       example: "shop-prod",
     }),
     credentials: field(z.optional(secret()), {
@@ -56,7 +56,7 @@ const config = z
     slowLaneTopic: slowLane(topic, "topic", "orders-slow"),
     ackDeadlineSeconds: field(z.optional(wholeNumber(10, 600)), {
       label: "Acknowledgement deadline",
-      hint: "Seconds until Pub/Sub hands a message out again when the worker dies; extended while the worker holds it.",
+      hint: "Seconds until Pub/Sub redelivers a message if the worker dies; extended while the worker holds it.",
       example: "60",
       advanced: true,
     }),
@@ -64,7 +64,7 @@ const config = z
   })
   .check(
     z.refine(({ project, subscription }) => project !== undefined || subscription.includes("/"), {
-      error: "is needed, or the whole name of the subscription: projects/PROJECT/subscriptions/ID",
+      error: "is needed, or the full name of the subscription: projects/PROJECT/subscriptions/ID",
       path: ["project"],
     }),
     z.refine(({ endpoint, credentials }) => credentials === undefined || !/^http:/i.test(endpoint ?? ""), {

@@ -64,9 +64,9 @@ function attributesOf(message: OutboundMessage): Record<string, string> {
     if (name === "" || bytes > NAME_BYTES_MAX || /^goog/i.test(name))
       throw refuse("PUBSUB_INVALID_MESSAGE", `header ${name} cannot be the name of a Pub/Sub attribute: remove it`);
     if (Object.hasOwn(attributes, name))
-      throw refuse("PUBSUB_INVALID_MESSAGE", `header ${name} is there twice, which Pub/Sub does not carry`);
+      throw refuse("PUBSUB_INVALID_MESSAGE", `header ${name} occurs twice, which Pub/Sub does not support`);
     if (value === null || !isUtf8(value))
-      throw refuse("PUBSUB_INVALID_MESSAGE", `header ${name} is no text, which Pub/Sub does not carry`);
+      throw refuse("PUBSUB_INVALID_MESSAGE", `header ${name} is not text, which Pub/Sub does not support`);
     if (value.length <= VALUE_BYTES_MAX) attributes[name] = value.toString("utf8");
     else if (!MARK.test(name))
       throw refuse("PUBSUB_INVALID_MESSAGE", `header ${name} is longer than the ${VALUE_BYTES_MAX} bytes of Pub/Sub`);
@@ -77,7 +77,7 @@ function attributesOf(message: OutboundMessage): Record<string, string> {
   if (count > ATTRIBUTES_MAX)
     throw refuse(
       "PUBSUB_INVALID_MESSAGE",
-      `the message has ${count} headers with the marks of the redrive, and Pub/Sub takes ${ATTRIBUTES_MAX}: remove some`,
+      `the message has ${count} headers including those of the redrive, but Pub/Sub accepts ${ATTRIBUTES_MAX}: remove some`,
     );
   return attributes;
 }
@@ -88,7 +88,7 @@ export function outboundOf(message: OutboundMessage): PubsubOutbound {
   if (isReferenceOnly(origin))
     throw refuse(
       "PUBSUB_INVALID_MESSAGE",
-      "this dead letter names records that it does not hold: there is nothing to send",
+      "this dead letter refers to records that it does not contain: there is nothing to send",
     );
   const attributes = attributesOf(message);
   const orderingKey = origin.messageGroup ?? "";

@@ -116,7 +116,7 @@ export class PubsubPublisher implements Publisher {
       const { messageIds } = await this.client.call("Publish", request, { signal, onPhase: phase });
       return messages.map((_, at): BatchOutcome => {
         if (messageIds[at] !== undefined) return { status: "published" };
-        return new PublishError("PUBSUB_UNKNOWN", `${words(topic)}: Pub/Sub named no id for this message`, {
+        return new PublishError("PUBSUB_UNKNOWN", `${words(topic)}: Pub/Sub returned no id for this message`, {
           sent: "maybe",
         });
       });

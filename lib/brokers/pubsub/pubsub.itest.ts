@@ -108,7 +108,7 @@ function wayTests(): void {
 
   it.each([
     [7, "PUBSUB_PERMISSION_DENIED", "no", "no permission pubsub.topics.publish on topic orders-"],
-    [8, "PUBSUB_RESOURCE_EXHAUSTED", "no", "a quota is used up"],
+    [8, "PUBSUB_RESOURCE_EXHAUSTED", "no", "a quota is exhausted"],
     [4, "PUBSUB_DEADLINE_EXCEEDED", "maybe", "did not answer in time"],
     [14, "PUBSUB_UNAVAILABLE", "maybe", "lost 127.0.0.1"],
   ])("says what a send met: %i", async (code, name, sent, said) => {

@@ -195,7 +195,7 @@ describe("a failed request in words", () => {
       /no permission pubsub.topics.publish on topic orders/,
     ],
     [status.UNAUTHENTICATED, "said", "PUBSUB_UNAUTHENTICATED", /refuses the credentials/],
-    [status.RESOURCE_EXHAUSTED, "said", "PUBSUB_RESOURCE_EXHAUSTED", /a quota is used up: said/],
+    [status.RESOURCE_EXHAUSTED, "said", "PUBSUB_RESOURCE_EXHAUSTED", /a quota is exhausted: said/],
     [status.DEADLINE_EXCEEDED, "said", "PUBSUB_DEADLINE_EXCEEDED", /did not answer in time/],
     [
       status.FAILED_PRECONDITION,
@@ -267,7 +267,7 @@ describe("credentials", () => {
         private_key: privateKey.export({ type: "pkcs8", format: "pem" }),
       });
       const error = await failing({ credentials, tls });
-      expect(error).toMatchObject({ code: "PUBSUB_BAD_TLS", message: expect.stringContaining("belong together") });
+      expect(error).toMatchObject({ code: "PUBSUB_BAD_TLS", message: expect.stringContaining("must be set together") });
     },
   );
 

@@ -201,7 +201,10 @@ class SubscriptionSession implements ReadSession<InHand> {
     const nowMs = this.clock.nowMs();
     for (const { untilMs } of this.inHand) {
       if (untilMs <= nowMs)
-        throw new PubsubFault("PUBSUB_LEASE_ENDED", "messages were held longer than Pub/Sub grants, and come again");
+        throw new PubsubFault(
+          "PUBSUB_LEASE_ENDED",
+          "messages were held longer than their lease and will be redelivered",
+        );
     }
   }
 

@@ -142,7 +142,7 @@ export function keepExactProperties(model: ChannelModel): void {
     if (exact === undefined) return sendMessage.call(this, channel, method, fields, propertiesId, properties, content);
     const frames = publishFrames(channel, fields, exact, content.length);
     if (frames.header.length > this.frameMax)
-      throw new HeadersTooLargeError(`${frames.header.length} bytes of headers, the broker takes ${this.frameMax}`);
+      throw new HeadersTooLargeError(`${frames.header.length} bytes of headers, the broker accepts ${this.frameMax}`);
     this.sentSinceLastCheck = true;
     const accepted = this.channels[channel]!.buffer.write(Buffer.concat([frames.method, frames.header]));
     return content.length === 0 ? accepted : this.sendContent(channel, content);

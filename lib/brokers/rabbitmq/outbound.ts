@@ -32,14 +32,14 @@ function destinationOf(message: OutboundMessage, config: RabbitmqConfig, lane: "
     if (exchange !== undefined && routingKey !== undefined) return { exchange, routingKey };
     throw refuse(
       "AMQP_NO_ORIGIN_EXCHANGE",
-      "the message does not tell the exchange and routing key it came through: set redriveTo.exchange and redriveTo.routingKey",
+      "the message does not name the exchange and routing key it came through: set redriveTo.exchange and redriveTo.routingKey",
     );
   }
   const queue = redriveTo?.queue ?? origin.queue;
   if (queue === undefined || queue === "")
     throw refuse(
       "AMQP_NO_ORIGIN_QUEUE",
-      "the message does not tell the queue it died in: set redriveTo.queue in the source's configuration",
+      "the message does not name the queue it died in: set redriveTo.queue in the source's configuration",
     );
   return { exchange: "", routingKey: queue };
 }
@@ -129,10 +129,7 @@ function mark(name: string, value: string): FieldTable[number] {
 /** The AMQP message of one attempt. Throws PublishError (`sent: "no"`) when the event cannot be sent as it is. */
 export function outboundOf(message: OutboundMessage, config: RabbitmqConfig, lane: "main" | "slow"): AmqpOutbound {
   if (message.origin.convention === UNREADABLE)
-    throw refuse(
-      "AMQP_UNREADABLE",
-      "the properties of this message could not be read, so they cannot be written again",
-    );
+    throw refuse("AMQP_UNREADABLE", "the properties of this message could not be decoded, so it cannot be sent back");
   const to = destinationOf(message, config, lane);
   let own: FieldTable;
   try {

@@ -59,7 +59,7 @@ export class RabbitmqPublisher implements Publisher {
     const outbound = outboundOf(message, this.config, this.lane);
     const link = await abortable(this.link(), signal);
     if (link.blocked !== null)
-      throw new PublishError("AMQP_BLOCKED", `the broker takes no messages: ${link.blocked}`, { sent: "no" });
+      throw new PublishError("AMQP_BLOCKED", `the broker accepts no messages: ${link.blocked}`, { sent: "no" });
     if (outbound.to.exchange !== "") await abortable(this.mustExist(link, outbound.to.exchange), signal);
     while (link.draining !== null) await abortable(link.draining.promise, signal);
     onPhase?.("connected");
@@ -241,7 +241,7 @@ export class RabbitmqPublisher implements Publisher {
     return probed(signal, async () => {
       const link = await abortable(this.link(), signal);
       if (link.blocked !== null)
-        return { reachable: false, detail: `${address} takes no messages at the moment: ${link.blocked}` };
+        return { reachable: false, detail: `${address} accepts no messages at the moment: ${link.blocked}` };
       const queue = this.fixedQueue();
       const detail = `connected to ${address}`;
       if (queue === null) return { detail: detail + (await this.fanOutNote(link, signal)) };

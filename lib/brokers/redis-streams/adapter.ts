@@ -78,7 +78,7 @@ function streamOf(message: OutboundMessage, config: RedisStreamsConfig, lane: "m
   if (stream !== undefined) return stream;
   throw refuse(
     "REDIS_NO_TARGET",
-    "the entry does not tell the stream it came from: set redriveTo.stream in the source's configuration",
+    "the entry does not name the stream it came from: set redriveTo.stream in the source's configuration",
   );
 }
 
@@ -86,7 +86,7 @@ function streamOf(message: OutboundMessage, config: RedisStreamsConfig, lane: "m
 function fieldsOf(message: OutboundMessage): (string | Buffer)[] {
   const { origin, payload } = message;
   if (Array.isArray(origin.rawFields))
-    throw refuse("REDIS_UNREADABLE", "a field's name is no text, so the entry cannot be written again");
+    throw refuse("REDIS_UNREADABLE", "a field name is not text, so the entry cannot be sent back");
   const fields = outboundHeaders(message).map(([name, value]): [string, Buffer] => [name, value ?? Buffer.alloc(0)]);
   if (origin.absentBody !== true || payload.byteLength > 0) {
     const name = typeof origin.payloadField === "string" ? origin.payloadField : PAYLOAD_FIELDS[0]!;

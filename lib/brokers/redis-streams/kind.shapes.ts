@@ -20,11 +20,11 @@ const config = z.strictObject({
   stream: field(key, { label: "Stream", hint: "The key of the stream to read.", example: "orders" }),
   read: field(z._default(choice(["pending", "stream"]), "pending"), {
     label: "Read",
-    hint: "pending: entries that a consumer group got too often without acknowledging them. stream: every entry of a dead-letter stream.",
+    hint: "pending: entries that were delivered to a consumer group too often without an acknowledgement. stream: every entry of a dead-letter stream.",
   }),
   group: field(z.optional(key), {
     label: "Consumer group",
-    hint: "Whose pending entries are read. For a dead-letter stream the group under which Parkade reads it: parkade, made when it is missing.",
+    hint: "Whose pending entries are read. For a dead-letter stream the group under which Parkade reads it; default: parkade, created if missing.",
     example: "billing",
   }),
   deliveryLimit: field(z._default(wholeNumber(1, 1_000_000), 5), {
@@ -34,7 +34,7 @@ const config = z.strictObject({
   }),
   minIdleMs: field(z._default(wholeNumber(1, 86_400_000), 60_000), {
     label: "Idle time",
-    hint: "Milliseconds without a delivery, after which an entry is taken over: longer than a consumer works on one.",
+    hint: "Milliseconds without a delivery after which Parkade claims an entry: longer than a consumer needs to process one.",
     advanced: true,
   }),
   payloadField: field(z.optional(key), {
@@ -61,7 +61,7 @@ export const redisStreams = descriptor({
   kind: "redis-stream",
   label: "Redis Streams",
   about:
-    "Takes over entries that a consumer group got too often, or reads a dead-letter stream; a redrive adds a new entry.",
+    "Claims entries that were delivered to a consumer group too often, or reads a dead-letter stream; a redrive adds a new entry.",
   icon: "layers",
   config,
   capabilities: { reads: true, redrives: true, order: "per stream", slowLane: true },

@@ -39,7 +39,7 @@ const keyOf = ({ namespace }: SidekiqConfig, name: string) => (namespace === und
 
 function failureText(error: unknown, config: SidekiqConfig): string {
   if (redisCode(error) === "REDIS_WRONGTYPE")
-    return `${keyOf(config, "dead")} is no set of Sidekiq on ${addressOf(config)}`;
+    return `${keyOf(config, "dead")} is not a Sidekiq set on ${addressOf(config)}`;
   return describeRedis(error, config);
 }
 

@@ -78,7 +78,7 @@ const config = z
     slowLaneQueue: slowLane(queue, "queue", "orders-slow"),
     visibilitySeconds: field(z.optional(wholeNumber(3, 43_200)), {
       label: "Visibility timeout",
-      hint: "Seconds until SQS hands a message out again when the worker dies; extended while the worker holds it.",
+      hint: "Seconds until SQS redelivers a message if the worker dies; extended while the worker holds it.",
       example: "60",
       advanced: true,
     }),
@@ -86,7 +86,7 @@ const config = z
   })
   .check(
     z.refine(({ accessKeyId, secretAccessKey }) => (accessKeyId === undefined) === (secretAccessKey === undefined), {
-      error: "accessKeyId and secretAccessKey go together",
+      error: "accessKeyId and secretAccessKey must be set together",
       path: ["secretAccessKey"],
     }),
     z.refine(({ sessionToken, accessKeyId }) => sessionToken === undefined || accessKeyId !== undefined, {
@@ -94,7 +94,7 @@ const config = z
       path: ["sessionToken"],
     }),
     z.refine(({ queue, endpoint }) => endpoint !== undefined || urlIn(queue) === null || regionOf(queue) !== null, {
-      error: "is the URL of another server than AWS: set endpoint to that server",
+      error: "is not a URL of AWS: set endpoint to that server",
       path: ["queue"],
     }),
   );

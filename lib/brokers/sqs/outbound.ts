@@ -46,10 +46,13 @@ function destinationOf({ origin }: OutboundMessage, config: SqsConfig, lane: "ma
 function bodyOf({ payload, origin }: OutboundMessage): string {
   const text = textOrNull(payload);
   if (text === null || NOT_SQS_TEXT.test(text))
-    throw refuse("SQS_INVALID_MESSAGE_CONTENTS", "the body holds bytes that are no text, which SQS does not carry");
+    throw refuse(
+      "SQS_INVALID_MESSAGE_CONTENTS",
+      "the body contains bytes that are not text, which SQS does not support",
+    );
   const { envelope } = origin;
   if (isEnvelope(envelope)) return wrapped(envelope, text);
-  if (text === "") throw refuse("SQS_INVALID_MESSAGE_CONTENTS", "the body is empty, which SQS does not carry");
+  if (text === "") throw refuse("SQS_INVALID_MESSAGE_CONTENTS", "the body is empty, which SQS does not support");
   return text;
 }
 
@@ -57,7 +60,7 @@ function attributeOf([name, value, encoding = "text"]: Header, types: Record<str
   if (!ATTRIBUTE_NAME.test(name))
     throw refuse("SQS_INVALID_MESSAGE_CONTENTS", `header ${name} cannot be the name of an SQS attribute: remove it`);
   if (value === null || value === "" || (encoding !== "bytes" && NOT_SQS_TEXT.test(value)))
-    throw refuse("SQS_INVALID_MESSAGE_CONTENTS", `header ${name} is empty or no text, which SQS does not carry`);
+    throw refuse("SQS_INVALID_MESSAGE_CONTENTS", `header ${name} is empty or not text, which SQS does not support`);
   const type = types[name];
   if (encoding === "bytes")
     return { DataType: typeof type === "string" ? type : "Binary", BinaryValue: Buffer.from(value, "base64") };
@@ -82,7 +85,7 @@ function ownAttributes(message: OutboundMessage): Attributes {
     if (inEnvelope.has(name) || (message.traceparentAdded && name === "traceparent")) continue;
     // The text is kept: an attribute of the same name with another case is another attribute.
     if (Object.hasOwn(own, name))
-      throw refuse("SQS_INVALID_MESSAGE_CONTENTS", `header ${name} is there twice, which SQS does not carry`);
+      throw refuse("SQS_INVALID_MESSAGE_CONTENTS", `header ${name} occurs twice, which SQS does not support`);
     own[name] = attributeOf(header, types);
   }
   return own;
@@ -115,7 +118,7 @@ function attributesOf(message: OutboundMessage, bodyBytes: number): Attributes {
   if (!fits(received)) {
     const count = Object.keys(received).length;
     throw count > ATTRIBUTES_MAX
-      ? refuse("SQS_TOO_MANY_ATTRIBUTES", `the message has ${count} headers, and SQS takes ten: remove some`)
+      ? refuse("SQS_TOO_MANY_ATTRIBUTES", `the message has ${count} headers, but SQS accepts ten: remove some`)
       : refuse("SQS_MESSAGE_TOO_LARGE", `the message is larger than ${MESSAGE_BYTES_MAX} bytes with its attributes`);
   }
   const { redriveId, attempt, from, eventId } = message;
@@ -168,7 +171,7 @@ export function outboundOf(message: OutboundMessage, config: SqsConfig, lane: "m
   if (isReferenceOnly(message.origin))
     throw refuse(
       "SQS_REFERENCE_ONLY",
-      "this dead letter names records that it does not hold: there is nothing to send",
+      "this dead letter refers to records that it does not contain: there is nothing to send",
     );
   const queue = destinationOf(message, config, lane);
   const body = bodyOf(message);

@@ -154,7 +154,7 @@ type Failed = { Code?: string | undefined; Message?: string | undefined; SenderF
 
 function refusalOf(queue: string, failed: Failed | undefined): PublishError {
   if (failed === undefined)
-    return new PublishError("SQS_NO_OUTCOME", `queue ${queue}: SQS named no outcome for this message`, {
+    return new PublishError("SQS_NO_OUTCOME", `queue ${queue}: SQS returned no result for this message`, {
       sent: "maybe",
     });
   const code = sqsCode(failed.Code ?? "Refused");

@@ -237,7 +237,10 @@ class QueueSession implements ReadSession<InHand> {
     const nowMs = this.clock.nowMs();
     for (const { untilMs } of this.inHand) {
       if (untilMs <= nowMs)
-        throw new SqsError("SQS_VISIBILITY_ENDED", "messages were held longer than SQS hides them, and come again");
+        throw new SqsError(
+          "SQS_VISIBILITY_ENDED",
+          "messages were held longer than their visibility timeout and will be redelivered",
+        );
     }
   }
 

@@ -196,7 +196,7 @@ it("a compressed body in base64 is known as such, and goes back as it came", asy
   const Body = gzipSync('{"order":77}').toString("base64");
   const attributes = { "content-type": "application/json", "content-encoding": "gzip, base64" };
   const letter = parked({ Body, ...strings(attributes), Attributes: MOVED });
-  expect(whyNotPlain(letter)).toBe("the message says that its body is gzip, base64");
+  expect(whyNotPlain(letter)).toBe("the message declares its body as gzip, base64");
   expect(await decodeBody(letter)).toMatchObject({ text: '{"order":77}' });
   const { MessageBody, MessageAttributes } = sent(letter).entry;
   expect(MessageBody).toBe(Body);

@@ -16,7 +16,7 @@ async function acknowledgeAlerts(call: Call): Promise<number> {
     method: "POST",
     body,
   });
-  const rest = answer.unchanged === 0 ? "" : `, ${answer.unchanged} had ended or were so before`;
+  const rest = answer.unchanged === 0 ? "" : `, ${answer.unchanged} unchanged`;
   return printAnswer(call, answer, () => `${plural(answer.changed, "alert")} changed${rest}\n`);
 }
 
@@ -70,7 +70,7 @@ async function beginMaintenance(call: Call): Promise<number> {
 async function endMaintenance(call: Call): Promise<number> {
   const path = `api/v1/maintenances/${encodeURIComponent(call.line.arguments[0]!)}`;
   await call.api.change(path, { method: "DELETE", body: {} });
-  return printAnswer(call, {}, () => "ended: alerts that fire are sent\n");
+  return printAnswer(call, {}, () => "ended: firing alerts are sent\n");
 }
 
 export const ALERT_COMMANDS: readonly Command[] = [
@@ -82,7 +82,7 @@ export const ALERT_COMMANDS: readonly Command[] = [
       { name: "source", value: "name", names: "sources", text: "Only of this source" },
       ...pagingOptions,
     ],
-    details: "Shows what is wrong in one sentence each, since when, and who looks at it.",
+    details: "Shows each alert in one sentence, with its start and who has acknowledged it.",
     examples: ["parkade alert list", "parkade alert list --state resolved --source orders"],
     run: list<AlertOut>(
       "api/v1/alerts",
@@ -95,10 +95,10 @@ export const ALERT_COMMANDS: readonly Command[] = [
     summary: "Acknowledge alerts, so that their messages are not repeated",
     arguments: [{ name: "id", many: true }],
     options: [
-      { name: "note", value: "text", text: "What the others should know" },
+      { name: "note", value: "text", text: "A note for your colleagues" },
       { name: "undo", text: "Take the acknowledgement back" },
     ],
-    details: "The ids are those that `alert list` shows. An alert goes on until its cause has ended.",
+    details: "The ids are those that `alert list` shows. An alert stays open until its cause has ended.",
     examples: ['parkade alert acknowledge 019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b30 --note "looking at the stock service"'],
     run: acknowledgeAlerts,
   },
@@ -106,7 +106,7 @@ export const ALERT_COMMANDS: readonly Command[] = [
     name: "alert rules",
     summary: "List the rules of alerts",
     options: [...pagingOptions],
-    details: "Shows what each watches, how many of its alerts fire, and why it cannot be judged, if so.",
+    details: "Shows the condition of each, how many of its alerts are firing, and why it cannot be evaluated, if so.",
     examples: ["parkade alert rules"],
     run: list<AlertRuleOut>("api/v1/alert-rules", [
       "id",
@@ -144,7 +144,7 @@ export const ALERT_COMMANDS: readonly Command[] = [
     arguments: [{ name: "name" }],
     options: [],
     details:
-      "It goes the way of every other message: through the store and a worker. Exits with 1 when the receiver did not take it within 30 s.",
+      "It takes the same path as every other message: through the store and a worker. Exits with 1 if the receiver does not accept it within 30 s.",
     examples: ["parkade channel test ops"],
     run: testChannel,
   },
@@ -154,7 +154,7 @@ export const ALERT_COMMANDS: readonly Command[] = [
     arguments: [{ name: "label" }],
     options: [
       { name: "kind", value: "kind", values: ["deploy", "incident", "note"], text: "Default: deploy" },
-      { name: "source", value: "name", names: "sources", text: "Only of this source; default: of every one" },
+      { name: "source", value: "name", names: "sources", text: "Only of this source; default: all sources" },
       { name: "link", value: "url", text: "Where to read more" },
       { name: "at", value: "time", text: "ISO 8601 with an offset; default: now" },
       idempotencyKeyOption,
@@ -165,12 +165,17 @@ export const ALERT_COMMANDS: readonly Command[] = [
   },
   {
     name: "maintenance list",
-    summary: "List the times in which no alerts are sent",
+    summary: "List the maintenance windows",
     options: [
-      { name: "state", value: "state", values: ["live", "ended"], text: "In force or to come, or over; default: live" },
+      {
+        name: "state",
+        value: "state",
+        values: ["live", "ended"],
+        text: "Active and upcoming, or ended; default: live",
+      },
       ...pagingOptions,
     ],
-    details: "Alerts fire in such a time, and are shown in the console.",
+    details: "During one, alerts still fire and are shown in the console, but no messages are sent.",
     examples: ["parkade maintenance list"],
     run: list<MaintenanceOut>(
       "api/v1/maintenances",
@@ -187,14 +192,14 @@ export const ALERT_COMMANDS: readonly Command[] = [
   },
   {
     name: "maintenance begin",
-    summary: "Send no alerts for a time",
+    summary: "Start a maintenance window: no alerts are sent",
     options: [
       { name: "minutes", value: "n", number: "whole", required: true, text: "How long, a week at most" },
       { name: "source", value: "name", names: "sources", many: true, text: "Only of this source; may be repeated" },
       requiredReasonOption,
       idempotencyKeyOption,
     ],
-    details: "It expires by then. Alerts that still fire at its end are sent then.",
+    details: "Alerts that are still firing when it ends are sent then.",
     examples: ['parkade maintenance begin --minutes 60 --source orders --reason "the stock service moves"'],
     run: beginMaintenance,
   },
@@ -203,7 +208,7 @@ export const ALERT_COMMANDS: readonly Command[] = [
     summary: "End a maintenance window early",
     arguments: [{ name: "id" }],
     options: [],
-    details: "The id is the one that `maintenance list` shows. Alerts that fire are sent.",
+    details: "The id is the one that `maintenance list` shows. Alerts that are firing are then sent.",
     examples: ["parkade maintenance end 019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b30"],
     run: endMaintenance,
   },

@@ -201,7 +201,7 @@ export const ARCHIVE_COMMANDS: readonly Command[] = [
       { name: "aggregateId", value: "id", text: "Id of the aggregate" },
       { name: "source", value: "name", names: "sources", text: "Name of the source" },
       { name: "errorCode", value: "code", text: "Error code, such as TIMEOUT" },
-      { ...removedBy, text: "What this removal has archived" },
+      { ...removedBy, text: "Only what this removal has archived" },
       { name: "from", value: "time", text: "First parked at or after: ISO 8601, epoch milliseconds, or like -24h" },
       { name: "to", value: "time", text: "First parked before, in the same forms" },
       ...pagingOptions,
@@ -229,13 +229,13 @@ export const ARCHIVE_COMMANDS: readonly Command[] = [
     summary: "Put archived events back into the store, as they were",
     arguments: [idsArgument],
     options: [
-      { ...removedBy, text: "All that this removal has archived, in place of ids" },
-      { name: "day", value: "day", text: "All that was parked on this UTC day, in place of ids" },
+      { ...removedBy, text: "All that this removal has archived, instead of ids" },
+      { name: "day", value: "day", text: "All that was parked on this UTC day, instead of ids" },
       {
         name: "source",
         value: "name",
         names: "sources",
-        text: "Beside a day: its events alone. Beside ids: the source, when several have an event of this id",
+        text: "With --day: only its events. With ids: the source, if several have an event with this id",
       },
     ],
     details:
@@ -251,7 +251,7 @@ export const ARCHIVE_COMMANDS: readonly Command[] = [
     name: "archive verify",
     summary: "Compare the objects of the archive with what was written",
     options: [
-      { ...removedBy, text: "What this removal has archived" },
+      { ...removedBy, text: "Only what this removal has archived" },
       { name: "day", value: "day", text: "Events that were parked on this UTC day" },
       { name: "source", value: "name", names: "sources", text: "Events of this source" },
     ],

@@ -24,7 +24,7 @@ const scopeOptions: readonly Option[] = [
   { name: "source", value: "name", names: "sources", text: "A whole source; beside another name, only in this source" },
 ];
 const CONTROL_SCOPE =
-  "It is over one event, one aggregate, one error code or one source, and holds for the events parked now and later.";
+  "A control covers one event, aggregate, error code or source, and applies to events parked now and later.";
 
 const CONTROLS = "api/v1/controls";
 
@@ -33,7 +33,7 @@ async function imposeControl(call: Call, kind: ControlRequest["kind"]): Promise<
   const { line, api } = call;
   const scope = given(call, "eventId", "aggregateId", "aggregateType", "errorCode", "source");
   if (Object.keys(scope).length === 0) {
-    throw new UsageError("name what it is over: --eventId, --aggregateId, --errorCode or --source", line.command);
+    throw new UsageError("name its scope: --eventId, --aggregateId, --errorCode or --source", line.command);
   }
   const body = { kind, scope, reason: line.text("reason"), expiresAt: line.text("until") };
   const key = requestKey(call);
@@ -144,7 +144,7 @@ export const CONTROL_COMMANDS: readonly Command[] = [
     name: "control whitelist",
     summary: "Let what matches be redriven despite cooldowns, the redrive limit and Parkade's own blacklists",
     options: [...scopeOptions, requiredReasonOption, untilOption, idempotencyKeyOption],
-    details: `${CONTROL_SCOPE} A blacklist that a person imposed stays in force. Nothing is redriven by it.`,
+    details: `${CONTROL_SCOPE} A blacklist that a person imposed stays in force. It redrives nothing by itself.`,
     examples: [
       'parkade control whitelist --source orders --until 2026-11-22T18:00:00Z --reason "the consumer is fixed"',
     ],
@@ -169,7 +169,7 @@ export const CONTROL_COMMANDS: readonly Command[] = [
       idempotencyKeyOption,
     ],
     details:
-      "The id is the one that `control list` shows. Without an id it lifts all that match, after a question when they are many. Nothing is redriven by lifting.",
+      "The id is the one that `control list` shows. Without an id it lifts all that match, after a confirmation if there are many. Lifting redrives nothing by itself.",
     examples: [
       'parkade control lift 019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b20 --reason "the producer is fixed"',
       'parkade control lift --source orders --automatic --reason "the consumer is fixed"',

@@ -93,7 +93,7 @@ export const EVENT_COMMANDS: readonly Command[] = [
       { name: "file", value: "name", required: true, text: "The file with the payload, stored byte for byte" },
       { ...baseOption, text: "The revision that was edited; refused when it is not the current one any more" },
       { name: "content-type", value: "type", text: "Default: as it is" },
-      { name: "breaking", text: "Store also a payload that the dry run would refuse" },
+      { name: "breaking", text: "Also store a payload that the dry run would refuse" },
       requiredReasonOption,
       sourceOption,
     ],
@@ -118,7 +118,7 @@ export const EVENT_COMMANDS: readonly Command[] = [
   },
   {
     name: "ignore",
-    summary: "Ignore events: they are not redriven any more",
+    summary: "Ignore events: they are no longer redriven",
     arguments: [idsArgument],
     filter: true,
     options: [requiredReasonOption, allOption, yesOption, detachOption, idempotencyKeyOption],
@@ -128,13 +128,16 @@ export const EVENT_COMMANDS: readonly Command[] = [
   },
   {
     name: "release",
-    summary: "Take events back that were ignored",
+    summary: "Release ignored events",
     arguments: [idsArgument],
     filter: true,
     options: [
       requiredReasonOption,
       operationOption,
-      { name: "keep-limits", text: "Failures, redrives and cooldown stay as they were; otherwise they start anew" },
+      {
+        name: "keep-limits",
+        text: "Keep the counts of failures and redrives and the cooldown; otherwise they are reset",
+      },
       allOption,
       yesOption,
       detachOption,
@@ -146,11 +149,11 @@ export const EVENT_COMMANDS: readonly Command[] = [
   },
   {
     name: "confirm",
-    summary: "Say that the target has processed events",
+    summary: "Confirm that the target has processed events",
     arguments: [idsArgument],
     filter: true,
     options: [requiredReasonOption, allOption, yesOption, detachOption, idempotencyKeyOption],
-    details: `${SELECTION} An event that was sent is confirmed at once, without waiting for the end of its quiet window; one that is still parked reached its consumer in another way, and is closed. Neither is sent again. One that comes back later is parked again. More than 2,000 events are changed by a worker, which the command follows.`,
+    details: `${SELECTION} An event that was sent is confirmed at once, without waiting for the end of its quiet window; one that is still parked reached its consumer in another way, and is closed. Neither is sent again. One that bounces later is parked again. More than 2,000 events are changed by a worker, which the command follows.`,
     examples: ['parkade confirm order-77-v3 --reason "the target has it: ticket 311"'],
     run: (call) => changeEvents(call, "confirm"),
   },
@@ -187,7 +190,7 @@ export const EVENT_COMMANDS: readonly Command[] = [
     summary: "Print events as they are parked",
     filter: true,
     options: [
-      { name: "lines", value: "n", number: "whole", text: "Number of earlier events to begin with; default 10" },
+      { name: "lines", value: "n", number: "whole", text: "Number of earlier events to print first; default 10" },
     ],
     details:
       "Oldest first, each event once, until Ctrl-C; a bounced event is not new. With --json one event a line. While Parkade does not answer it is asked again; events of that time are printed afterwards. It takes no --from and no --to: `search` and `export` read what is past.",

@@ -57,7 +57,7 @@ async function forgetData(call: Call): Promise<number> {
     path: `${FORGET}/${answer.id}`,
     over: ({ state }) => state === "DONE",
     progress: ({ phase, stalled }) => [`RUNNING ${phase}`, stalled].filter(Boolean).join(", "),
-    stopped: `Stopped waiting. The forget goes on: \`parkade forget show ${answer.id}\` has its report.`,
+    stopped: `Stopped waiting. The forget continues: \`parkade forget show ${answer.id}\` has its report.`,
   });
   return ended === null ? EXIT.interrupted : report(call, { ...ended, receipt: answer.receipt });
 }
@@ -94,7 +94,7 @@ function keyOf(call: Call): object {
 
 function pairOf(text: string, option: string, name: string, command: Command): Record<string, string> {
   const at = text.indexOf("=");
-  if (at <= 0) throw new UsageError(`--${option} needs a value behind =`, command);
+  if (at <= 0) throw new UsageError(`--${option} needs a value after =`, command);
   return { [name]: text.slice(0, at), value: text.slice(at + 1) };
 }
 
@@ -150,16 +150,16 @@ export const FORGET_COMMANDS: readonly Command[] = [
     options: [
       ...whatOptions,
       requiredReasonOption,
-      { name: "preview", text: "Only say what would be deleted, and what would stay" },
+      { name: "preview", text: "Only show what would be deleted, and what would stay" },
       {
         ...yesOption,
-        text: "Do not ask. Without it the command asks however few events there are: nothing takes a forget back",
+        text: "Do not ask for confirmation. Without it the command asks even for a single event: a forget cannot be undone",
       },
       detachOption,
       idempotencyKeyOption,
     ],
     details:
-      "Events that the key names leave the store and the archive, and what else names them is replaced by [forgotten], in the audit too. Nothing takes it back. A worker does it; the command waits for it and prints its report, which names nobody, as `forget show` does. Do not name the person in --reason. Exit code 4, of --preview as well: some stay, such as those in a redrive, or sent and not confirmed (`confirm` ends that); forget them again when the reason is gone.",
+      "Events that the key names leave the store and the archive, and what else names them is replaced by [forgotten], in the audit, too. This cannot be undone. A worker does it; the command waits for it and prints its report, which names nobody, as `forget show` does. Do not name the person in --reason. Exit code 4, of --preview as well: some stay, such as those in a redrive, or sent and not confirmed (`confirm` ends that); forget them again when the reason is gone.",
     examples: [
       'parkade forget --tag customerId=42 --reason "request 2026/311" --preview',
       'parkade forget --tag customerId=42 --reason "request 2026/311, article 17"',

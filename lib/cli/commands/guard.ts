@@ -19,7 +19,7 @@ import { AUDIT_SUBJECTS } from "@/lib/platform/plain/audit-entry.pure";
 const digestOption: Option = {
   name: "digest",
   value: "digest",
-  text: "Of what was looked at, from `parkade approvals --json`; default: what is shown before the question",
+  text: "Digest of what you reviewed, from `parkade approvals --json`; default: that of what is shown before the question",
 };
 
 const stoppedTargetOption: Option = { ...targetOption, text: "Only the sends to this target; default: all sends" };
@@ -42,7 +42,11 @@ export const SIGN_IN_COMMANDS: readonly Command[] = [
     name: "login",
     summary: "Sign in to a Parkade, by its console",
     options: [
-      { name: "name", value: "name", text: "What the console shows of this program; default: parkade on this machine" },
+      {
+        name: "name",
+        value: "name",
+        text: "The name that the console shows for this program; default: parkade on this machine",
+      },
     ],
     details:
       "Shows an address and a code. Open the address in a browser where you are signed in, compare the code, and confirm: you choose there what the token may do and how long. The token is kept in parkade/credentials.json below XDG_CONFIG_HOME, or ~/.config, which only you may read; each Parkade has its own. PARKADE_TOKEN goes before it. Where nobody must sign in it says so.",
@@ -58,7 +62,7 @@ export const SIGN_IN_COMMANDS: readonly Command[] = [
   },
   {
     name: "whoami",
-    summary: "Who you are for Parkade, and what you may do",
+    summary: "Show who you are signed in as, and what you may do",
     details: "Ends with 1 where nobody is signed in.",
     examples: ["parkade whoami", "parkade whoami --json"],
     run: whoami,
@@ -68,7 +72,7 @@ export const SIGN_IN_COMMANDS: readonly Command[] = [
 export const GUARD_COMMANDS: readonly Command[] = [
   {
     name: "approvals",
-    summary: "List what waits for a second person to approve it",
+    summary: "List the requests that wait for approval",
     details: "Newest first, at most 50.",
     examples: ["parkade approvals"],
     run: listApprovals,
@@ -79,7 +83,7 @@ export const GUARD_COMMANDS: readonly Command[] = [
     arguments: [idArgument],
     options: [digestOption, reasonOption],
     details:
-      "Shows what is approved, and asks. With --digest it asks nothing; Parkade refuses a digest of what has changed since. Who asked cannot approve.",
+      "Shows what you approve, and asks for confirmation. With --digest it does not ask; Parkade refuses the digest of a request that has changed since. Requesters cannot approve their own requests.",
     examples: ["parkade approve 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50 --actor maria"],
     run: (call) => decide(call, "approve"),
   },
@@ -97,7 +101,7 @@ export const GUARD_COMMANDS: readonly Command[] = [
     summary: "Stop all sends, or those to one target",
     options: [requiredReasonOption, stoppedTargetOption],
     details:
-      "After the answer no further send begins, in any redrive; it says how many are under way. Confirmations, parking and consumers go on.",
+      "Once it returns, no further send starts in any redrive; it reports how many are under way. Confirmations, parking and consumers continue.",
     examples: [
       'parkade stop --reason "stock answers with wrong data"',
       'parkade stop --target orders --reason "stock is down"',
@@ -108,7 +112,8 @@ export const GUARD_COMMANDS: readonly Command[] = [
     name: "go",
     summary: "Lift a stop, of everything or of one target",
     options: [reasonOption, stoppedTargetOption],
-    details: "It says which stops are still in force: lifting the stop of everything lifts that of no target.",
+    details:
+      "It lists the stops that are still in force: lifting the stop of all sends does not lift the stops of single targets.",
     examples: ["parkade go", 'parkade go --target orders --reason "stock is back"'],
     run: go,
   },

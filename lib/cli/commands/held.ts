@@ -82,7 +82,7 @@ export const HELD_COMMANDS: readonly Command[] = [
   },
   {
     name: "held skip",
-    summary: "Let the later versions of an aggregate pass by its head",
+    summary: "Skip the head of an aggregate, so that its later versions can be sent",
     arguments: [idArgument],
     options: [requiredReasonOption],
     details:
@@ -101,7 +101,7 @@ export const HELD_COMMANDS: readonly Command[] = [
   },
   {
     name: "held release",
-    summary: "Redrive what an event's head holds, in its order, past the head",
+    summary: "Skip the head of an event's aggregate, and redrive the events that it holds, in order",
     arguments: [idArgument],
     options: [requiredReasonOption, laneOption, yesOption, detachOption, idempotencyKeyOption],
     details: "Once one of them is confirmed the head is superseded and can no longer be sent.",

@@ -1,7 +1,7 @@
 import type { Call } from "@/lib/cli/call";
 import { type Command, EXIT } from "@/lib/cli/command";
 
-const dataDir = { name: "data-dir", value: "folder", text: "In place of PARKADE_DATA_DIR" } as const;
+const dataDir = { name: "data-dir", value: "folder", text: "Instead of PARKADE_DATA_DIR" } as const;
 const file = { name: "file" } as const;
 
 /** Installed beside this package by those who run Parkade; services that use the kit do without. */
@@ -103,9 +103,9 @@ export const PROGRAM_COMMANDS: readonly Command[] = [
     name: "serve",
     summary: "Start Parkade on this machine",
     options: [
-      { name: "port", value: "n", text: "In place of PORT" },
-      { name: "data-dir", value: "folder", text: "In place of PARKADE_DATA_DIR" },
-      { name: "demo", text: "Also load dead letters to try it with, and a flaky service that takes them" },
+      { name: "port", value: "n", text: "Instead of PORT" },
+      { name: "data-dir", value: "folder", text: "Instead of PARKADE_DATA_DIR" },
+      { name: "demo", text: "Also load demo dead letters, and a flaky service that receives them" },
     ],
     details:
       "Starts the embedded PostgreSQL (or uses DATABASE_URL), migrates it, and starts console and worker, which were built before. It needs the package parkade-server beside parkade; in a clone `npm start` does the same. Ctrl-C or SIGTERM stops all of it in order.",
@@ -116,7 +116,7 @@ export const PROGRAM_COMMANDS: readonly Command[] = [
     name: "completion",
     summary: "Print the completion script of a shell",
     arguments: [{ name: "shell", values: ["bash", "zsh"] }],
-    details: "The script asks `parkade` itself, so it stays right after an update.",
+    details: "The script asks `parkade` itself, so it stays correct after an update.",
     examples: ["source <(parkade completion bash)", "parkade completion zsh > ~/.zfunc/_parkade"],
     run: async ({ line, terminal }) => {
       await terminal.print(SCRIPTS[line.arguments[0] as Shell]);
@@ -125,7 +125,7 @@ export const PROGRAM_COMMANDS: readonly Command[] = [
   },
   {
     name: "backup",
-    summary: "Write all of the store into a file, as it is at one moment",
+    summary: "Write a consistent backup of the whole store to a file",
     arguments: [{ name: "file or folder" }],
     options: [dataDir],
     details:
@@ -135,7 +135,7 @@ export const PROGRAM_COMMANDS: readonly Command[] = [
   },
   {
     name: "backup check",
-    summary: "Read a backup once, and say whether it is whole and what it holds",
+    summary: "Check that a backup is complete, and show what it contains",
     arguments: [file],
     details: "It needs no database. A damaged file is refused with the table that is damaged.",
     examples: ["parkade backup check /srv/backups/parkade-2026-11-25-224758Z.tar"],
@@ -143,11 +143,11 @@ export const PROGRAM_COMMANDS: readonly Command[] = [
   },
   {
     name: "backup restore",
-    summary: "Put a backup into an empty database",
+    summary: "Restore a backup into an empty database",
     arguments: [file],
     options: [dataDir],
     details:
-      "Stop web and workers first. Only an empty database is taken: of DATABASE_URL, or of a new folder. Each table is loaded, read back and compared; an older backup is migrated to this release; and the archive is looked at for the objects that the store names. All sends are stopped then, until you lift the stop with `parkade go`. A restore that was ended before its end goes on when it is run again.",
+      "Stop web and workers first. Only an empty database is accepted: of DATABASE_URL, or of a new folder. Each table is loaded, read back and compared; an older backup is migrated to this release; and the archive is checked for the objects that the store names. All sends are stopped then, until you lift the stop with `parkade go`. An interrupted restore continues when it is run again.",
     examples: ["parkade backup restore /srv/backups/parkade-2026-11-25-224758Z.tar --data-dir /var/lib/parkade-new"],
     run: (call) => backup(call, "restore"),
   },

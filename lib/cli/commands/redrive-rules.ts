@@ -83,7 +83,7 @@ export const REDRIVE_RULE_COMMANDS: readonly Command[] = [
   },
   {
     name: "redrive-rule try",
-    summary: "Say what a redrive rule would have done in the last days",
+    summary: "Show what a redrive rule would have done in the last days",
     arguments: [{ name: "name" }],
     options: [{ name: "days", value: "n", number: "whole", text: "At most 30; default 7" }],
     details: "It changes nothing. `redrive-rule on` takes the id of the trial that it prints.",

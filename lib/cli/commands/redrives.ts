@@ -25,7 +25,7 @@ import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 import { CONFIRMABLE_REFUSALS } from "@/lib/states/refusal.pure";
 
 const rateOption: Option = { name: "rate", value: "n", number: "any", text: "Maximum events per second" };
-const previewOption: Option = { name: "preview", text: "Only say what would be sent and what would be refused" };
+const previewOption: Option = { name: "preview", text: "Only show what would be sent and what would be refused" };
 const despiteOption: Option = {
   name: "despite",
   value: "refusal",
@@ -83,7 +83,10 @@ export const REDRIVE_COMMANDS: readonly Command[] = [
       ...redriveOptions,
       { name: "canary", text: "Send 1, then 10, then 100, then everything, and watch for bounces" },
       { name: "at", value: "time", text: "Start at this time (ISO 8601); the events are frozen now and wait" },
-      { name: "when-closed", text: "Start when the breakers of its targets close; after a day without that, cancel" },
+      {
+        name: "when-closed",
+        text: "Start when the breakers of its targets close; cancelled if they have not after a day",
+      },
       yesOption,
     ],
     details: `${SELECTION} ${FOLLOWED}`,
@@ -111,16 +114,16 @@ export const REDRIVE_COMMANDS: readonly Command[] = [
     name: "redrives",
     summary: "List the redrives, newest first",
     options: [
-      { name: "state", value: "states", text: "States with commas between them, or live: not yet final; default: all" },
+      { name: "state", value: "states", text: "Comma-separated states, or live: not yet final; default: all" },
       {
         name: "waitsFor",
         value: "what",
-        text: "Of those that are not started: approval, time or breaker, with commas between them, or any",
+        text: "What redrives that have not started wait for: approval, time or breaker, comma-separated, or any",
       },
       ...pagingOptions,
     ],
     details:
-      "Shows the counts of each redrive, and why one does not move. `parkade follow` shows one of them as it goes on.",
+      "Shows the counts of each redrive, and why one does not move. `parkade follow` shows one of them while it runs.",
     examples: ["parkade redrives", "parkade redrives --state live"],
     run: listRedrives,
   },
@@ -128,7 +131,7 @@ export const REDRIVE_COMMANDS: readonly Command[] = [
     name: "follow",
     summary: "Follow a redrive or a bulk operation to its end",
     arguments: [idArgument],
-    details: "Ctrl-C stops following, and nothing else. A redrive that is paused ends the command with 4.",
+    details: "Ctrl-C only stops following. A redrive that is paused ends the command with 4.",
     examples: ["parkade follow 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50"],
     run: follow,
   },
@@ -137,7 +140,7 @@ export const REDRIVE_COMMANDS: readonly Command[] = [
     summary: "Pause a redrive",
     arguments: [idArgument],
     options: [reasonOption],
-    details: "After the answer no further send begins; it says how many are under way.",
+    details: "Once it returns, no further send starts; it reports how many are under way.",
     examples: ['parkade pause 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50 --reason "too many failures"'],
     run: (call) => steer(call, "pause"),
   },
@@ -148,7 +151,7 @@ export const REDRIVE_COMMANDS: readonly Command[] = [
     options: [
       reasonOption,
       rateOption,
-      { name: "canary", text: "What is left begins with a canary again: 1, then 10, then 100" },
+      { name: "canary", text: "Start the rest with a canary again: 1, then 10, then 100" },
     ],
     details: "It does not follow the redrive: `parkade follow` does.",
     examples: ["parkade resume 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50 --rate 2 --canary"],
@@ -159,16 +162,16 @@ export const REDRIVE_COMMANDS: readonly Command[] = [
     summary: "Cancel a redrive or a bulk operation",
     arguments: [idArgument],
     options: [reasonOption],
-    details: "What was sent or changed by then stays so.",
+    details: "What was already sent or changed stays.",
     examples: ["parkade cancel 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50"],
     run: (call) => steer(call, "cancel"),
   },
   {
     name: "undo",
-    summary: "Take back a redrive that is still held or being frozen",
+    summary: "Undo a redrive that is still on hold or being collected",
     arguments: [idArgument],
     options: [reasonOption],
-    details: "It is refused once something may have been sent: `parkade cancel` then gives back what is open.",
+    details: "Refused once something may have been sent: use `parkade cancel`, which parks the remaining events again.",
     examples: ["parkade undo 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50"],
     run: (call) => steer(call, "undo"),
   },
@@ -183,19 +186,19 @@ export const REDRIVE_COMMANDS: readonly Command[] = [
   },
   {
     name: "pace",
-    summary: "Change the rate, the sends at once or the lane of a redrive",
+    summary: "Change the rate, concurrency or lane of a redrive",
     arguments: [idArgument],
     options: [
-      { ...rateOption, text: "Maximum events per second, no more than its targets take" },
+      { ...rateOption, text: "Maximum events per second, at most what its targets accept" },
       {
         name: "concurrency",
         value: "n",
         number: "whole",
-        text: "Sends at once for each worker, no more than its targets have places",
+        text: "Concurrent sends per worker, at most what its targets accept",
       },
-      { ...laneOption, text: "The lane that it goes on with" },
+      { ...laneOption, text: "The lane to continue on" },
     ],
-    details: "Each is in force within half a second and has an audit entry.",
+    details: "Each takes effect within half a second and has an audit entry.",
     examples: ["parkade pace 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50 --rate 2 --concurrency 1"],
     run: setPace,
   },

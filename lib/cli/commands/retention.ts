@@ -69,7 +69,7 @@ async function changeRetention(call: Call, change: "set" | "unset"): Promise<num
 function daysOf({ line }: Call): number {
   const typed = line.arguments[0]!;
   if (/^\d+$/.test(typed)) return Number(typed);
-  throw new UsageError(`${JSON.stringify(typed)} is no number of days`, line.command);
+  throw new UsageError(`${JSON.stringify(typed)} is not a number of days`, line.command);
 }
 
 export const RETENTION_COMMANDS: readonly Command[] = [

@@ -57,7 +57,7 @@ export const SCHEMA_COMMANDS: readonly Command[] = [
     summary: "List the schemas of a source by event type",
     arguments: [sourceArgument],
     options: [],
-    details: "Of each type the version in force, else the newest one.",
+    details: "For each type: the current version, else the newest one.",
     examples: ["parkade schema list orders"],
     run: listSchemas,
   },

@@ -153,7 +153,7 @@ export function configOf(call: Call): Json {
       if (!Object.hasOwn(place, name)) Object.defineProperty(place, name, { value: {}, ...OWN });
       place = place[name] as Json;
       if (typeof place !== "object" || place === null)
-        throw new UsageError(`--set ${path}: ${name} is no object`, line.command);
+        throw new UsageError(`--set ${path}: ${name} is not an object`, line.command);
     }
     Object.defineProperty(place, names.at(-1)!, { value: colon ? parsed(call, "set", value!) : value, ...OWN });
   }
@@ -181,7 +181,7 @@ function parsed({ line }: Call, option: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new UsageError(`--${option} holds no JSON: ${error instanceof Error ? error.message : ""}`, line.command);
+    throw new UsageError(`--${option} is not valid JSON: ${error instanceof Error ? error.message : ""}`, line.command);
   }
 }
 
@@ -189,7 +189,7 @@ export const SOURCE_COMMANDS: readonly Command[] = [
   {
     name: "source list",
     summary: "List the sources",
-    details: "Their kind, how they are to be read, what the workers report, and how many events are parked.",
+    details: "Shows their kind, their mode, what the workers report, and how many events are parked.",
     examples: ["parkade source list"],
     run: listSources,
   },
@@ -207,7 +207,7 @@ export const SOURCE_COMMANDS: readonly Command[] = [
       },
       { name: "config", value: "json", text: "The configuration as JSON; @file reads it from a file" },
       { name: "schema", value: "json", text: "JSON Schema that payloads must match to be redriven; or @file" },
-      { name: "mode", value: "mode", values: SOURCE_MODES, text: "How it begins; default: running" },
+      { name: "mode", value: "mode", values: SOURCE_MODES, text: "Initial mode; default: running" },
       retryableOption,
     ],
     details:
@@ -220,7 +220,7 @@ export const SOURCE_COMMANDS: readonly Command[] = [
   },
   {
     name: "source probe",
-    summary: "Try whether a source can be reached, and what would be read",
+    summary: "Test whether a source can be reached, and what would be read",
     arguments: [{ ...sourceNameArgument, optional: true }],
     options: [
       { name: "kind", value: "kind", text: "Of a configuration that is not stored, in place of a name" },
@@ -239,8 +239,16 @@ export const SOURCE_COMMANDS: readonly Command[] = [
     summary: "Set a source's limits, and the links of its events to logs and traces",
     arguments: [sourceNameArgument],
     options: [
-      { name: "stormPerMinute", value: "n", text: "Events of one group that are stored in a minute; none = all are" },
-      { name: "knownDays", value: "days", text: "Days for which an event that has left is known; none = for good" },
+      {
+        name: "stormPerMinute",
+        value: "n",
+        text: "Maximum events of one group that are stored per minute; none = all",
+      },
+      {
+        name: "knownDays",
+        value: "days",
+        text: "Days for which repeats of a removed event are recognized; none = forever",
+      },
       {
         name: "link",
         value: "kind:label=address",
@@ -250,7 +258,7 @@ export const SOURCE_COMMANDS: readonly Command[] = [
       reasonOption,
     ],
     details:
-      "What is not named stays as it is. The address of a link may hold {traceId} {eventId} {aggregateId} {aggregateType} {source} {errorCode} {at} {atMs} {fromMs} {toMs}.",
+      "Options that are not given stay as they are. The address of a link may contain {traceId} {eventId} {aggregateId} {aggregateType} {source} {errorCode} {at} {atMs} {fromMs} {toMs}.",
     examples: [
       "parkade source set orders --stormPerMinute 1000",
       "parkade source set orders --knownDays none",
@@ -281,7 +289,7 @@ export const SOURCE_COMMANDS: readonly Command[] = [
     summary: "Read nothing from a source, and connect to it no more",
     arguments: [sourceNameArgument],
     options: [reasonOption],
-    details: "No worker reports it any more. Its events stay.",
+    details: "Workers no longer report it. Its events stay.",
     examples: ["parkade source stop orders"],
     run: (call) => switchSource(call, "stopped"),
   },

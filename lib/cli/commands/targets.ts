@@ -69,7 +69,7 @@ export const TARGET_COMMANDS: readonly Command[] = [
   },
   {
     name: "target add",
-    summary: "Give a source a further target",
+    summary: "Add a named target to a source",
     arguments: [{ name: "name" }],
     options: [
       { name: "source", value: "name", names: "sources", required: true, text: "The source, whose connection it uses" },
@@ -80,7 +80,7 @@ export const TARGET_COMMANDS: readonly Command[] = [
       idempotencyKeyOption,
     ],
     details:
-      "Another destination at the same broker. Nothing goes there by itself: a redrive names it with --target. It begins at 5 events per second; its rate and its breaker are changed in the console, or by the API.",
+      "Another destination at the same broker. Nothing is sent there unless a redrive names it with --target. It starts at 5 events per second; its rate and its breaker are changed in the console, or by the API.",
     examples: [
       'parkade target add orders.audit --source orders --set redriveTo.queue=audit.orders --reason "the audit missed a day"',
     ],
@@ -98,7 +98,7 @@ export const TARGET_COMMANDS: readonly Command[] = [
   },
   {
     name: "contract",
-    summary: "Check what targets and sources promise",
+    summary: "Check the contracts of targets and sources",
     arguments: [{ name: "name", names: "targets", optional: true }],
     options: [
       { name: "strict", text: "End with 2 when an assertion is unknown and none is broken" },

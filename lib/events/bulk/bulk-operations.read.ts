@@ -127,5 +127,5 @@ function operationOut(
 function stalledText(workersAlive: number): string {
   return workersAlive === 0
     ? "No worker is running: start one, and it goes on where it stopped."
-    : `No chunk was committed in the last ${STALLED_S} s: the workers walk other large sets, or another change holds these events.`;
+    : `No chunk was committed in the last ${STALLED_S} s: the workers are busy with other large operations, or another change locks these events.`;
 }

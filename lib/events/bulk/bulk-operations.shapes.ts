@@ -74,7 +74,7 @@ export const bulkOperationChangeSchema = named(
 export type BulkOperationChange = z.infer<typeof bulkOperationChangeSchema>;
 
 export const bulkOperationsQuery = thenRead(
-  idPageQuery({ state: described(z.optional(listText(BULK_STATES)), "States with commas between them; absent = all") }),
+  idPageQuery({ state: described(z.optional(listText(BULK_STATES)), "Comma-separated states; absent = all") }),
   [],
   ({ state, ...page }) => ({ ...page, states: (state?.split(",") ?? null) as BulkState[] | null }),
 );

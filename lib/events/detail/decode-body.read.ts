@@ -71,7 +71,7 @@ export async function decodeBody(body: FormedBody): Promise<DecodedBody | null> 
 
 /** Content-Encoding names the last one last; some producers name it first. */
 async function undoAll(payload: Uint8Array, encodings: readonly string[]) {
-  if (encodings.length > STEPS_MAX) throw new Undecodable(`at most ${STEPS_MAX} encodings are undone`);
+  if (encodings.length > STEPS_MAX) throw new Undecodable(`at most ${STEPS_MAX} encodings are decoded`);
   try {
     return await undo(payload, encodings);
   } catch (error) {
@@ -92,7 +92,7 @@ async function undo(payload: Uint8Array, encodings: readonly string[]) {
       continue;
     }
     const step = Object.hasOwn(COMPRESSIONS, encoding) ? COMPRESSIONS[encoding]! : null;
-    if (step === null) throw new Undecodable(`${encoding.slice(0, 60)} is not decoded here`);
+    if (step === null) throw new Undecodable(`${encoding.slice(0, 60)} is not supported`);
     // A broker that carries text alone was given the compressed bytes in base64. No compressed form begins so.
     if (isBase64(bytes)) {
       bytes = fromBase64(bytes);
@@ -139,12 +139,12 @@ function textOf(bytes: Uint8Array, charset: string): string {
   try {
     decoder = new TextDecoder(charset === "utf-16" ? byteOrderOf(bytes) : charset, { fatal: true });
   } catch {
-    throw new Undecodable(`${charset.slice(0, 60)} is not decoded here`);
+    throw new Undecodable(`${charset.slice(0, 60)} is not supported`);
   }
   try {
     return decoder.decode(bytes);
   } catch {
-    throw new Undecodable(`the bytes are no text in ${charset}`);
+    throw new Undecodable(`the bytes are not text in ${charset}`);
   }
 }
 

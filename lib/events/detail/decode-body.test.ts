@@ -52,10 +52,10 @@ describe("a body that its message says is encoded", () => {
   test.each<[string, FormedBody, string]>([
     ["plain bytes behind the name of an encoding", body(Buffer.from(TEXT), "gzip"), "the bytes are not gzip"],
     ["cut off", body(gzipSync(TEXT).subarray(0, 20), "gzip"), "the bytes are not gzip"],
-    ["bzip2", body(Buffer.from("BZh9"), "bzip2"), "bzip2 is not decoded here"],
-    ["no text", body(gzipSync(Buffer.from([0xff, 0x00, 0x81])), "gzip"), "the bytes are no text in utf-8"],
-    ["an unknown charset", body(Buffer.from(TEXT), null, "text/plain; charset=x-own"), "x-own is not decoded here"],
-    ["many encodings", body(Buffer.from(TEXT), "br, gzip, zstd, deflate, base64"), "at most 4 encodings are undone"],
+    ["bzip2", body(Buffer.from("BZh9"), "bzip2"), "bzip2 is not supported"],
+    ["no text", body(gzipSync(Buffer.from([0xff, 0x00, 0x81])), "gzip"), "the bytes are not text in utf-8"],
+    ["an unknown charset", body(Buffer.from(TEXT), null, "text/plain; charset=x-own"), "x-own is not supported"],
+    ["many encodings", body(Buffer.from(TEXT), "br, gzip, zstd, deflate, base64"), "at most 4 encodings are decoded"],
   ])("%s: its fault is named", async (_, encoded, fault) => {
     expect(await decodeBody(encoded)).toMatchObject({ text: null, fault });
   });

@@ -33,7 +33,7 @@ export function auditText(action: string, before: AuditValues, after: AuditValue
     case "event.edited":
       return `Edited: revision ${after.revision}, made from ${before.revision}`;
     case "event.revealed":
-      return "Revealed: somebody looked at what is masked";
+      return "Masked values were revealed";
     case "event.restored":
       return `Revision ${after.revision} restored, in place of ${before.revision}`;
     case "event.imported":
@@ -47,7 +47,7 @@ export function auditText(action: string, before: AuditValues, after: AuditValue
     case "event.mend-undone":
       return "A mend was undone";
     case "event.skipped":
-      return "Skipped: it does not hold the later versions any more";
+      return "Skipped: it no longer holds the later versions";
     case "event.unskipped":
       return "Holds the later versions again";
     case "event.withdrawn":
@@ -109,18 +109,18 @@ export type AttemptFacts = {
 };
 
 const STOPS: Record<string, string> = {
-  permanent: "the error does not pass by itself",
-  exhausted: "no attempt is left",
+  permanent: "the error is permanent",
+  exhausted: "no attempts are left",
   deadline: "no time is left for another attempt",
   budget: "the retry budget of the target is spent",
   "breaker-open": "the breaker of the target opened",
-  "bulkhead-full": "the target has no free place",
-  ambiguous: "it may have arrived, and a repeat without an idempotency key could double it",
+  "bulkhead-full": "the target has no free concurrency slot",
+  ambiguous: "it may have arrived, and a retry without an idempotency key could duplicate it",
   "retry-after": "its target asked for a longer wait than its deadline allows",
   "not-retryable": "its target is not marked as repeatable",
-  "not-listed": "its policy does not list this code among those that are repeated",
+  "not-listed": "its policy does not list this error code as retryable",
   overload: "its target accepts too few sends",
-  amplified: "its producer's own repeats count towards the limit",
+  amplified: "its producer's own retries count towards the limit",
 };
 
 /** The reason why retrying stopped, in words; null when no decision of the engine stopped it. */
@@ -131,7 +131,7 @@ export function stopText(reason: string | null): string | null {
 
 export function attemptText({ stopped, ...facts }: AttemptFacts): string {
   const stop = stopText(stopped);
-  return stop === null ? outcomeText(facts) : `${outcomeText(facts)}; not tried again: ${stop}`;
+  return stop === null ? outcomeText(facts) : `${outcomeText(facts)}; not retried: ${stop}`;
 }
 
 function outcomeText(facts: Omit<AttemptFacts, "stopped">): string {

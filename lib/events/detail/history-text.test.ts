@@ -72,11 +72,11 @@ describe("attempts", () => {
 
   test.each([
     ["budget", "the retry budget of the target is spent"],
-    ["exhausted", "no attempt is left"],
+    ["exhausted", "no attempts are left"],
     ["some-new-reason", "some new reason"],
   ])("say why retrying stopped: %s", (stopped, words) => {
     expect(attemptText({ ...facts, state: "failed", stopped })).toBe(
-      `Attempt 2 to orders failed in 42 ms: HTTP_503; not tried again: ${words}`,
+      `Attempt 2 to orders failed in 42 ms: HTTP_503; not retried: ${words}`,
     );
   });
 });

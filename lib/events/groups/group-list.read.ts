@@ -330,8 +330,8 @@ function decodeCursor(text: string, sort: GroupSort): Place {
   } catch {
     // Not JSON: answered below.
   }
-  throw new DomainError("invalid-cursor", "The cursor is not one of this list: start again without it", {
-    fields: [{ field: "cursor", detail: "use the nextCursor of the page before, or leave it out" }],
+  throw new DomainError("invalid-cursor", "The cursor does not belong to this list: start again without it", {
+    fields: [{ field: "cursor", detail: "use the nextCursor of the previous page, or leave it out" }],
   });
 }
 

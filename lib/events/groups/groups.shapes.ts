@@ -172,7 +172,7 @@ export const groupPageQuery = filterQuery(
     ),
     verdict: described(
       z.optional(listText(VERDICTS)),
-      "Groups of which the arrivals in the window say one of these, with commas between them",
+      "Groups whose arrivals in the window have one of these verdicts, comma-separated",
     ),
   },
   { cursor: "invalid-cursor" },

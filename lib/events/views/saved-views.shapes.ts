@@ -18,7 +18,7 @@ export const savedViewRequestSchema = named(
     name: z.string("must be text").check(
       z.regex(/\S/, "must not be empty"),
       z.maxLength(100, "at most 100 characters"),
-      z.refine((text) => !text.includes("\0"), "must not hold a NUL character"),
+      z.refine((text) => !text.includes("\0"), "must not contain a NUL character"),
       z.trim(),
     ),
     filter: eventFilterSchema,

@@ -105,16 +105,13 @@ export async function useLink({ db, clock, env }: LinkDeps, use: LinkUse, browse
 function chosenName(given: string | undefined): string {
   const name = cleanActor(given ?? "");
   const fault =
-    actorFault(name) ?? (name === "local" ? "is the name of whoever has not signed in: use your own" : null);
+    actorFault(name) ?? (name === "local" ? "is the name for people who have not signed in: use your own" : null);
   if (fault !== null) throw invalidFields([{ field: "name", detail: fault }], "invalid-name");
   return name;
 }
 
 function unknownLink(): DomainError {
-  return new DomainError(
-    "unknown-link",
-    "This link was used, is older than it may be, or was replaced: ask for a new one",
-  );
+  return new DomainError("unknown-link", "This link was used, has expired or was replaced: ask for a new one");
 }
 
 export type LinkPurpose = "setup" | "invitation" | "reset";

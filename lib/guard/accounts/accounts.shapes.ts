@@ -44,7 +44,7 @@ export const accountSchema = named(
     totpSince: nullableTime,
     secondFactorNeeded: described(
       z.boolean(),
-      "Its role demands a second factor, and it has none: until it adds one it may do nothing else",
+      "Its role requires a second factor, which it lacks: until it adds one it may do nothing else",
     ),
     oidcIssuer: nullableText,
     /** Role and sources come from the provider at each sign-in. */
@@ -83,30 +83,30 @@ export const madeAccountSchema = named(
   "MadeAccount",
   z.object({
     account: accountSchema,
-    link: described(z.nullable(z.string()), "To be opened once; null for a service account"),
+    link: described(z.nullable(z.string()), "Can be opened once; null for a service account"),
   }),
 );
 
 const nameSchema = z
-  .string("must be a text")
+  .string("must be text")
   .check(z.minLength(1, "must not be empty"), z.maxLength(128, "must have at most 128 characters"));
 
 export const accountChangeSchema = z.strictObject({
   role: described(z.optional(roleSchema), "Its role"),
-  actions: described(z.optional(actionsSchema), "Actions beside those of the role"),
+  actions: described(z.optional(actionsSchema), "Actions in addition to those of the role"),
   sources: described(z.optional(sourcesSchema), "Names of the sources that it sees and changes; null = all"),
   email: described(z.optional(emailSchema), "Where its owner is reached"),
   disabled: described(z.optional(z.boolean()), "true ends its sessions and tokens"),
-  version: described(positiveInt4("must be the version that was looked at"), "The version that was looked at"),
+  version: described(positiveInt4("must be the version that you read"), "The version that you read"),
 });
 export type AccountChange = z.output<typeof accountChangeSchema>;
 
 export const newAccountSchema = z.strictObject({
-  kind: described(z.enum(KINDS, `must be one of ${KINDS.join(", ")}`), "A person signs in; a service has tokens alone"),
-  name: described(nameSchema, "As it stands in the audit"),
+  kind: described(z.enum(KINDS, `must be one of ${KINDS.join(", ")}`), "A person signs in; a service has only tokens"),
+  name: described(nameSchema, "Shown in the audit log"),
   email: described(z.optional(emailSchema), "Where its owner is reached"),
   role: described(roleSchema, "Its role"),
-  actions: described(z.optional(actionsSchema), "Actions beside those of the role"),
+  actions: described(z.optional(actionsSchema), "Actions in addition to those of the role"),
   sources: described(z.optional(sourcesSchema), "Names of the sources that it sees and changes; absent = all"),
 });
 export type NewAccount = z.output<typeof newAccountSchema>;
@@ -114,21 +114,21 @@ export type NewAccount = z.output<typeof newAccountSchema>;
 export const linkSchema = z.object({ link: z.string(), expiresAt: timeOut });
 
 const passwordSchema = z
-  .string("must be a text")
+  .string("must be text")
   .check(z.minLength(1, "must not be empty"), z.maxLength(4 * PASSWORD_CHARS_MAX, "is too long"));
 /** Field `proof`: shows that the account's owner acts, not somebody at an unlocked screen. See `assertProof`. */
 export const proofSchema = z.optional(
   z.strictObject({
     password: described(passwordSchema, "The caller's own password"),
     code: described(
-      z.optional(z.string("must be a text").check(z.minLength(1), z.maxLength(40))),
+      z.optional(z.string("must be text").check(z.minLength(1), z.maxLength(40))),
       "Of the second factor, where there is one",
     ),
   }),
 );
 export type Proof = z.output<typeof proofSchema>;
-const secretSchema = z.string("must be a text").check(z.minLength(1), z.maxLength(200));
-const codeSchema = z.string("must be a text").check(z.minLength(1), z.maxLength(40));
+const secretSchema = z.string("must be text").check(z.minLength(1), z.maxLength(200));
+const codeSchema = z.string("must be text").check(z.minLength(1), z.maxLength(40));
 
 export const signInSchema = z.strictObject({
   name: described(nameSchema, "Of the account"),
@@ -137,7 +137,7 @@ export const signInSchema = z.strictObject({
 });
 export type SignIn = z.output<typeof signInSchema>;
 
-export const linkLookSchema = z.strictObject({ secret: described(secretSchema, "What stands behind # in the link") });
+export const linkLookSchema = z.strictObject({ secret: described(secretSchema, "What follows # in the link") });
 export const linkShownSchema = z.object({
   purpose: z.enum(["setup", "invitation", "reset"]),
   /** null = the name is chosen now. */
@@ -145,7 +145,7 @@ export const linkShownSchema = z.object({
   expiresAt: timeOut,
 });
 export const linkUseSchema = z.strictObject({
-  secret: described(secretSchema, "What stands behind # in the link"),
+  secret: described(secretSchema, "What follows # in the link"),
   name: described(z.optional(nameSchema), "Of the first administrator"),
   password: described(passwordSchema, "The password to sign in with from now on"),
 });
@@ -180,7 +180,7 @@ export const totpOfferSchema = z.object({
   /** otpauth:, for a QR code. */
   uri: z.string(),
 });
-export const totpConfirmSchema = z.strictObject({ code: described(codeSchema, "That the app shows now") });
+export const totpConfirmSchema = z.strictObject({ code: described(codeSchema, "The code that the app shows now") });
 export const recoveryCodesSchema = z.object({ recoveryCodes: z.array(z.string()) });
 
 export const signedOutSchema = z.object({
@@ -220,7 +220,7 @@ export const meSchema = named(
     sources: z.union([z.literal("all"), z.array(z.string())]),
     secondFactorNeeded: described(
       z.boolean(),
-      "The account lacks the second factor that its role demands: until it adds one it may do nothing else",
+      "The account lacks the second factor that its role requires: until it adds one it may do nothing else",
     ),
     wrongCodes: described(
       z.int(),

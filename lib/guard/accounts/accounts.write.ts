@@ -19,7 +19,7 @@ export async function insertAccount(
     if (sqlState(error) !== "23505") throw error;
     throw new DomainError(
       "name-taken",
-      "An account has this name, or one that differs in case, accents or spaces alone: choose another",
+      "An account has this name, or one that differs only in case, accents or spaces: choose another",
       {
         fields: [{ field: "name", detail: "is taken" }],
       },

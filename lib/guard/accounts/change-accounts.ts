@@ -37,7 +37,8 @@ export async function createAccount(
   assertMayChange(viewer);
   if (account.kind === "person") assertPasswordSignIn(env);
   const name = cleanActor(account.name);
-  const fault = actorFault(name) ?? (name === "local" ? "is the name of whoever has not signed in: use another" : null);
+  const fault =
+    actorFault(name) ?? (name === "local" ? "is the name for people who have not signed in: use another" : null);
   if (fault !== null) throw invalidFields([{ field: "name", detail: fault }], "invalid-name");
   assertForKind(account.kind, account);
   const nowMs = clock.wallMs();
@@ -102,8 +103,8 @@ export async function changeAccount(
       ],
     );
     if (changed === 0)
-      throw new DomainError("stale-account", "The account was changed meanwhile: look at it again", {
-        fields: [{ field: "version", detail: "is not the present one" }],
+      throw new DomainError("stale-account", "The account has changed since you read it: read it again", {
+        fields: [{ field: "version", detail: "is not the current one" }],
       });
     // A store that has no administrator, such as an imported one, can be changed: the change takes none away.
     if (hadAdmin && !(await hasAdmin(tx, { passwords })))
@@ -137,11 +138,11 @@ export async function resetAccount(
   return db.transaction(async (tx) => {
     const account = await lockAccount(tx, id);
     if (account.kind === "service")
-      throw new DomainError("illegal-transition", "A service account has no password: make it a token");
+      throw new DomainError("illegal-transition", "A service account has no password: create a token for it");
     if (account.oidcManaged)
       throw new DomainError(
         "illegal-transition",
-        "This person signs in at the OpenID provider: by a password it would keep its rights without its groups",
+        "This person signs in with the OpenID provider: with a password they would keep rights that their groups no longer give",
       );
     const purpose = account.password === null ? "invitation" : "reset";
     const { link, expiresAtMs } = await makeLink(tx, {

@@ -19,7 +19,7 @@ import { endAccess, setPassword } from "./accounts.write";
 export function ownOf(viewer: Viewer): { account: string; session: string } {
   if (viewer.means === "session" && viewer.account !== undefined && viewer.session !== undefined)
     return { account: viewer.account, session: viewer.session };
-  throw new DomainError("forbidden", "This is for a person who has signed in: sign in to the console", {
+  throw new DomainError("forbidden", "This requires a person who is signed in: sign in to the console", {
     fields: [{ field: "action", detail: "own account" }],
   });
 }
@@ -50,7 +50,7 @@ export async function assertProof(deps: SignInDeps, viewer: Viewer, proof: Proof
   const opening = await readOpening(deps.db, viewer);
   if (proof === undefined && opening !== null && opening.ageMs < FRESH_MS) return;
   if (proof === undefined) {
-    const detail = "is needed, since you signed in a while ago: type your password, or sign out and in again";
+    const detail = "is needed, since you signed in a while ago: enter your password, or sign out and in again";
     throw invalidFields([{ field: "proof.password", detail }], "proof-failed");
   }
   await withProof(
@@ -105,7 +105,7 @@ function wrongCode(code: string | undefined): DomainError {
   const detail =
     code === undefined
       ? "is needed: your account has a second factor"
-      : "is wrong, or was used: each code counts once, wait for the next one";
+      : "is wrong or already used: each code works once, wait for the next one";
   return invalidFields([{ field: "code", detail }], "proof-failed");
 }
 
@@ -189,7 +189,7 @@ export async function confirmTotp(
     const step = totpStepOf(code.replace(/\s/g, ""), { secret: totpSecret, usedStep: null, nowMs });
     if (step === null)
       throw invalidFields(
-        [{ field: "code", detail: "is not the one of now: look at the clocks of phone and server" }],
+        [{ field: "code", detail: "is not valid now: check the clocks of phone and server" }],
         "proof-failed",
       );
     const { codes, hashes } = newRecoveryCodes();

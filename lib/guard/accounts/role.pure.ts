@@ -53,6 +53,6 @@ export function serviceFaults({ role, actions = [] }: Partial<Pick<Rights, "role
       : [
           { field: "role", detail: `${role} is for people: give a service ${SERVICE_ROLES.join(" or ")}, and actions` },
         ]),
-    ...ofPersons.map((action) => ({ field: "actions", detail: `${action} is for people, and not for a service` })),
+    ...ofPersons.map((action) => ({ field: "actions", detail: `${action} is for people, not for a service` })),
   ];
 }

@@ -109,7 +109,7 @@ export function cannotDecide(askers: readonly Asker[], viewer: Viewer): string |
   if (samePerson(name, LOCAL_ACTOR)) return "a person approves under a name: set yours in the console, or send x-actor";
   const asker = askers.find((each) => samePerson(each.name, name));
   if (asker === undefined) return null;
-  const did = asker.part === "asked" ? "asked for it" : "wrote or switched on the rule that asked for it";
+  const did = asker.part === "asked" ? "asked for it" : "wrote or enabled the rule that asked for it";
   const alike = asker.name === name ? "" : `, and ${name} may be the same person`;
   return `${asker.name} ${did}: another person approves or rejects it${alike}. Cancel it to take it back`;
 }

@@ -125,7 +125,7 @@ describe("who asked", () => {
       { name: "Eve M.", part: "rule" as const },
     ];
     expect(cannotDecide(askers, localViewer("eve m"))).toBe(
-      "Eve M. wrote or switched on the rule that asked for it: another person approves or rejects it, " +
+      "Eve M. wrote or enabled the rule that asked for it: another person approves or rejects it, " +
         "and eve m may be the same person. Cancel it to take it back",
     );
     for (const name of [undefined, "LOCAL", "Local", "ｌocal", "lo-cal"]) {

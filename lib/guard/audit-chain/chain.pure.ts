@@ -39,16 +39,16 @@ export type FindingCode = (typeof FINDING_CODES)[number];
 /** What each finding means, for the page, the CLI and the alert. */
 export const FINDING_WORDS: Record<FindingCode, string> = {
   changed: "the entry, or the list of its events, is not what was sealed",
-  deleted: "the entry was sealed and is not in the store any more",
+  deleted: "the entry was sealed and is no longer in the store",
   "seal-missing": "a seal is missing before this one",
   "chain-broken": "the seal was changed, moved or put in another order",
   "sealed-twice": "the entry was sealed before",
   truncated: "the chain ended later than it does now: its end was cut off",
-  rewritten: "an anchor says another hash: the chain was written anew",
-  unsealed: "the entry was written past the product: no seal and no record that one is due",
-  "unsealed-subjects": "events were added to the entry past the product",
-  backdated: "the entry was added later than it says",
-  "redaction-without-forget": "the entry was changed as if by a forget, which did not run then",
+  rewritten: "an anchor has another hash: the chain was rewritten",
+  unsealed: "the entry was written outside Parkade: it has no seal, and no record that one is due",
+  "unsealed-subjects": "events were added to the entry outside Parkade",
+  backdated: "the entry was added later than its time claims",
+  "redaction-without-forget": "the entry was changed as a forget does, but none ran at that time",
   late: "the entry waits for its seal: no worker seals",
 };
 

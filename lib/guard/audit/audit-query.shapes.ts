@@ -13,9 +13,9 @@ const page = idPageQuery(
     actor: text("Who did it"),
     by: described(
       z.optional(z.enum(["people", "all"], "must be people or all")),
-      "people: without what Parkade did by itself",
+      "people: without what Parkade itself did",
     ),
-    action: text("Whole, or the part before a dot: event is every event.*"),
+    action: text("The whole action, or the part before a dot: event matches every event.*"),
     subjectKind: described(
       z.optional(z.enum(AUDIT_SUBJECTS, `must be one of ${AUDIT_SUBJECTS.join(", ")}`)),
       "What it was done to",

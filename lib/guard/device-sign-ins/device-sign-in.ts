@@ -101,7 +101,7 @@ async function guessing<Found>(
   const limits = tryLimits(`program ${ownOf(viewer).account}`, address).slice(0, 2);
   await countTry(db, limits);
   const found = await find();
-  if (found === null) throw unknown("There is no program that waits under this code: it may be older than ten minutes");
+  if (found === null) throw unknown("No program is waiting with this code: it may be older than ten minutes");
   await forgetTries(db, limits);
   return found;
 }
@@ -127,7 +127,7 @@ export async function takeDeviceSignIn({ db, clock, env }: TokenDeps, secret: st
     const wanted = { name, days, ...(actions && { actions }), ...(sources && { sources }) };
     return insertToken(tx, { owner, wanted, by: owner.name, nowMs: clock.wallMs() });
   });
-  if (made === null) throw unknown("The sign-in has ended, or its token was taken: start it again");
+  if (made === null) throw unknown("The sign-in has ended, or its token was already used: start again");
   if (typeof made === "string") return { state: made, token: null, secret: null };
   return { state: "confirmed", token: await findToken(db, made.id, env), secret: made.secret };
 }

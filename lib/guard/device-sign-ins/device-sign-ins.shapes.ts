@@ -2,14 +2,14 @@ import * as z from "zod/mini";
 import { newTokenSchema, tokenRequestSchema, tokenSchema } from "@/lib/guard/tokens/tokens.shapes";
 import { described, named, nullableText, timeOut } from "@/lib/platform/api/schemas.shapes";
 
-const programSchema = z.string("must be a text").check(
+const programSchema = z.string("must be text").check(
   z.minLength(1, "must not be empty"),
   z.maxLength(100, "must have at most 100 characters"),
-  z.refine((name) => !/[\p{C}\p{Zl}\p{Zp}]/u.test(name), "must hold no characters that cannot be seen"),
+  z.refine((name) => !/[\p{C}\p{Zl}\p{Zp}]/u.test(name), "must not contain invisible characters"),
 );
-const secretSchema = z.string("must be a text").check(z.minLength(1), z.maxLength(200));
+const secretSchema = z.string("must be text").check(z.minLength(1), z.maxLength(200));
 const codeSchema = described(
-  z.string("must be a text").check(z.minLength(1, "must not be empty"), z.maxLength(40)),
+  z.string("must be text").check(z.minLength(1, "must not be empty"), z.maxLength(40)),
   "That the program shows",
 );
 
@@ -19,11 +19,11 @@ export const deviceStartSchema = z.strictObject({
 export const deviceStartedSchema = named(
   "DeviceSignIn",
   z.object({
-    deviceSecret: described(z.string(), "By which the program takes its token; it shows it to nobody"),
+    deviceSecret: described(z.string(), "The program gets its token with it, and must not show it"),
     userCode: described(z.string(), "The person compares it with what the program shows"),
     url: described(z.string(), "Where the person confirms"),
     expiresAt: timeOut,
-    pollMs: described(z.int(), "Between two questions whether the person has confirmed"),
+    pollMs: described(z.int(), "The interval for asking whether the person has confirmed"),
   }),
 );
 export type DeviceStarted = z.output<typeof deviceStartedSchema>;

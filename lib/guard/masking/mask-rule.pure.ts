@@ -172,11 +172,11 @@ export function patternFault(kind: MaskKind, pattern: string): string | null {
     return (DETECTORS as readonly string[]).includes(pattern) ? null : `must be one of ${DETECTORS.join(", ")}`;
   }
   if (kind === "key") {
-    if (pattern.trim() !== pattern || pattern === "") return "must be a name of a field, in which * is any text";
-    if (/^[*?]+$/.test(pattern)) return "must hold a character besides * and ?: it would match every name";
+    if (pattern.trim() !== pattern || pattern === "") return "must be the name of a field, in which * matches any text";
+    if (/^[*?]+$/.test(pattern)) return "must contain a character other than * and ?: it would match every name";
     return pattern.length > GLOB_MAX ? `must have at most ${GLOB_MAX} characters` : null;
   }
-  if (!pattern.startsWith("/")) return "must be a JSON pointer such as /customer/email, in which * is any one segment";
+  if (!pattern.startsWith("/")) return "must be a JSON pointer such as /customer/email, in which * matches one segment";
   if (/~(?![01])/.test(pattern)) return "must write ~ as ~0 and / in a name as ~1";
   return pattern.length > POINTER_MAX ? `must have at most ${POINTER_MAX} characters` : null;
 }

@@ -31,7 +31,7 @@ export type MaskRuleList = z.infer<typeof maskRuleListSchema>;
 
 const kind = described(
   z.enum(MASK_KINDS, `must be one of ${MASK_KINDS.join(", ")}`),
-  "pointer: a JSON pointer, in which * is any one segment; key: a name, in which * is any text; detector: a built-in one, to switch it off or on",
+  "pointer: a JSON pointer, in which * matches one segment; key: a name, in which * matches any text; detector: a built-in detector, to disable or enable it",
 );
 const pattern = boundedText(512);
 const source = described(z.optional(boundedText(TEXT_MAX.sourceName)), "Absent = every source");
@@ -89,7 +89,7 @@ export type MaskTrial = z.infer<typeof maskTrialSchema>;
 /** A parameter of a GET that shows what is masked. */
 export const REVEAL_REASON = described(
   z.optional(reasonSchema),
-  "Why what is masked is shown: the audit keeps it. Or the header x-reason",
+  "Why masked values are shown, recorded in the audit log. Or the header x-reason",
 );
 
 const REVISIONS_MAX = 2;

@@ -19,7 +19,7 @@ export const MASK_RULES = new Noun<MaskRuleOut>({
   audited: ({ kind, pattern, source, enabled }) => ({ kind, pattern, source, enabled }),
   unknown: (id) => ["unknown-mask-rule", `There is no mask rule ${id}`, "list rules with GET /api/v1/mask-rules"],
   taken: ({ pattern }) =>
-    new DomainError("name-taken", `There is a rule for ${JSON.stringify(pattern)} already: change that one`, {
+    new DomainError("name-taken", `There is already a rule for ${JSON.stringify(pattern)}: change that one`, {
       fields: [{ field: "pattern", detail: "has a rule of this kind and source" }],
     }),
 });

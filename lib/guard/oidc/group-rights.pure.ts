@@ -34,14 +34,14 @@ export function parseGroupRoles(text: string): GroupRoles | string {
 }
 
 function readRights(given: unknown): GroupRights | string {
-  if (!isObject(given)) return `what is neither a role nor an object: use one of ${ROLES.join(", ")}`;
+  if (!isObject(given)) return `a value that is neither a role nor an object: use one of ${ROLES.join(", ")}`;
   const { role, sources = null, actions = [], ...rest } = given;
   const [unknown] = Object.keys(rest);
   if (unknown !== undefined) return `${JSON.stringify(unknown)}, which is not known: use role, sources, actions`;
   if (!(ROLES as readonly unknown[]).includes(role))
     return `the role ${JSON.stringify(role)}: use one of ${ROLES.join(", ")}`;
-  if (sources !== null && !isTexts(sources)) return "sources that are no list of names";
-  if (!isTexts(actions)) return "actions that are no list of names";
+  if (sources !== null && !isTexts(sources)) return "sources that are not a list of names";
+  if (!isTexts(actions)) return "actions that are not a list of names";
   const wrong = actions.find((action) => !(ACTIONS as readonly string[]).includes(action));
   if (wrong !== undefined) return `the action ${JSON.stringify(wrong)}: use some of ${ACTIONS.join(", ")}`;
   return { role: role as Role, sources, actions: actions as Action[] };

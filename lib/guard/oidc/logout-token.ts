@@ -43,7 +43,7 @@ export async function verifyLogoutToken(
     // An ID token has a nonce, and no such event: it ends nothing.
     if (nonce !== undefined || !isObject(events) || !isObject(events[LOGOUT_EVENT])) throw invalid("is none");
     if (![sub ?? "", sid ?? "", jti].every((claim) => typeof claim === "string"))
-      throw invalid("has a claim that is no text");
+      throw invalid("has a claim that is not text");
     if (!sub && !sid) throw invalid("names neither sub nor sid");
     return {
       issuer: metadata.issuer,

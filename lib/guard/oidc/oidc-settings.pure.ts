@@ -46,10 +46,10 @@ export function oidcSettingsOf(variables: OidcVariables): OidcSettings | null | 
   if (typeof roles === "string" && rolesText !== null) faults.push(`PARKADE_OIDC_ROLES ${roles}.`);
   if (issuer !== null && !isIssuer(issuer))
     faults.push(
-      "PARKADE_OIDC_ISSUER must be an https address without query, such as https://login.example.com/realms/ops; plain http is taken on this machine alone.",
+      "PARKADE_OIDC_ISSUER must be an https address without query, such as https://login.example.com/realms/ops; plain http is accepted only on this machine.",
     );
   const scope = variables.PARKADE_OIDC_SCOPE;
-  if (!scope.split(/\s+/).includes("openid")) faults.push("PARKADE_OIDC_SCOPE must hold openid.");
+  if (!scope.split(/\s+/).includes("openid")) faults.push("PARKADE_OIDC_SCOPE must contain openid.");
   if (faults.length > 0 || issuer === null || clientId === null || typeof roles === "string") return faults;
   const { PARKADE_OIDC_NAME_CLAIM: claim, PARKADE_OIDC_MAX_AGE_MINUTES: maxAgeMinutes } = variables;
   return {

@@ -54,7 +54,9 @@ test("how a person must have signed in is listed, and is in seconds", () => {
 });
 
 test("the scope must ask for an ID token", () => {
-  expect(oidcSettingsOf({ ...GIVEN, PARKADE_OIDC_SCOPE: "profile" })).toEqual(["PARKADE_OIDC_SCOPE must hold openid."]);
+  expect(oidcSettingsOf({ ...GIVEN, PARKADE_OIDC_SCOPE: "profile" })).toEqual([
+    "PARKADE_OIDC_SCOPE must contain openid.",
+  ]);
 });
 
 describe("roles of groups", () => {
@@ -65,7 +67,7 @@ describe("roles of groups", () => {
     ['{"sre": "root"}', 'gives the group "sre" the role "root"'],
     ['{"sre": 7}', "neither a role nor an object"],
     ['{"sre": {"role": "admin", "source": "orders"}}', '"source", which is not known'],
-    ['{"sre": {"role": "viewer", "sources": "orders"}}', "sources that are no list"],
+    ['{"sre": {"role": "viewer", "sources": "orders"}}', "sources that are not a list"],
     ['{"sre": {"role": "viewer", "actions": ["fly"]}}', 'the action "fly"'],
   ])("%s is refused with what is wrong", (text, words) => {
     expect(parseGroupRoles(text)).toContain(words);

@@ -132,7 +132,7 @@ export class OidcProvider {
 
   private keysAt(address: string | undefined): RemoteJWKSet {
     if (address === undefined || !URL.canParse(address))
-      throw new OidcRefusal("unavailable", new Error("The metadata of the provider name no address as jwks_uri"));
+      throw new OidcRefusal("unavailable", new Error("The metadata of the provider has no valid jwks_uri"));
     if (this.keys?.address !== address)
       this.keys = {
         address,

@@ -29,7 +29,7 @@ export function plainSecretModeOf(given: PlainSecretMode | null, signIn: SignInM
 /** Why a secret is refused that is no reference, and the fix. It does not repeat the secret. */
 const BY_REFERENCE = "env:PARKADE_SECRET_NAME or file:/..., see docs/hardening.md#secrets";
 export const PLAIN_SECRET_WORDS = `is a secret: give it as ${BY_REFERENCE}`;
-export const PLAIN_ADDRESS_WORDS = `holds a password, a token or a key: give the whole address as ${BY_REFERENCE}`;
+export const PLAIN_ADDRESS_WORDS = `contains a password, a token or a key: give the whole address as ${BY_REFERENCE}`;
 
 export type SecretVariables = {
   variables: Readonly<Record<string, string | undefined>>;

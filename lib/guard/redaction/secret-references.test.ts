@@ -73,13 +73,13 @@ describe("a secret that is bound to hosts", () => {
   ])("goes to %s when it is bound to %s: %s", (url, hosts, goes) => {
     const resolve = () => resolveSecrets(source(url), given(hosts));
     if (goes) expect(resolve).not.toThrow();
-    else expect(resolve).toThrow(/config.headers.authorization: names PARKADE_SECRET_X, which goes to/);
+    else expect(resolve).toThrow(/config.headers.authorization: names PARKADE_SECRET_X, which may be sent only to/);
   });
 
   test("goes nowhere when one of the addresses of the source is another", () => {
     const checkCall = { url: "https://elsewhere.example/check" };
     const url = "https://orders.example.com";
-    expect(() => resolveSecrets(source(url, { checkCall }), given("orders.example.com"))).toThrow(/goes to/);
+    expect(() => resolveSecrets(source(url, { checkCall }), given("orders.example.com"))).toThrow(/sent only to/);
   });
 
   test("is bound by the name of its file, too, and free without a list", () => {

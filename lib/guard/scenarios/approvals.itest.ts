@@ -374,7 +374,7 @@ test("a redrive that a rule asked for is approved by none of those who wrote the
   const refuseEach = async () => {
     for (const author of [ada, carol, eve]) {
       await expect(approve(id, author)).rejects.toMatchObject({ code: "forbidden" });
-      expect(await told(author)).toMatch(`${author.name} wrote or switched on the rule that asked for it`);
+      expect(await told(author)).toMatch(`${author.name} wrote or enabled the rule that asked for it`);
     }
   };
   await refuseEach();

@@ -1,7 +1,7 @@
 import { referenceIn } from "@/lib/guard/redaction/secret-references.pure";
 /** The settings of an operator, with defaults and bounds. Durations in milliseconds. */
 export type Settings = {
-  /** Deliver redrives of one event before it is ignored automatically. */
+  /** Deliver redrives of an event before it is ignored automatically. */
   redriveLimit: number;
   /** First cooldown after a failed redrive; doubles with each further failure. */
   cooldownMs: number;
@@ -24,7 +24,7 @@ export type Settings = {
 
 export const SETTING_BOUNDS: { [Name in keyof Settings]: { initial: number; min: number; max: number; text: string } } =
   {
-    redriveLimit: { initial: 3, min: 1, max: 100, text: "redrives of one event before it is ignored" },
+    redriveLimit: { initial: 3, min: 1, max: 100, text: "redrives of an event before it is ignored" },
     cooldownMs: { initial: 15 * 60_000, min: 0, max: 86_400_000, text: "first cooldown after a failed redrive, ms" },
     cooldownMsMax: { initial: 86_400_000, min: 0, max: 30 * 86_400_000, text: "longest cooldown, ms" },
     aggregateFailureLimit: {
@@ -37,7 +37,7 @@ export const SETTING_BOUNDS: { [Name in keyof Settings]: { initial: number; min:
       initial: 10 * 60_000,
       min: 1_000,
       max: 7 * 86_400_000,
-      text: "quiet time that confirms a redrive, ms",
+      text: "time without a bounce that confirms a redrive, ms",
     },
     canaryQuietMs: {
       initial: 60_000,
@@ -49,7 +49,7 @@ export const SETTING_BOUNDS: { [Name in keyof Settings]: { initial: number; min:
       initial: 0,
       min: 0,
       max: 1_000_000_000,
-      text: "events of a redrive or mend above which a second person approves it, 0 = never",
+      text: "events above which a redrive or mend needs a second person's approval, 0 = never",
     },
     approvalWaitMs: {
       initial: 86_400_000,
@@ -62,7 +62,7 @@ export const SETTING_BOUNDS: { [Name in keyof Settings]: { initial: number; min:
       initial: 1_000,
       min: 0,
       max: 1_000_000_000,
-      text: "events of a redrive above which a person gives a reason and types the count",
+      text: "events above which a redrive needs a reason and the typed count",
     },
   };
 
@@ -84,11 +84,11 @@ export function settingsFrom(stored: Record<string, unknown>): Settings {
  */
 export function confirmedUrlFault(text: string): string | null {
   if (referenceIn(text) !== null) return null;
-  if (text.includes("***")) return "holds ***, which stands for a value that is not shown: type the whole address";
+  if (text.includes("***")) return "contains ***, which stands for a hidden value: enter the whole address";
   if (!URL.canParse(text)) return "must look like https://host/path, or env:PARKADE_SECRET_NAME";
   const { protocol, username, password } = new URL(text);
   if (!/^https?:$/.test(protocol)) return "must begin with https:// or http://";
-  return username === "" && password === "" ? null : "must be without a user or password: messages are signed instead";
+  return username === "" && password === "" ? null : "must not contain a user or password: messages are signed instead";
 }
 
 /** Of rows of the outbox that `workers/outbox-publisher.ts` sends to the address in the settings. */

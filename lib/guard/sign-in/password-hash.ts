@@ -21,7 +21,7 @@ const waiting: (() => void)[] = [];
 async function inTurn<T>(work: () => Promise<T>, first = false): Promise<T> {
   if (working >= AT_ONCE) {
     if (!first && waiting.length >= WAITING_MAX)
-      throw new DomainError("too-many-requests", "Many people sign in just now: try again in a moment", {
+      throw new DomainError("too-many-requests", "Many people are signing in right now: try again in a moment", {
         retryAfterMs: 2_000,
       });
     await new Promise<void>((resolve) => (first ? waiting.unshift(resolve) : waiting.push(resolve)));

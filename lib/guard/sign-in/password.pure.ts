@@ -48,12 +48,12 @@ export function passwordFault(
   const { length } = [...plain];
   if (length < PASSWORD_CHARS_MIN) return `has ${length} characters: choose at least ${PASSWORD_CHARS_MIN}`;
   if (length > PASSWORD_CHARS_MAX) return `has ${length} characters: choose at most ${PASSWORD_CHARS_MAX}`;
-  if (new Set(plain).size < 5) return "repeats a few characters: choose others";
+  if (new Set(plain).size < 5) return "repeats a few characters: choose another";
   if (ownChars(plain, name) < OWN_CHARS_MIN)
-    return "is little more than the name, common words, or runs such as 1234: choose another, such as four words by chance";
+    return "is little more than the name, common words, or runs such as 1234: choose another, such as four random words";
   const common = listed(spelledPassword(plain));
   if (common !== null && ownChars(plain, name, common) < OWN_CHARS_MIN)
-    return "is little more than a password that many people have: choose another, such as four words by chance";
+    return "is little more than a password that many people have: choose another, such as four random words";
   return null;
 }
 
@@ -108,6 +108,6 @@ export function assertPasswordSignIn({ passwordSignIn }: PasswordTerms): void {
   if (passwordSignIn) return;
   throw new DomainError(
     "forbidden",
-    "Sign-in by password is off here (PARKADE_PASSWORD_SIGN_IN): sign in at the OpenID provider",
+    "Sign-in by password is disabled here (PARKADE_PASSWORD_SIGN_IN): sign in with the OpenID provider",
   );
 }

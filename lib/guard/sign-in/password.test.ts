@@ -35,7 +35,7 @@ describe("a password that is chosen", () => {
     "q8#Vt0-pLw2!x",
     "пароль из четырёх слов",
     "password is what I never say at home",
-    "four words by chance",
+    "four random words",
     "five large blue whales",
     "property of first power",
     "maria knew four grey owls",

@@ -51,7 +51,7 @@ export async function signIn(
   }
   if (found.totpSince !== null && code === undefined) {
     await takeBackTry(db, limits);
-    throw new DomainError("code-required", "Type the code that your app shows now, or a recovery code");
+    throw new DomainError("code-required", "Enter the code that your app shows now, or a recovery code");
   }
   const opened = await db.transaction(async (tx): Promise<SignedIn | "wrong-code" | null> => {
     // The password was judged outside: whoever changed it meanwhile has closed this way in.
@@ -85,7 +85,7 @@ export async function signIn(
 function failed(): DomainError {
   return new DomainError(
     "sign-in-failed",
-    "Name, password or code is wrong, or the account is disabled: try again, or ask an administrator. Each code counts once: wait for the next one",
+    "Name, password or code is wrong, or the account is disabled: try again, or ask an administrator. Each code works once: wait for the next one",
   );
 }
 
@@ -93,7 +93,7 @@ function failed(): DomainError {
 function onlyRecovery(): DomainError {
   return new DomainError(
     "sign-in-failed",
-    `${WRONG_CODES_MAX} wrong codes were typed with your password: type a recovery code, or ask an administrator to remove the second factor. Then change the password, which somebody else may know`,
+    `${WRONG_CODES_MAX} wrong codes were entered with your password: enter a recovery code, or ask an administrator to remove the second factor. Then change the password, which somebody else may know`,
   );
 }
 

@@ -89,9 +89,13 @@ async function tooMany(db: Queryable, key: string): Promise<DomainError> {
     [key],
   );
   const waitMs = row?.waitMs ?? 1_000;
-  return new DomainError("too-many-requests", `Too many tries to sign in: try again in ${Math.ceil(waitMs / 1000)} s`, {
-    retryAfterMs: waitMs,
-  });
+  return new DomainError(
+    "too-many-requests",
+    `Too many attempts to sign in: try again in ${Math.ceil(waitMs / 1000)} s`,
+    {
+      retryAfterMs: waitMs,
+    },
+  );
 }
 
 /** After a sign-in the tries of its account, browser or session are forgotten; of its address this one is taken back. */

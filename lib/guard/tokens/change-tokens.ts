@@ -20,7 +20,7 @@ export type TokenDeps = SignInDeps & { env: TokenTerms & SecondFactorTerms };
 /** Whose tokens the viewer may see and change: the own ones after a sign-in, those of any account as an administrator. */
 function assertMayChange(viewer: Viewer, account: string): void {
   if (viewer.means === "token")
-    throw new DomainError("forbidden", "A token may not see or make tokens: sign in to the console", {
+    throw new DomainError("forbidden", "A token may not list or create tokens: sign in to the console", {
       fields: [{ field: "action", detail: "change tokens" }],
     });
   if (viewer.account !== account) assertMay(viewer, "change-accounts", "all");
@@ -47,7 +47,7 @@ export async function makeToken(
   const { id, secret } = await deps.db.transaction(async (tx) => {
     const owner = await lockAccount(tx, account);
     if (viewer.account !== account && owner.kind === "person")
-      throw new DomainError("forbidden", "A person makes its tokens itself: make a service account for a program", {
+      throw new DomainError("forbidden", "People create their own tokens: create a service account for a program", {
         fields: [{ field: "account", detail: "is a person's" }],
       });
     assertOwnsTokens(owner, deps.env);
@@ -91,10 +91,10 @@ export function assertWithin(owner: AccountRights, { actions, sources }: Pick<Ne
   const beyond = own === "all" ? [] : (actions ?? []).filter((action) => !own.includes(action));
   const unseen = (sources ?? []).filter((source) => !sees({ sources: owner.sources ?? "all" } as Viewer, source));
   const fields = [
-    ...beyond.map((action) => ({ field: "actions", detail: `${action} is not among those of the account` })),
+    ...beyond.map((action) => ({ field: "actions", detail: `${action} is not one that the account has` })),
     ...unseen.map((source) => ({
       field: "sources",
-      detail: `${JSON.stringify(source)} is not among those of the account`,
+      detail: `${JSON.stringify(source)} is not one that the account has`,
     })),
   ];
   if (fields.length > 0) throw invalidFields(fields, "invalid-token");
@@ -106,7 +106,7 @@ export async function revokeToken({ db, clock, env }: TokenDeps, id: string, vie
     const token = await findToken(tx, id, env);
     const own = token !== null && token.account === viewer.account;
     if (token === null || !(own || viewer.actions === "all" || viewer.actions.includes("change-accounts")))
-      throw new DomainError("unknown-token", "There is no token with this id among yours");
+      throw new DomainError("unknown-token", "You have no token with this id");
     if (!own) assertMayChange(viewer, token.account);
     const revoked = await tx.run(
       "update api_tokens set revoked_at = now(), revoked_by = $2 where id = $1 and revoked_at is null",

@@ -36,13 +36,13 @@ export const tokenListSchema = z.object({ items: z.array(tokenSchema) });
 export const newTokenSchema = z.strictObject({
   name: described(
     z
-      .string("must be a text")
+      .string("must be text")
       .check(z.minLength(1, "must not be empty"), z.maxLength(100, "must have at most 100 characters")),
     "What it is for",
   ),
   days: described(
     z.int(`must be a whole number from 1 to ${TOKEN_DAYS_MAX}`).check(z.gte(1), z.lte(TOKEN_DAYS_MAX)),
-    "How long it is good for",
+    "How long it is valid",
   ),
   actions: described(
     z.optional(

@@ -50,7 +50,7 @@ export function cleanActor(name: string): string {
 /** The reason why a cleaned name is not allowed; null when it is allowed. */
 export function actorFault(name: string): string | null {
   if (name === "" || [...name].length > CHARS_MAX) return `must be 1 to ${CHARS_MAX} characters`;
-  if (UNSHOWN.test(name)) return "holds a character that cannot be seen: type the name again";
+  if (UNSHOWN.test(name)) return "contains an invisible character: enter the name again";
   // Compatibility forms count too: a full-width or styled `worker` looks like the plain word.
   const plain = name.normalize("NFKC").toLowerCase();
   if (plain === LOCAL_ACTOR && name !== LOCAL_ACTOR)

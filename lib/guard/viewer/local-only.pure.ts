@@ -27,7 +27,7 @@ export function refusalOf(request: RequestFacts, allowedHosts: ReadonlySet<strin
   if (PROBES.has(request.path) && SAFE_METHODS.has(request.method)) return null;
   const host = request.host?.toLowerCase();
   if (!host || !(isNamed(host, allowedHosts) || allowedHosts.has("*"))) {
-    return `The console answers on this machine only, and not to the host ${JSON.stringify(host ?? "")}: open it as localhost or 127.0.0.1, or name the host in PARKADE_ALLOWED_HOSTS when an authenticating proxy stands in front.`;
+    return `The console answers on this machine only, and not to the host ${JSON.stringify(host ?? "")}: open it as localhost or 127.0.0.1, or name the host in PARKADE_ALLOWED_HOSTS if an authenticating proxy is in front of it.`;
   }
   const { origin, fetchSite } = request;
   if (SAFE_METHODS.has(request.method)) {
@@ -35,16 +35,16 @@ export function refusalOf(request: RequestFacts, allowedHosts: ReadonlySet<strin
     // events.
     if (!isData(request.path) || fetchSite === undefined || fetchSite === "same-origin" || fetchSite === "none")
       return null;
-    return "A page of another site may not ask for data here: open the console, or use a client that is no browser.";
+    return "A page of another site may not request data here: open the console, or use a client that is not a browser.";
   }
   if (origin !== undefined && !isOwnOrigin(origin, host, allowedHosts)) {
-    return `A page of ${origin} may not change anything here: use the console's own pages, or a client that is no browser; name the host of a proxy in PARKADE_ALLOWED_HOSTS.`;
+    return `A page of ${origin} may not change anything here: use the console's own pages, or a client that is not a browser; name the host of a proxy in PARKADE_ALLOWED_HOSTS.`;
   }
   if (fetchSite !== undefined && fetchSite !== "same-origin" && fetchSite !== "none") {
-    return "A page of another site may not change anything here: use the console's own pages, or a client that is no browser.";
+    return "A page of another site may not change anything here: use the console's own pages, or a client that is not a browser.";
   }
   if (fetchSite !== undefined && origin === undefined && !isNamed(host, allowedHosts)) {
-    return `A page may not change anything here under the host ${JSON.stringify(host)}: name it in PARKADE_ALLOWED_HOSTS, where * lets pages read alone.`;
+    return `A page may not change anything here under the host ${JSON.stringify(host)}: name it in PARKADE_ALLOWED_HOSTS, where * lets pages read only.`;
   }
   return null;
 }

@@ -83,10 +83,10 @@ describe("foreign pages", () => {
   });
 
   test.each(["cross-site", "same-site"])(
-    "a page of another site (%s) may not ask for data, which costs",
+    "a page of another site (%s) may not request data, which costs",
     (fetchSite) => {
       for (const path of ["/api/v1/events/export", "/api/v1/events", "/metrics"]) {
-        expect(refusalOf(request({ method: "GET", path, fetchSite }), none)).toContain("may not ask for data");
+        expect(refusalOf(request({ method: "GET", path, fetchSite }), none)).toContain("may not request data");
         expect(refusalOf(request({ method: "GET", path, fetchSite: "same-origin" }), none)).toBeNull();
         expect(refusalOf(request({ method: "GET", path, fetchSite: "none" }), none)).toBeNull();
         expect(refusalOf(request({ method: "GET", path }), none)).toBeNull();

@@ -80,7 +80,7 @@ export function assertSecondFactor({ means, secondFactorNeeded }: Pick<Viewer, "
   throw new DomainError(
     "second-factor-needed",
     means === "token"
-      ? "The owner of the token needs a second factor: the owner signs in to the console and adds one, and the token works again"
+      ? "The owner of the token needs a second factor: once the owner adds one in the console, the token works again"
       : "Your role needs a second factor, and your account has none: open the console and add one",
   );
 }
@@ -130,7 +130,7 @@ export function whyNot(
   const missing = needed.find((action) => actions !== "all" && !actions.includes(action));
   if (missing !== undefined) return `You may not ${wordsOf(missing)}: ask an administrator for the right`;
   if (!everySource || sources === "all") return null;
-  return `You may ${wordsOf(needed[0]!)} for ${sources.join(", ") || "no source"} alone, and this concerns every source`;
+  return `You may ${wordsOf(needed[0]!)} only for ${sources.join(", ") || "no source"}, and this concerns every source`;
 }
 
 /**

@@ -213,7 +213,7 @@ async function assertSource(tx: Tx, source: string | null): Promise<void> {
   const whose = source === null ? "There are" : `${source} has`;
   throw new DomainError(
     "invalid-request",
-    `source: ${whose} ${RULES_PER_SOURCE_MAX} rules${source === null ? " for every source" : ""}: delete one first, or join two`,
+    `source: ${whose} ${RULES_PER_SOURCE_MAX} rules${source === null ? " for every source" : ""}: delete one first, or combine two`,
     { fields: [{ field: "source", detail: `at most ${RULES_PER_SOURCE_MAX} rules` }] },
   );
 }

@@ -94,7 +94,7 @@ const effectSchema = z
     z.refine((effect) => Object.keys(effect).length > 0, "must say what to do: errorCode, group, park or drop"),
     z.refine(
       ({ drop, ...rest }) => drop === undefined || Object.values(rest).every((value) => value === undefined),
-      "drop stands alone: a dropped message is not stored, so nothing else can be set",
+      "drop cannot be combined with others: a dropped message is not stored",
     ),
   )
   .register(z.globalRegistry, {
@@ -181,7 +181,7 @@ export const ruleChangeSchema = named(
     when: z.optional(when),
     do: z.optional(effectSchema),
     /** Its place among the rules, from 1. */
-    position: z.optional(z.int("must be a whole number").check(z.gte(1, "the first place is 1"))),
+    position: z.optional(z.int("must be a whole number").check(z.gte(1, "the first position is 1"))),
   }),
   { enabled: true, version: 2, reason: "tried on yesterday's events" },
 );

@@ -30,8 +30,8 @@ export function roomSentence({ measure, limitBytes, leftBytes }: Room): string {
   const resume = resumeBytes(limitBytes);
   if (measure === "disk") {
     const free = formatBytes(Math.max(0, limitBytes + leftBytes));
-    return `The disk of the store has ${free} free of the ${formatBytes(limitBytes)} that PARKADE_DISK_FREE_MIN keeps: no event is taken in until ${formatBytes(limitBytes + resume)} are free`;
+    return `The disk of the store has ${free} free of the ${formatBytes(limitBytes)} that PARKADE_DISK_FREE_MIN keeps: no event is accepted until ${formatBytes(limitBytes + resume)} are free`;
   }
   const size = formatBytes(Math.max(0, limitBytes - leftBytes));
-  return `The store has ${size} of the ${formatBytes(limitBytes)} that PARKADE_STORE_SIZE_MAX allows: no event is taken in until it is below ${formatBytes(limitBytes - resume)}`;
+  return `The store has ${size} of the ${formatBytes(limitBytes)} that PARKADE_STORE_SIZE_MAX allows: no event is accepted until it is below ${formatBytes(limitBytes - resume)}`;
 }

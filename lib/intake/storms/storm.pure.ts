@@ -21,5 +21,5 @@ export function endOfMinute(atMs: number): number {
 
 /** Why a source is not read until the minute is over. */
 export function stormSentence(limit: number): string {
-  return `More than ${limit} events of one group came within a minute: the queue keeps the rest, and reading goes on with the next minute`;
+  return `More than ${limit} events of one group arrived within a minute: the queue keeps the rest, and reading continues in the next minute`;
 }

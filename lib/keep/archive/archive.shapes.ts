@@ -49,7 +49,7 @@ export type ArchivedList = z.infer<typeof archivedListSchema>;
 const text = (words: string) => described(z.optional(z.string()), words);
 
 const page = idPageQuery({
-  id: described(z.optional(uuidText()), "The id that it had in the store"),
+  id: described(z.optional(uuidText()), "Its id in the store"),
   eventId: text("The producer's id"),
   aggregateId: text("Its aggregate"),
   source: text("Its source"),
@@ -76,7 +76,7 @@ const day = z
   .register(z.globalRegistry, { format: "date" });
 const ofOperation = uuidText("must be the id of the operation that removed them");
 const ofSource = z.string("must be the name of a source").check(z.minLength(1, "must be the name of a source"));
-const after = z.optional(uuidText("must be the `next` of the answer before"));
+const after = z.optional(uuidText("must be the `next` of the previous answer"));
 
 /** POST /api/v1/archive/restore: named events, or those of an operation or a day, page by page. `after` is the previous answer's `next`. */
 export const restoreSchema = named(

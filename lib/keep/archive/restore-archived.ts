@@ -96,7 +96,7 @@ async function holding(db: Db, viewer: Viewer, request: RestoreRequest): Promise
     if (objects.length === 0 && after === null)
       throw "operation" in request
         ? nothingArchived("operation", "name an operation that removed events")
-        : nothingArchived("day", "name a UTC day that archived events were parked on");
+        : nothingArchived("day", "name a UTC day on which archived events were parked");
     const worked = objects.slice(0, OBJECTS_MAX);
     const next = objects.length > OBJECTS_MAX ? worked.at(-1)!.objectId : null;
     return { objects: worked, missing: [], next };

@@ -27,7 +27,7 @@ export async function verifyArchive(
   const found = await namedSets(deps.db, viewer, { scope, after, limit: SETS_MAX + 1 });
   if (found.length === 0 && after === null && (operation ?? day ?? source) !== null) {
     const [field] = Object.entries(scope).find(([, value]) => value !== null)!;
-    throw new DomainError("unknown-event", "Nothing of it was ever archived", {
+    throw new DomainError("unknown-event", "Nothing of it was archived", {
       fields: [{ field, detail: "has no set: list what is archived with GET /api/v1/archive" }],
     });
   }
@@ -67,9 +67,9 @@ function countFault(key: string, found: number, written: number): string {
 }
 
 function manifestFault(key: string, manifest: SetManifest | null, set: NamedSet): string | null {
-  if (manifest === null) return `${key} is no manifest of a set`;
+  if (manifest === null) return `${key} is not a manifest`;
   const { events, lines, parquet } = manifest;
   if (events !== set.events) return countFault(key, events, set.events);
   const same = lines.sha256 === set.sha256 && parquet.sha256 === set.parquetSha256;
-  return same ? null : `${key} names other objects than the store`;
+  return same ? null : `${key} names different objects than the store`;
 }

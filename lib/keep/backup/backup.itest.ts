@@ -358,8 +358,8 @@ const FAULTS: [string, (path: string) => void, RegExp][] = [
     /cut off behind tables\/dlq_group_levels/,
   ],
   ["an end before the last entry", (path) => truncateSync(path, statSync(path).size - 2_048), /cut off/],
-  ["another file", (path) => writeFileSync(path, "pg_dump"), /is no backup of Parkade/],
-  ["an empty file", (path) => truncateSync(path, 0), /is no backup of Parkade/],
+  ["another file", (path) => writeFileSync(path, "pg_dump"), /is not a backup of Parkade/],
+  ["an empty file", (path) => truncateSync(path, 0), /is not a backup of Parkade/],
   ["no file", (path) => rmSync(path), /There is no file/],
 ];
 
@@ -442,7 +442,7 @@ describe("kill -9", () => {
     await killedAt("backup", world.url, killed, "dlq_groups:");
     expect(readdirSync(folder)).toEqual(["killed.tar.partial"]);
     await expect(openBackup(`${killed}.partial`)).rejects.toThrow(/cut off|damaged/);
-    await expect(backUp(world.url, killed)).rejects.toThrow(/Remove it when no backup runs/);
+    await expect(backUp(world.url, killed)).rejects.toThrow(/Remove it if no backup is running/);
     rmSync(`${killed}.partial`);
     const { path } = await backUp(world.url, folder);
     expect(readdirSync(folder).map((name) => join(folder, name))).toEqual([path]);
@@ -465,7 +465,7 @@ describe("kill -9", () => {
     expect(await isReadOnly()).toBe(true);
     const said: string[] = [];
     await restore(target.url, path, { say: (line) => said.push(line) });
-    expect(said).toContain("Going on with a restore of this backup that was not finished");
+    expect(said).toContain("Continuing an unfinished restore of this backup");
     expect(said.filter((line) => line.startsWith("audit_entries:"))).toEqual([]);
     const { stops, audit_entries, audit_pending: _due, ...rest } = await contents(restored);
     const { stops: _, audit_entries: knownAudit, audit_pending: _waiting, ...knownRest } = known;
@@ -483,7 +483,7 @@ test("a folder that is named with a slash is made, and the report has the size o
   expect(made.path).toMatch(/\/made\/by-it\/parkade-[\d-]+Z\.tar$/);
   expect(made.bytes).toBe(statSync(made.path).size);
   expect(statSync(join(folder, "made")).mode & 0o777).toBe(0o700);
-  await expect(backUp(world.url, `${made.path}/`)).rejects.toThrow(/cannot be made \(EEXIST.*give another one/);
+  await expect(backUp(world.url, `${made.path}/`)).rejects.toThrow(/cannot be made \(EEXIST.*choose another one/);
 });
 
 test("a backup that is stopped, or has no room, leaves no file and says why", async () => {

@@ -35,7 +35,7 @@ export async function openBackup(path: string): Promise<OpenBackup> {
     throw new BackupFault(`${path} cannot be read (${error.message})`);
   });
   try {
-    if (!(await file.stat()).isFile()) throw new BackupFault(`${path} is no file: name the backup itself`);
+    if (!(await file.stat()).isFile()) throw new BackupFault(`${path} is not a file: name the backup itself`);
     const bytes = (await file.stat()).size;
     const places = await placesIn(file, bytes, path);
     const manifest = await manifestOf(file, places, path);
@@ -55,7 +55,7 @@ export async function openBackup(path: string): Promise<OpenBackup> {
             signal.throwIfAborted();
             sum.update(piece);
           }
-          if (sum.digest("hex") !== table.sha256) throw damaged(path, table.name, "its SHA-256 is another one");
+          if (sum.digest("hex") !== table.sha256) throw damaged(path, table.name, "its SHA-256 does not match");
         }
       },
       rows: (table) => unpacked(stored(table), table, path),
@@ -82,7 +82,7 @@ async function placesIn(file: FileHandle, fileBytes: number, path: string): Prom
     if (entry === null) {
       if (block.every((byte) => byte === 0)) break;
       throw new BackupFault(
-        last === "" ? `${path} is no backup of Parkade` : `${path} is damaged behind ${last}. ${AGAIN}`,
+        last === "" ? `${path} is not a backup of Parkade` : `${path} is damaged after ${last}. ${AGAIN}`,
       );
     }
     if (at + BLOCK_BYTES + entry.bytes > fileBytes)
@@ -96,9 +96,9 @@ async function placesIn(file: FileHandle, fileBytes: number, path: string): Prom
 
 async function manifestOf(file: FileHandle, places: Map<string, Place>, path: string): Promise<BackupManifest> {
   const [place, sumPlace] = [places.get(MANIFEST), places.get(MANIFEST_SUM)];
-  if (places.size === 0) throw new BackupFault(`${path} is no backup of Parkade`);
+  if (places.size === 0) throw new BackupFault(`${path} is not a backup of Parkade`);
   if (place === undefined || sumPlace === undefined || place.bytes > MANIFEST_BYTES_MAX)
-    throw new BackupFault(`${path} is cut off behind ${[...places.keys()].at(-1)}: it has no end. ${AGAIN}`);
+    throw new BackupFault(`${path} is cut off after ${[...places.keys()].at(-1)}: it has no end. ${AGAIN}`);
   const text = await readExactly(file, place);
   const sum = (await readExactly(file, sumPlace)).toString("latin1");
   if (!sum.startsWith(createHash("sha256").update(text).digest("hex")))
@@ -111,7 +111,7 @@ async function manifestOf(file: FileHandle, places: Map<string, Place>, path: st
   const manifest = backupManifestSchema.safeParse(parsed);
   if (manifest.success) return manifest.data;
   const [issue] = manifest.error.issues;
-  throw new BackupFault(`${path} is no backup of Parkade: ${issue!.path.join(".")} ${issue!.message}`);
+  throw new BackupFault(`${path} is not a backup of Parkade: ${issue!.path.join(".")} ${issue!.message}`);
 }
 
 async function* storedBytes(file: FileHandle, { at, bytes }: Place): AsyncGenerator<Buffer> {
@@ -137,7 +137,7 @@ async function* unpacked(stored: AsyncIterable<Buffer>, table: BackedUpTable, pa
   } catch (error) {
     throw damaged(path, table.name, (error as Error).message);
   }
-  if (sum.digest("hex") !== table.sha256) throw damaged(path, table.name, "its SHA-256 is another one");
+  if (sum.digest("hex") !== table.sha256) throw damaged(path, table.name, "its SHA-256 does not match");
 }
 
 async function readExactly(file: FileHandle, { at, bytes }: Place): Promise<Buffer> {

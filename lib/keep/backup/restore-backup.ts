@@ -111,7 +111,7 @@ async function restoreHeld(backup: OpenBackup, deps: RestoreDeps): Promise<Resto
     await write(endRestore);
     throw new BackupFault(`Parkade is connected to the database (${others.join(", ")}): stop web and workers first`);
   }
-  if (!isNew) say("Going on with a restore of this backup that was not finished");
+  if (!isNew) say("Continuing an unfinished restore of this backup");
   await deps.migrate(new Set(deps.migrationsOf(manifest.migrations).map(({ name }) => name)));
   const skipped = await load(backup, deps, write);
   const migrated = await deps.migrate(null);
@@ -155,7 +155,7 @@ async function loadTable(tx: Tx, backup: OpenBackup, table: BackedUpTable, signa
     await loadRows(tx, table, tallied(backup.rows(table), read, signal));
   } catch (error) {
     if (sqlState(error) === null) throw error;
-    throw new BackupFault(`PostgreSQL does not take the table ${table.name} (${(error as Error).message})`);
+    throw new BackupFault(`PostgreSQL does not accept the table ${table.name} (${(error as Error).message})`);
   }
   assertSame(table, read, "The file");
   const stored = new RowTally();
@@ -167,7 +167,7 @@ async function loadTable(tx: Tx, backup: OpenBackup, table: BackedUpTable, signa
 function assertSame(table: BackedUpTable, tally: RowTally, who: string): void {
   if (tally.rows === table.rows && tally.sum === table.sum) return;
   throw new BackupFault(
-    `${who} gives other rows of the table ${table.name} than were backed up (${tally.rows} of ${table.rows}): take another backup`,
+    `${who} returns different rows of the table ${table.name} than were backed up (${tally.rows} of ${table.rows}): take another backup`,
   );
 }
 

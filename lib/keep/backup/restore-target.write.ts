@@ -38,7 +38,7 @@ export async function beginRestore(tx: Tx, { id, madeAt }: BackupManifest): Prom
     );
     if (begun!.id === id) return false;
     throw new BackupFault(
-      `The database holds half of another backup (made at ${begun!.madeAt}, id ${begun!.id}): restore that file again, which goes on with it, or drop and create the database`,
+      `The database holds half of another backup (made at ${begun!.madeAt}, id ${begun!.id}): restore that file again to continue, or drop and create the database`,
     );
   }
   const found = await objectsIn(tx);

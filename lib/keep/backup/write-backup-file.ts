@@ -38,7 +38,7 @@ type BackupFile = {
  */
 export async function createBackupFile(path: string, atMs: number): Promise<BackupFile> {
   const whole = await fileAt(path, atMs);
-  if (existsSync(whole)) throw new BackupFault(`${whole} exists already: give another name, or remove it first`);
+  if (existsSync(whole)) throw new BackupFault(`${whole} already exists: choose another name, or remove it first`);
   const partial = whole + PARTIAL;
   const file = await open(partial, "wx", FILE_MODE).catch((error: NodeJS.ErrnoException) => {
     throw notWritten(error, partial);
@@ -116,7 +116,7 @@ async function fileAt(path: string, atMs: number): Promise<string> {
 
 async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: FOLDER_MODE }).catch((error: Error) => {
-    throw new BackupFault(`The folder ${folder} cannot be made (${error.message}): give another one`);
+    throw new BackupFault(`The folder ${folder} cannot be created (${error.message}): choose another one`);
   });
 }
 
@@ -148,10 +148,10 @@ function notWritten(error: NodeJS.ErrnoException, partial: string): BackupFault 
   switch (error.code) {
     case "EEXIST":
       return new BackupFault(
-        `${partial} exists: another backup is being written there, or one was ended before its end. Remove it when no backup runs, or give another name`,
+        `${partial} exists: another backup is being written there, or one was interrupted. Remove it if no backup is running, or choose another name`,
       );
     case "ENOENT":
-      return new BackupFault(`The folder ${folder} does not exist: make it, or give another one`);
+      return new BackupFault(`The folder ${folder} does not exist: create it, or choose another one`);
     case "ENOSPC":
     case "EDQUOT":
       return new BackupFault(`The disk of ${folder} is full: free some space, or write the backup elsewhere`);

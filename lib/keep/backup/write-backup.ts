@@ -59,7 +59,7 @@ export async function writeBackup(db: Db, path: string, options: BackupOptions):
       const moved = error instanceof LayoutMoved || sqlState(error) === UNDEFINED_TABLE;
       if (!moved) throw error;
       if (tries === TRIES_MAX)
-        throw new BackupFault("The store is being migrated just now: take the backup when that has ended");
+        throw new BackupFault("The store is being migrated: take the backup when that has finished");
     }
   }
 }

@@ -61,7 +61,7 @@ export function scopeOf(what: ForgetWhat, viewer: Viewer): ForgetScope {
     });
   }
   if ("payload" in what.key && source === null && (fromMs === null || toMs === null)) {
-    throw new DomainError("invalid-request", "source: a pointer is looked for in every payload", {
+    throw new DomainError("invalid-request", "source: a pointer is searched for in every payload", {
       fields: [{ field: "source", detail: "name a source, or give from and to" }],
     });
   }

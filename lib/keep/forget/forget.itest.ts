@@ -476,7 +476,7 @@ describe("a restore of what is forgotten", () => {
       },
     };
     expect(await restoreArchived(deps(slow), { ids }, ADA)).toMatchObject({
-      ...{ restored: 0, duplicates: 0, refused: [{ detail: expect.stringContaining("not in the archive any more") }] },
+      ...{ restored: 0, duplicates: 0, refused: [{ detail: expect.stringContaining("no longer in the archive") }] },
     });
     expect(await world.statuses()).toEqual({});
     expect(await placesOf(WHO)).toEqual([]);

@@ -37,7 +37,7 @@ const what = {
         }),
       }),
     ],
-    "must name exactly one of tag { name, value }, aggregateId (with an aggregateType if you like), payload { pointer, value }",
+    "must name exactly one of tag { name, value }, aggregateId (optionally with an aggregateType), payload { pointer, value }",
   ),
   /** Only of this source; absent = of all. */
   source: z.optional(boundedText(TEXT_MAX.sourceName)),

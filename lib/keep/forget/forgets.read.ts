@@ -13,7 +13,7 @@ const STALLED_S = 60;
 const COLUMNS = `f.id, case when f.finished_at is null then ${BULK.RUNNING} else ${BULK.DONE} end as state, f.key_kind as "keyKind", f.phase, f.counts,
   f.refused, f.reason, f.created_by as "createdBy", f.created_at as "createdAt", f.finished_at as "finishedAt",
   case when f.finished_at is null then coalesce(f.fault, case when ${isOver("coalesce(f.worked_at, f.created_at)", `interval '${STALLED_S} s'`)}
-    then 'No step was done in the last ${STALLED_S} s: is a worker running?' end) end as stalled`;
+    then 'No progress in the last ${STALLED_S} s: is a worker running?' end) end as stalled`;
 
 /** Newest first. A forget looks at texts of all sources: who sees some of them sees none of it. */
 export async function listForgets(

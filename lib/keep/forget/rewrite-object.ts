@@ -84,7 +84,7 @@ export async function rewriteObject(
 
 /** It is tried again. */
 function tookTooLong(): DomainError {
-  return new DomainError("events-busy", "An object of the archive changed while it was written again");
+  return new DomainError("events-busy", "An object of the archive changed while it was being rewritten");
 }
 
 function isNamed(scope: ForgetScope, { letter, stored }: StoredArrival): boolean {

@@ -197,7 +197,7 @@ async function forgetInAudit(deps: ForgetDeps, tx: Tx, forget: ForgetRow): Promi
   if (replaced.failed > 0)
     throw new DomainError(
       "archive-unavailable",
-      `${replaced.failed} replaced objects are still in the archive: Parkade must be allowed to delete there`,
+      `${replaced.failed} replaced objects are still in the archive: allow Parkade to delete there`,
     );
   if (replaced.all > 0) throw new DomainError("events-busy", "Replaced objects are being removed from the archive");
   const { lastId, redacted } = await redactAudit(tx, forget, { after: forget.cursor, batch: AUDIT_BATCH });

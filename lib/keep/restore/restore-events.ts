@@ -70,9 +70,9 @@ export async function restoreEvents(
 
 function dayFault(id: string, nowMs: number): Rejection | null {
   const ms = uuidv7TimeMs(id);
-  if (ms > nowMs + AHEAD_MS_MAX) return invalid("stored.id", "is of a time in the future");
+  if (ms > nowMs + AHEAD_MS_MAX) return invalid("stored.id", "is in the future");
   if (ms >= nowMs - DAYS_BACK_MAX * DAY_MS) return null;
-  return invalid("stored.id", `is of more than ${DAYS_BACK_MAX} days ago: leave stored out to park it as a new event`);
+  return invalid("stored.id", `is more than ${DAYS_BACK_MAX} days ago: leave stored out to park it as a new event`);
 }
 
 function invalid(field: string, detail: string): Rejection {
@@ -90,7 +90,7 @@ async function restoreHalving(deps: RestoreDeps, batch: Batch): Promise<RestoreO
   } catch (error) {
     const alone = arrivals.length === 1;
     if (!isRowFault(error) && (alone || !isReadTimeout(error))) throw error;
-    if (alone) return [{ rejection: invalid("stored", "holds a value that the store refuses") }];
+    if (alone) return [{ rejection: invalid("stored", "contains a value that the store refuses") }];
     const middle = arrivals.length >> 1;
     const half = (from: number, to?: number) => restoreHalving(deps, { ...batch, arrivals: arrivals.slice(from, to) });
     return [...(await half(0, middle)), ...(await half(middle))];
@@ -143,7 +143,7 @@ async function restore(tx: Tx, { arrivals, actor, archived }: Batch, nowMs: numb
       outcomes[place] = { rejection: invalid("stored.id", "lies in the archive: restore it from there") };
     // Its line was read before it was forgotten.
     const isForgotten = archived && !isArchived && holder === undefined;
-    if (isForgotten) outcomes[place] = { rejection: invalid("stored.id", "is not in the archive any more") };
+    if (isForgotten) outcomes[place] = { rejection: invalid("stored.id", "is no longer in the archive") };
     if (holder !== undefined || keys.has(key) || isArchived !== archived) return;
     keys.add(key);
     known.set(stored.state.id, key);

@@ -43,7 +43,7 @@ export class StaleVersionError extends Error {
 
   constructor({ aggregateId, version }: EventVersion, eventId: string) {
     super(
-      `event ${eventId} brings version ${version} of ${aggregateId}, and that or a newer one was processed: park it early`,
+      `event ${eventId} has version ${version} of ${aggregateId}, but that or a newer one was processed: park it early`,
     );
     this.name = "StaleVersionError";
   }

@@ -110,7 +110,7 @@ export function readOptions(options: ReceiveOptions): {
   const { secrets: given, bodyBytesMax = 16 * 1024 * 1024, clock = host.clock, ...form } = options;
   const secrets = typeof given === "string" ? [given] : given;
   assertWhole("bodyBytesMax", bodyBytesMax, 0);
-  if (secrets?.length === 0) throw new TypeError("secrets is empty: give one, or null to take unsigned requests");
+  if (secrets?.length === 0) throw new TypeError("secrets is empty: give one, or null to accept unsigned requests");
   for (const secret of secrets ?? []) {
     const fault = signingFault({ ...form, secret });
     if (fault !== null) throw new TypeError(fault);

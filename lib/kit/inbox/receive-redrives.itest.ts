@@ -120,8 +120,8 @@ test.each([
   ["application/json", "{}", /content type is application\/json: give a request with one event to receiveRedrive/],
   ["application/x-ndjson", "{}\n", /line 1 has no key or x-redrive-id/],
   ["application/x-ndjson", "no\n", /line 1 is no JSON/],
-  ["application/cloudevents-batch+json", "{}", /no JSON array/],
-  ["application/cloudevents-batch+json", "[{]", /no JSON array/],
+  ["application/cloudevents-batch+json", "{}", /not a JSON array/],
+  ["application/cloudevents-batch+json", "[{]", /not a JSON array/],
   ["application/cloudevents-batch+json", '[{"id":"1"}]', /event 1 has no idempotencykey or redriveid/],
 ])("refuses what is no batch of redrives: %s %s", async (type, body, message) => {
   const request = new Request("http://service", { method: "POST", headers: { "content-type": type }, body });

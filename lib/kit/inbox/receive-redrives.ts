@@ -61,7 +61,7 @@ export function redriveResults(results: readonly RedriveResult[]): {
 }
 
 function notOurs(why: string): RedriveRefused {
-  return new RedriveRefused("not-a-redrive", `the request is no batch of redrives: ${why}`);
+  return new RedriveRefused("not-a-redrive", `the request is not a batch of redrives: ${why}`);
 }
 
 function linesOf(body: Buffer): Redrive[] {
@@ -93,10 +93,10 @@ function elementsIn(body: Buffer): Redrive[] {
   let spans: { start: number; end: number }[];
   try {
     const start = skipSpace(body, 0);
-    if (!isArrayAt(body, start)) throw notOurs("its body is no JSON array");
+    if (!isArrayAt(body, start)) throw notOurs("its body is not a JSON array");
     spans = elementsOf(body, start);
   } catch {
-    throw notOurs("its body is no JSON array");
+    throw notOurs("its body is not a JSON array");
   }
   return spans.map(({ start, end }, at) => fromElement(body.subarray(start, end), at));
 }
@@ -147,5 +147,5 @@ function read<T>(text: string, what: string): T {
   } catch {
     // Said below, with its place.
   }
-  throw notOurs(`${what} is no JSON`);
+  throw notOurs(`${what} is not JSON`);
 }

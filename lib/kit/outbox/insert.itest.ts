@@ -104,7 +104,7 @@ describe("bad input names the field and the fix", () => {
 
   test("a table that is no name, a tx that runs no SQL", async () => {
     await expect(insertOutbox(pool, event, { table: 'a"; drop' })).rejects.toThrow(/table .* give a table name/);
-    await expect(insertOutbox({} as never, event)).rejects.toThrow(/tx runs no SQL/);
+    await expect(insertOutbox({} as never, event)).rejects.toThrow(/tx cannot run SQL/);
   });
 });
 

@@ -98,7 +98,7 @@ class SpoolingParker implements Parker {
     const waiting: Waiting = { event, settle: resolve, toDisk: false };
     const toDisk = clock.timer(waitMsMax / 2, () => void this.#spoolOnce(waiting));
     const late = clock.timer(waitMsMax, () => {
-      resolve(this.#dropped(eventId, "timeout", `no answer of Parkade and none of the disk within ${waitMsMax} ms`));
+      resolve(this.#dropped(eventId, "timeout", `neither Parkade nor the disk answered within ${waitMsMax} ms`));
     });
     void this.#handOver(waiting);
     const parked = await promise;
@@ -303,7 +303,7 @@ class SpoolingParker implements Parker {
     // A torn line would spoil the request of its neighbours.
     const whole = events.filter(({ eventId }) => eventId !== "");
     for (const { line } of events.filter(({ eventId }) => eventId === "")) {
-      await this.#setAside(line, { code: "invalid-json", detail: "The line of the spool is no event" });
+      await this.#setAside(line, { code: "invalid-json", detail: "The line of the spool is not an event" });
     }
     const results = whole.length === 0 ? [] : await this.#deliver(whole);
     for (const [at, result] of results.entries()) {

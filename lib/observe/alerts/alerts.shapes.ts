@@ -95,7 +95,7 @@ const ALERT_STATES = ["pending", "firing", "resolved"] as const;
 export const alertsQuery = idPageQuery({
   state: described(
     z.optional(listText(ALERT_STATES)),
-    "Alerts in these states, with commas between them; absent = firing and resolved",
+    "Alerts in these states, comma-separated; absent = firing and resolved",
   ),
   source: described(z.optional(z.string()), "Alerts of this source"),
   rule: described(z.optional(uuidText("must be the id of a rule")), "Alerts of this rule"),
@@ -107,7 +107,7 @@ export const alertAcknowledgeSchema = named(
     ids: z
       .array(uuidText("must be an alert's id"))
       .check(z.minLength(1, "name at least one alert"), z.maxLength(IDS_MAX, `at most ${IDS_MAX} alerts at once`)),
-    /** What the others should know: who looks at it, and where. */
+    /** A note for your colleagues: who looks at it, and where. */
     note: z.optional(noteSchema),
     /** false takes an acknowledgement back: the alerts are told again. */
     acknowledged: z._default(z.boolean("must be true or false"), true),

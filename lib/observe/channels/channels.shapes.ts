@@ -89,9 +89,9 @@ export const textsOf = (config: ChannelConfig) =>
 const REFERENCE_WORDS = "must be env:NAME, the variable that holds it: secrets are not stored";
 const ADDRESS_WORDS = "must be an address that begins with https:// or http://, or env:NAME";
 const SERVER_WORDS = "must look like smtp://mail.example.com:587, or smtps:// for TLS from the start";
-const CREDENTIALS_WORDS = "must hold no user and no password: no message is sent with them";
-const OAUTH_WORDS = "cannot be set with oauth, whose token is the Authorization: remove one of them";
-const MASK_WORDS = "holds ***, which stands for a value that is not shown: type the whole address, or env:NAME";
+const CREDENTIALS_WORDS = "must not contain a user or password: no message is sent with them";
+const OAUTH_WORDS = "cannot be combined with oauth, which sets the Authorization header: remove one of them";
+const MASK_WORDS = "contains ***, which stands for a hidden value: enter the whole address, or env:NAME";
 
 /** What of a configuration is no reference where it must be one, or no address. The values are not repeated. */
 export function configFaults(config: ChannelConfig): FieldError[] {

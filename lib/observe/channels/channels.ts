@@ -101,7 +101,7 @@ export async function changeChannel(
       throw new DomainError("stale-settings", "The channel was changed since it was read: read it again");
     const config = restoreMaskedAddress(set.config ?? stored.config, stored.config, deps.limits);
     if (config.kind !== stored.kind) {
-      const detail = `is ${stored.kind} and stays so: add another channel for ${config.kind}`;
+      const detail = `is ${stored.kind}, which cannot change: add another channel for ${config.kind}`;
       throw invalidFields([{ field: "config.kind", detail }], "invalid-config");
     }
     return { set: { ...set, config } };

@@ -67,7 +67,7 @@ export async function sendAlert(
   }
   const { resolveAddress, resolveSecret, sign } = carriers;
   const address = resolveAddress("url" in config ? config.url : "");
-  if (!URL.canParse(address)) throw new UnresolvedSecret("its variable holds no address");
+  if (!URL.canParse(address)) throw new UnresolvedSecret("its variable contains no address");
   const host = new URL(address).hostname;
   const { json, path, basic, headers } = kind.post(message, config, {
     id,

@@ -99,7 +99,7 @@ function messageOf(
 }
 
 /** Of a rule whose alerts are not kept any more. */
-const UNKNOWN = { name: "a rule of before", kind: null, severity: "info", sentence: "Its alerts have ended" } as const;
+const UNKNOWN = { name: "a deleted rule", kind: null, severity: "info", sentence: "Its alerts have ended" } as const;
 
 function messageAlert(row: LiveAlertRow, publicUrl: string): MessageAlert {
   const evidence = evidenceOut(row.evidence);

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { tokensOf } from "./markdown.pure";
+import { lexer, type MarkedToken } from "marked";
 
 const SEGMENT = /^[a-z][a-z0-9-]{0,60}$/;
 
@@ -15,6 +15,9 @@ export async function readDocsPage(asked: readonly string[]): Promise<string | n
     return null;
   }
 }
+
+/** The Markdown of the pages in docs/, which has no HTML but pictures. markdown.test.ts reads every page. */
+export const tokensOf = (text: string): MarkedToken[] => lexer(text) as MarkedToken[];
 
 /** The rows of docs/glossary.md, whose emphasis and code are plain text here. */
 export async function readGlossary(): Promise<{ word: string; meaning: string }[]> {

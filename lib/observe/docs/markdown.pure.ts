@@ -1,8 +1,3 @@
-import { lexer, type MarkedToken } from "marked";
-
-/** The Markdown of the pages in docs/, which has no HTML but pictures. markdown.test.ts reads every page. */
-export const tokensOf = (text: string): MarkedToken[] => lexer(text) as MarkedToken[];
-
 /** The anchor of a heading as GitHub makes it, so that a link works there and in the console. */
 export const anchorOf = (heading: string) =>
   heading

@@ -1,7 +1,8 @@
 import { globSync, readFileSync } from "node:fs";
 import { type MarkedToken, walkTokens } from "marked";
 import { describe, expect, test } from "vitest";
-import { anchorOf, hrefOf, tokensOf } from "./markdown.pure";
+import { tokensOf } from "./docs.read";
+import { anchorOf, hrefOf } from "./markdown.pure";
 
 test.each([
   ["store-lost.md#before", ["runbooks", "disk-full"], "/runbooks/store-lost#before"],

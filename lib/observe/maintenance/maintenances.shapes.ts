@@ -59,6 +59,6 @@ export type MaintenanceList = z.infer<typeof maintenanceListSchema>;
 export const maintenancesQuery = idPageQuery({
   state: described(
     z.optional(z.enum(["live", "ended"], "must be live or ended")),
-    "In force or to come, or over; absent = both",
+    "Active and upcoming, or ended; absent = both",
   ),
 });

@@ -30,7 +30,7 @@ const MAINTENANCES = new Noun<MaintenanceOut>({
   audited: ({ sources }) => ({ sources }),
   unknown: (id) => [
     "unknown-maintenance",
-    `There is no maintenance window ${id} that lasts`,
+    `There is no active or upcoming maintenance window ${id}`,
     "list them with GET /api/v1/maintenances",
   ],
   out: (rows, db, viewer) =>
@@ -72,10 +72,10 @@ export function beginMaintenance(
 }
 
 function windowFault(fromMs: number, untilMs: number, nowMs: number): string | null {
-  if (untilMs <= nowMs) return "is over already: choose a time in the future";
+  if (untilMs <= nowMs) return "is in the past: choose a time in the future";
   if (untilMs <= fromMs) return "must be after from";
   if (untilMs - fromMs <= MAINTENANCE_MS_MAX) return null;
-  return `is more than ${formatDuration(MAINTENANCE_MS_MAX)} after from: a window must end, begin another one then`;
+  return `is more than ${formatDuration(MAINTENANCE_MS_MAX)} after from: start another window then`;
 }
 
 /** Ends a window before its time. Throws DomainError `unknown-maintenance` for one that is over, `forbidden`. */

@@ -16,11 +16,11 @@ export const markerRequestSchema = named(
     url: z.optional(
       z.url({ protocol: /^https?$/, error: "must be an address that begins with https:// or http://" }).check(
         z.maxLength(2_000, "must have at most 2,000 characters"),
-        z.refine((text) => !/[\p{C}\p{Zl}\p{Zp}]/u.test(text), "must hold no characters that cannot be seen"),
+        z.refine((text) => !/[\p{C}\p{Zl}\p{Zp}]/u.test(text), "must not contain invisible characters"),
         z.refine((text) => {
           const address = URL.parse(text);
           return address === null || address.username + address.password === "";
-        }, "must hold no user and no password: every viewer reads it"),
+        }, "must not contain a user or password: every viewer can read it"),
       ),
     ),
     /** Absent = now. */

@@ -18,19 +18,19 @@ const COUNTERS: Record<string, { name: string; help: string }> = {
   },
   cancelled: { name: "retry_cancelled_total", help: "Operations that were cancelled." },
   attempts: { name: "retry_attempts_total", help: "Sends." },
-  retries: { name: "retry_retries_total", help: "Sends that repeated another, without hedges." },
-  hedges: { name: "retry_hedges_total", help: "Sends made beside a silent one." },
-  timeouts: { name: "retry_timeouts_total", help: "Sends that a timeout ended." },
-  throttled: { name: "retry_throttled_total", help: "Sends that the target refused as too many." },
-  retryAllowed: { name: "retry_allowed_total", help: "Repeats the engine decided on." },
+  retries: { name: "retry_retries_total", help: "Retries, without hedges." },
+  hedges: { name: "retry_hedges_total", help: "Hedges: sends made while another one has not answered." },
+  timeouts: { name: "retry_timeouts_total", help: "Sends that timed out." },
+  throttled: { name: "retry_throttled_total", help: "Sends that the target rejected as too many." },
+  retryAllowed: { name: "retry_allowed_total", help: "Retries that the engine decided on." },
   retryExhausted: { name: "retry_exhausted_total", help: "Operations that used up their attempts." },
-  retryAfterHonored: { name: "retry_after_honored_total", help: "Waits and deferrals that a Retry-After set." },
+  retryAfterHonored: { name: "retry_after_honored_total", help: "Waits and deferrals set by a Retry-After." },
   budgetDenied: {
     name: "retry_budget_denied_total",
     help: "Operations that ended because the retry budget was empty.",
   },
-  breakerDenied: { name: "retry_breaker_denied_total", help: "Operations that an open breaker ended." },
-  bulkheadDenied: { name: "retry_bulkhead_denied_total", help: "Operations that found no place in the bulkhead." },
+  breakerDenied: { name: "retry_breaker_denied_total", help: "Operations ended by an open breaker." },
+  bulkheadDenied: { name: "retry_bulkhead_denied_total", help: "Operations that got no concurrency slot." },
   overloadDenied: {
     name: "retry_overload_denied_total",
     help: "Operations that were not sent because their target accepts too few sends.",
@@ -68,17 +68,17 @@ export function engineMetrics(beats: readonly Beat[]): Metric[] {
   };
   return [
     ...counterMetrics(beats),
-    gauge("retry_rate", "Repeats per operation; above 1 when each is repeated.", value(ratio("retries", "operations"))),
+    gauge("retry_rate", "Retries per operation; above 1 if each is retried.", value(ratio("retries", "operations"))),
     gauge("retry_timeout_rate", "Timeouts per operation.", value(ratio("timeouts", "operations"))),
-    gauge("retry_rate_per_attempt", "Repeats per send, 0 to 1.", value(ratio("retries", "attempts"))),
+    gauge("retry_rate_per_attempt", "Retries per send, 0 to 1.", value(ratio("retries", "attempts"))),
     gauge("retry_timeout_rate_per_attempt", "Timeouts per send, 0 to 1.", value(ratio("timeouts", "attempts"))),
     gauge("retry_error_ratio", "Failed operations per operation, 0 to 1.", value(ratio("failed", "operations"))),
     gauge(
       "retry_dedup_drop_rate",
-      "Events not sent because they were processed already, of all that came to be sent, 0 to 1.",
+      "Share of events that were not sent because they were already processed, 0 to 1.",
       value(ratio("dedupDropped", "operations", "dedupDropped")),
     ),
-    gauge("retry_budget_left", "Repeats the retry budget allows now; +Inf without a budget.", value(budgetLeft)),
+    gauge("retry_budget_left", "Retries that the retry budget allows now; +Inf without a budget.", value(budgetLeft)),
     gauge("breaker_open", "1 while a worker's circuit breaker of the target is open.", (target, engines) =>
       engines.some((engine) => engine.breaker)
         ? [{ labels: { target }, value: engines.some((engine) => engine.breaker?.state === "open") ? 1 : 0 }]
@@ -91,12 +91,12 @@ export function engineMetrics(beats: readonly Beat[]): Metric[] {
     ),
     gauge(
       "breaker_open_ratio",
-      "Share of its life that the breaker was open, 0 to 1; the highest over the workers.",
+      "Share of its lifetime that the breaker was open, 0 to 1; the highest over the workers.",
       value(highest((engine) => engine.breaker?.openRatio)),
     ),
     gauge("bulkhead_in_use", "Sends under way.", value(sum((engine) => engine.bulkhead.inUse))),
-    gauge("bulkhead_queued", "Sends that wait for a place.", value(sum((engine) => engine.bulkhead.queued))),
-    gauge("bulkhead_permits", "Sends that may be under way at once.", value(sum((engine) => engine.bulkhead.permits))),
+    gauge("bulkhead_queued", "Sends that wait for a concurrency slot.", value(sum((engine) => engine.bulkhead.queued))),
+    gauge("bulkhead_permits", "Maximum concurrent sends.", value(sum((engine) => engine.bulkhead.permits))),
     gauge(
       "healing_steps",
       "Steps by which self-healing has slowed the target down; the most over the workers.",

@@ -72,7 +72,7 @@ const age = (at: string) => `extract(epoch from now() - ${at})::float8`;
 async function auditMetrics(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
   const [row] = scope === null ? await db.query<Audit>(AUDIT, [], { name: "audit-metrics" }) : [];
   return [
-    gauge("parkade_audit_unsealed_entries", `Audit entries that wait for a seal; ${WAITING_MAX} when it is more.`, [
+    gauge("parkade_audit_unsealed_entries", `Audit entries that wait for a seal, at most ${WAITING_MAX}.`, [
       { value: row?.waiting ?? null },
     ]),
     gauge("parkade_audit_unsealed_oldest_seconds", "How long the oldest of them has waited.", [
@@ -80,17 +80,17 @@ async function auditMetrics(db: Queryable, { scope }: Scrape): Promise<Metric[]>
     ]),
     gauge(
       "parkade_audit_good",
-      "1 when no finding of a check of the audit stands, 0 when one does, whatever the extent of the check that found it.",
+      "1 while the audit has no open finding, otherwise 0, whatever the extent of the check that found it.",
       (row?.checked ?? []).map(({ extent }) => ({ labels: { extent }, value: row!.finding ? 0 : 1 })),
     ),
     gauge(
       "parkade_audit_good_age_seconds",
-      "Time since the end of the last check of the audit that found everything good.",
+      "Time since the last check of the audit that found no fault.",
       (row?.goodAges ?? []).map(({ extent, ageS }) => ({ labels: { extent }, value: ageS })),
     ),
     gauge(
       "parkade_audit_anchor_age_seconds",
-      "Time since the end of the audit was written to a place outside.",
+      "Time since the end of the audit was last anchored outside.",
       (row?.anchors ?? []).map(({ place, ageS }) => ({ labels: { place }, value: ageS })),
     ),
   ];

@@ -215,7 +215,7 @@ export async function admissionMetrics(db: Queryable, { scope }: Scrape): Promis
   return [
     gauge(
       "admission_24h",
-      "Arrivals by what the rules of admission did in 24 h: one that several rules match counts for each.",
+      "Arrivals by what admission rules did in 24 h: one that several rules match counts for each.",
       admission.map(({ n, ...labels }) => ({ labels, value: n })),
     ),
   ];
@@ -255,7 +255,7 @@ export async function alertMetrics(db: Queryable, { scope }: Scrape): Promise<Me
   return [
     gauge(
       "parkade_alerts",
-      "Alerts that fire, by severity, and whether somebody has acknowledged them.",
+      "Firing alerts by severity, and whether they are acknowledged.",
       states.map(({ severity, acknowledged }) => ({
         labels: { severity, acknowledged: String(acknowledged) },
         value: alerts.find((row) => row.severity === severity && row.acknowledged === acknowledged)?.n ?? 0,
@@ -269,7 +269,7 @@ export async function alertMetrics(db: Queryable, { scope }: Scrape): Promise<Me
         value: messages.find((row) => row.status === status)?.n ?? 0,
       })),
     ),
-    gauge("parkade_alert_evaluation_age_seconds", "Time since the last stored evaluation of the alert rules.", [
+    gauge("parkade_alert_evaluation_age_seconds", "Time since the last evaluation of the alert rules.", [
       { value: evaluation!.ageS },
     ]),
     gauge("parkade_alert_evaluation_seconds", "How long the last evaluation took.", [
@@ -315,7 +315,7 @@ export async function redriveMetrics(db: Queryable, { scope }: Scrape): Promise<
 export async function workerMetrics(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
   const beats = await readBeats(db, scope);
   return [
-    gauge("workers_alive", `Workers heard of within ${HEARTBEAT_LOST_S} s.`, [{ value: beats.length }]),
+    gauge("workers_alive", `Workers with a heartbeat in the last ${HEARTBEAT_LOST_S} s.`, [{ value: beats.length }]),
     ...engineMetrics(beats),
   ];
 }

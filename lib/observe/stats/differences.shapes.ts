@@ -10,7 +10,7 @@ export const differencesQuery = thenRead(
   queryOf({
     against: described(
       z.optional(z.enum(AGAINST, `must be one of ${AGAINST.join(", ")}`)),
-      "The last hour against the hour before it, or the same of a day or a week; default: day",
+      "Compares the last hour with the hour before, or a day or a week with the one before; default: day",
     ),
     source: described(
       z.optional(z.string().check(z.minLength(1), z.maxLength(SOURCE_MAX))),

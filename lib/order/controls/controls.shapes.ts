@@ -26,7 +26,7 @@ const controlScopeSchema = z.union(
     z.strictObject({ errorCode: value, source }),
     z.strictObject({ source: value }),
   ],
-  "must name exactly one of eventId, aggregateId (with an aggregateType if you like), errorCode, and may name a source " +
+  "must name exactly one of eventId, aggregateId (optionally with an aggregateType), errorCode, and may name a source " +
     "beside it; or a source alone",
 );
 

@@ -58,7 +58,7 @@ function storedScope(asked: ControlRequest["scope"]): StoredScope {
 
 function assertExpiry(request: ControlRequest, expiresAtMs: number | null, nowMs: number): void {
   if (expiresAtMs === null && request.kind === "cooldown") {
-    throw new DomainError("invalid-request", "expiresAt: a cooldown must end; to refuse for good, blacklist", {
+    throw new DomainError("invalid-request", "expiresAt: a cooldown must end; to refuse permanently, use a blacklist", {
       fields: [{ field: "expiresAt", detail: "give the time at which the cooldown ends" }],
     });
   }

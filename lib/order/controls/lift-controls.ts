@@ -77,8 +77,8 @@ export async function undoLift(
   return inTransaction(deps.db, async (tx) => {
     const sources = await sourcesOfLift(tx, id);
     if (sources.length === 0) {
-      throw new DomainError("unknown-control", `No lift ${id} can be taken back`, {
-        fields: [{ field: "undo", detail: "give the id of a lift that was not taken back yet" }],
+      throw new DomainError("unknown-control", `There is no lift ${id} that can be undone`, {
+        fields: [{ field: "undo", detail: "give the id of a lift that has not been undone" }],
       });
     }
     const named = sources.filter((source) => source !== null);

@@ -88,7 +88,7 @@ describe("a skipped head", () => {
     expect(await held(1, 2, 3)).toBe(3);
     expect(await tail()).toMatchObject({
       head: { eventId: "event-0000", version: 0 },
-      why: "it is parked and was not sent yet",
+      why: "it is parked and has not been sent yet",
       held: { count: 3, events: [{ version: 1 }, { version: 2 }, { version: 3 }] },
     });
     const skipped = await skip(0);
@@ -112,7 +112,7 @@ describe("a skipped head", () => {
     await park(0);
     expect(await world.event("event-0000")).toMatchObject({ status: "PENDING", bounces: 1 });
     expect(await held(1)).toBe(1);
-    expect((await tail()).why).toBe("it cools down after a failure");
+    expect((await tail()).why).toBe("it is cooling down after a failure");
 
     await skip(0);
     expect(await held(1)).toBe(0);

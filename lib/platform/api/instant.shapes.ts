@@ -3,10 +3,10 @@ import { resolveInstant } from "@/lib/platform/instant.pure";
 
 export const filterText = (lengthMax: number) =>
   z.string("must be text").check(
-    z.minLength(1, "must not be empty: leave the name out to not restrict it"),
+    z.minLength(1, "must not be empty: leave it out for no restriction"),
     z.maxLength(lengthMax, `at most ${lengthMax} characters`),
-    z.refine((value) => !value.includes("\0"), "must not hold a NUL character"),
-    z.refine((value) => value.isWellFormed(), "must not hold half a surrogate pair"),
+    z.refine((value) => !value.includes("\0"), "must not contain a NUL character"),
+    z.refine((value) => value.isWellFormed(), "must not contain half a surrogate pair"),
   );
 
 const DAY =

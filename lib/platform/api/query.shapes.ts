@@ -70,7 +70,7 @@ function singleValues(shape: z.core.$ZodLooseShape, params: URLSearchParams) {
   for (const name of new Set(params.keys())) {
     const [text = "", ...more] = params.getAll(name);
     if (!names.includes(name)) {
-      const detail = names.length === 0 ? "unknown: this takes no query" : `unknown: use ${names.join(", ")}`;
+      const detail = names.length === 0 ? "unknown: this endpoint takes no query" : `unknown: use ${names.join(", ")}`;
       faults.push({ field: name, detail });
     } else if (more.length > 0) faults.push({ field: name, detail: "must be given once" });
     else raw[name] = isNumber(shape[name] as z.core.$ZodTypes) ? numberOrText(text) : text;
@@ -93,7 +93,7 @@ export const noQuery = queryOf({});
 
 export const noParams: PathOf<Record<never, never>> = { parameters: {}, problems: [], read: () => ({}) };
 
-const EVENT_ID = "must be the event's id, a UUID: look an eventId up with GET /api/v1/events?eventId=";
+const EVENT_ID = "must be the event's id, a UUID: look up an eventId with GET /api/v1/events?eventId=";
 
 /** The path parameter `id`: what is no UUID names nothing, so it is refused with `code` too. */
 export function byId(code: ProblemCode & `unknown-${string}`): PathOf<{ id: string }> {

@@ -64,7 +64,7 @@ export function pageOut<Item extends z.core.$ZodType>(item: Item) {
 /** Beside an answer to a filter: absent = nothing to say. */
 export const hintsOut = described(
   z.optional(z.array(z.object({ field: z.string(), detail: z.string() }))),
-  "What of the filter cannot have been meant, such as a source that does not exist; absent = nothing",
+  "Parts of the filter that are probably mistakes, such as a source that does not exist; absent = none",
 );
 
 /** Of a file of rows, in a query. */
@@ -72,7 +72,7 @@ export const fileShape = {
   format: z._default(z.enum(["ndjson", "csv"], "must be ndjson or csv"), "ndjson"),
   bom: described(
     z._default(z.enum(["true", "false"], "must be true or false"), "false"),
-    "true: a CSV begins with a byte order mark, by which Excel knows that it is UTF-8",
+    "true: a CSV begins with a byte order mark, so that Excel reads it as UTF-8",
   ),
 };
 

@@ -11,8 +11,7 @@ const PART_BYTES_MAX = 255;
 /** A key that every store takes, and that stays below its folder or prefix. Throws DomainError `archive-refused`. */
 export function assertKey(key: string): void {
   const fault = faultOf(key);
-  if (fault !== null)
-    throw new DomainError("archive-refused", `${JSON.stringify(key)} is no key of an object: ${fault}`);
+  if (fault !== null) throw new DomainError("archive-refused", `${JSON.stringify(key)} is not an object key: ${fault}`);
 }
 
 /** The beginning of keys: the last part may be cut or empty. Throws DomainError `archive-refused`. */
@@ -24,7 +23,7 @@ function faultOf(key: string): string | null {
   const parts = key.split("/");
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what no key may hold
   if (/[\u0000-\u001f\u007f\\]/.test(key) || !key.isWellFormed())
-    return "it holds a character that file systems refuse";
+    return "it contains a character that file systems refuse";
   if (parts.some((part) => part === "" || part === "." || part === ".."))
     return "it begins or ends with a slash, or has a part that is empty, . or ..";
   if (parts.some((part) => part.startsWith(WRITING))) return `a part of it begins with ${WRITING}`;

@@ -43,14 +43,15 @@ export function parseArchiveLocation(text: string): ArchiveLocation {
   const url = new URL(text);
   if (url.username !== "" || url.password !== "")
     throw new ArchiveLocationError(
-      "must hold no credentials: set PARKADE_SECRET_ARCHIVE_KEY_ID and PARKADE_SECRET_ARCHIVE_KEY",
+      "must not contain credentials: set PARKADE_SECRET_ARCHIVE_KEY_ID and PARKADE_SECRET_ARCHIVE_KEY",
     );
-  if (url.hash !== "") throw new ArchiveLocationError("must hold no #: write %23 for one in a name");
+  if (url.hash !== "") throw new ArchiveLocationError("must not contain #: write %23 for one in a name");
   return scheme === "file" ? folderOf(url) : bucketOf(url);
 }
 
 function folderOf(url: URL): ArchiveLocation {
-  if (url.search !== "") throw new ArchiveLocationError("must hold no ? after a folder: write %3F for one in its name");
+  if (url.search !== "")
+    throw new ArchiveLocationError("must not contain ? after a folder: write %3F for one in its name");
   if (url.host !== "")
     throw new ArchiveLocationError("must name an absolute folder, with three slashes: file:///folder");
   const path = decoded(url.pathname);
@@ -83,7 +84,7 @@ function bucketOf(url: URL): ArchiveLocation {
 
 function endpointOf(text: string | null): string | null {
   if (text === null || text === "") return null;
-  const rule = "must have an endpoint such as endpoint=https://s3.example.com:9000, with nothing behind the host";
+  const rule = "must have an endpoint such as endpoint=https://s3.example.com:9000, with nothing after the host";
   if (!URL.canParse(text)) throw new ArchiveLocationError(rule);
   const { protocol, username, password, pathname, search, hash, origin } = new URL(text);
   if (!/^https?:$/.test(protocol) || pathname !== "/" || username + password + search + hash !== "")
@@ -100,6 +101,6 @@ function decoded(path: string): string {
   }
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what no name may hold
   if (/[\u0000-\u001f\u007f]/.test(text) || text.split("/").some((part) => part === "..") || text.includes("//"))
-    throw new ArchiveLocationError("must hold no control characters, no .. and no empty names");
+    throw new ArchiveLocationError("must not contain control characters, .. or empty names");
   return text;
 }

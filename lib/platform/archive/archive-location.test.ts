@@ -39,8 +39,8 @@ describe("where the archive is", () => {
     ["file:///srv/a?b", /%3F/],
     ["file:///srv/a#b", /%23/],
     ["file:///srv/100%", /%25/],
-    ["file:///srv/a%2f..%2fb", /no \.\./],
-    ["file:///srv/a%00b", /no control characters/],
+    ["file:///srv/a%2f..%2fb", /, \.\. or/],
+    ["file:///srv/a%00b", /control characters/],
     ["s3://hunter2:secret@bucket/p", /PARKADE_SECRET_ARCHIVE_KEY/],
     ["s3:///prefix", /must name a bucket/],
     ["s3://no", /must name a bucket/],
@@ -49,7 +49,7 @@ describe("where the archive is", () => {
     ["s3://bucket?region=EU Central", /region=eu-central-1/],
     ["s3://bucket?endpoint=s3.example.com", /endpoint=https:/],
     ["s3://bucket?endpoint=https://hunter2:secret@s3.example.com", /endpoint=https:/],
-    ["s3://bucket?endpoint=https://s3.example.com/path", /nothing behind the host/],
+    ["s3://bucket?endpoint=https://s3.example.com/path", /nothing after the host/],
     ["s3://bucket?pathStyle=yes", /pathStyle=true or pathStyle=false/],
   ])("%s is refused with the fix, and no secret", (text, message) => {
     const parse = () => parseArchiveLocation(text);

@@ -26,7 +26,7 @@ export function folderStore({ path: root }: Extract<ArchiveLocation, { kind: "fo
       ),
     );
     if (done !== null) return done.value;
-    throw unavailable(`The archive folder ${root} does not answer within ${CALL_MS_MAX / 1000} s: look at its disk`);
+    throw unavailable(`The archive folder ${root} does not answer within ${CALL_MS_MAX / 1000} s: check its disk`);
   };
   return {
     place: root,
@@ -78,7 +78,7 @@ async function writeOnce(root: string, key: string, bytes: Uint8Array): Promise<
     for (const made of [...foldersTo(root, folder), root]) await syncFolder(made);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    throw new DomainError("archive-refused", `${key} is in ${root} already: an object is written once`);
+    throw new DomainError("archive-refused", `${key} is in ${root} already exists there: an object is written once`);
   } finally {
     // It is left over when this fails, and is no object.
     await unlink(writing).catch(() => undefined);
@@ -169,7 +169,7 @@ async function assertFolder(root: string): Promise<void> {
   );
   if (isFolder) return;
   throw unavailable(
-    `The archive folder ${root} does not exist: mount its disk, or make the folder, writable by web and worker, or correct PARKADE_ARCHIVE`,
+    `The archive folder ${root} does not exist: mount its disk, or create the folder, writable by web and worker, or correct PARKADE_ARCHIVE`,
   );
 }
 
@@ -184,12 +184,12 @@ const FAULTS: Record<string, string> = {
   EROFS: "is read-only: mount its disk for writing",
   EACCES: "may not be used by this user: give the user of web and worker the right to read and write it",
   EPERM: "may not be used by this user, or its file system has no hard links: use ext4, XFS or NFS, or S3",
-  ENOTSUP: "lies on a file system without hard links: use ext4, XFS or NFS, or S3",
-  ENOSYS: "lies on a file system without hard links: use ext4, XFS or NFS, or S3",
-  EMLINK: "lies on a file system without hard links: use ext4, XFS or NFS, or S3",
+  ENOTSUP: "is on a file system without hard links: use ext4, XFS or NFS, or S3",
+  ENOSYS: "is on a file system without hard links: use ext4, XFS or NFS, or S3",
+  EMLINK: "is on a file system without hard links: use ext4, XFS or NFS, or S3",
   ENOTDIR: "has a file where this object needs a folder: move that file away",
-  EIO: "has a disk that fails: look at its log",
-  ESTALE: "lies on a network file system that has lost it: mount it again",
+  EIO: "has a failing disk: check its log",
+  ESTALE: "is on a network file system that lost it: mount it again",
 };
 
 function folderFault(error: unknown, root: string): DomainError {

@@ -17,7 +17,7 @@ type Attempted = {
 };
 
 const CREDENTIALS =
-  "check PARKADE_SECRET_ARCHIVE_KEY_ID and PARKADE_SECRET_ARCHIVE_KEY, or what the environment gives the SDK of AWS";
+  "check PARKADE_SECRET_ARCHIVE_KEY_ID and PARKADE_SECRET_ARCHIVE_KEY, or the AWS credentials of the environment";
 
 const BAD_KEYS = new Set([
   "InvalidAccessKeyId",
@@ -55,21 +55,21 @@ function faultText(error: unknown, { command, place, bucket }: Attempted): strin
   if (/checksum/i.test(message) || CHANGED.has(name))
     return `The bytes of an object were changed on the way to or from the archive ${place}: its checksum is another one (${command})`;
   if (name === "TimeoutError" || name === "AbortError")
-    return `The archive ${place} is slow or silent: it did not answer ${command} in time; look at it and at the network on the way`;
+    return `The archive ${place} did not answer ${command} in time: check it, and the network on the way`;
   if (status === null) return unreachableText(error, place);
   if (name === "NoSuchBucket")
-    return `The bucket ${bucket} of the archive ${place} does not exist: make it, or correct PARKADE_ARCHIVE`;
+    return `The bucket ${bucket} of the archive ${place} does not exist: create it, or correct PARKADE_ARCHIVE`;
   if (BAD_KEYS.has(name)) return `The archive ${place} refuses the credentials (${name}): ${CREDENTIALS}`;
   if (name === "RequestTimeTooSkewed")
-    return `The archive ${place} refuses the clock of this machine: set it by a time server`;
+    return `The archive ${place} rejects the clock of this machine: synchronize it with a time server`;
   if (OTHER_REGION.has(name) || status === 301)
-    return `The bucket ${bucket} lies in another region or account: correct the region of PARKADE_ARCHIVE (${name})`;
+    return `The bucket ${bucket} is in another region or account: correct the region of PARKADE_ARCHIVE (${name})`;
   if (name === "InvalidObjectState")
     return `An object of the archive ${place} was moved to cold storage: restore it there first`;
   if (status === 507 || FULL.test(name))
     return `The archive ${place} is full (${name}): free some space or raise its quota`;
   if (SLOW.has(name) || status === 429 || status === 503)
-    return `The archive ${place} has too much to do (${name}): it is asked again later`;
+    return `The archive ${place} is overloaded (${name}): it is tried again later`;
   if (status === 403 || status === 401)
     return `The archive ${place} refuses ${command} (${name}): grant s3:PutObject, s3:GetObject, s3:DeleteObject and s3:ListBucket on the bucket`;
   return `The archive ${place} answered ${command} with ${status} ${name}`;
@@ -81,14 +81,14 @@ const NETWORK: Record<string, string> = {
   EAI_AGAIN: "its name cannot be looked up",
   ECONNRESET: "it closed the connection",
   EPIPE: "it closed the connection",
-  EHOSTUNREACH: "there is no way to it",
-  ENETUNREACH: "there is no way to it",
+  EHOSTUNREACH: "there is no route to it",
+  ENETUNREACH: "there is no route to it",
 };
 
 function unreachableText(error: unknown, place: string): string {
   const code = networkCode(error);
   const why = code === null ? "" : ` (${NETWORK[code] ?? "its connection failed"}: ${code})`;
-  return `The archive ${place} cannot be reached${why}: look at it, and at the endpoint of PARKADE_ARCHIVE`;
+  return `The archive ${place} cannot be reached${why}: check it, and the endpoint of PARKADE_ARCHIVE`;
 }
 
 function networkCode(error: unknown): string | null {

@@ -188,7 +188,7 @@ describeWith(versitygwMissing, "a bucket", () => {
       [507, "InsufficientStorage", /is full/],
       [400, "QuotaExceeded", /is full/],
       [507, "XMinioStorageFull", /is full/],
-      [503, "SlowDown", /too much to do/],
+      [503, "SlowDown", /overloaded/],
       [403, "RequestTimeTooSkewed", /clock of this machine/],
       [400, "AuthorizationHeaderMalformed", /another region/],
       [500, "InternalError", /answered PutObject with 500 InternalError/],

@@ -41,7 +41,7 @@ describeWith(versitygwMissing, "a bucket", () => {
     const begunMs = performance.now();
     const calls = [store.put("silent", Buffer.alloc(300_000)), store.get("silent"), store.remove("silent")];
     for (const outcome of await Promise.allSettled(calls))
-      expect(outcome).toMatchObject({ status: "rejected", reason: unavailable(/slow or silent/) });
+      expect(outcome).toMatchObject({ status: "rejected", reason: unavailable(/did not answer/) });
     expect(performance.now() - begunMs).toBeLessThan(21_000);
     proxy.cut();
     proxy.resume();
@@ -58,7 +58,7 @@ describeWith(versitygwMissing, "a bucket", () => {
     await new Promise<void>((resolve) => half.listen(0, "127.0.0.1", resolve));
     const store = connect(`http://127.0.0.1:${(half.address() as AddressInfo).port}`);
     const begunMs = performance.now();
-    await expect(store.get("half")).rejects.toMatchObject(unavailable(/slow or silent/));
+    await expect(store.get("half")).rejects.toMatchObject(unavailable(/did not answer/));
     expect(performance.now() - begunMs).toBeLessThan(21_000);
     half.close();
   });

@@ -77,7 +77,7 @@ function open(keys: ReadonlyMap<string, Uint8Array>, objectKey: string, bytes: B
   try {
     return Buffer.concat([decipher.update(bytes.subarray(HEADER_BYTES, -TAG_BYTES)), decipher.final()]);
   } catch (error) {
-    throw unreadable(`${objectKey} was changed: its seal does not fit what it holds, or its name`, error);
+    throw unreadable(`${objectKey} was changed: its seal does not match its content or its name`, error);
   }
 }
 

@@ -39,7 +39,7 @@ function notAnswered(cause: unknown, write: boolean, timeoutMs: number): unknown
   if (cause instanceof DOMException && cause.name === "AbortError") return cause;
   if (cause instanceof DOMException && cause.name === "TimeoutError") {
     const waited = `Parkade did not answer within ${Math.round(timeoutMs / 1_000)} seconds.`;
-    const detail = write ? `${waited} What you asked for may have been done: look before you repeat it.` : waited;
+    const detail = write ? `${waited} Your request may have been carried out: check before you repeat it.` : waited;
     return new ApiError("no-answer", detail, { cause });
   }
   if (cause instanceof SyntaxError) {
@@ -48,7 +48,7 @@ function notAnswered(cause: unknown, write: boolean, timeoutMs: number): unknown
   const detail =
     navigator.onLine !== false
       ? "Parkade does not answer. Check that its web process runs."
-      : "This browser is offline. Parkade is asked again when the network is back.";
+      : "This browser is offline. The page updates when the network is back.";
   return new ApiError("offline", detail, { cause });
 }
 

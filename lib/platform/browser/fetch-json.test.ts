@@ -110,7 +110,7 @@ describe("fetchJson", () => {
     expect(keys.map((key) => keys.indexOf(key))).toEqual([0, 0, 0, 3]);
   });
 
-  it("gives up on an answer that does not come, and says of a change that it may have been done", async () => {
+  it("gives up on an answer that does not come, and says of a change that it may have been carried out", async () => {
     vi.stubGlobal("fetch", (_path: string, { signal }: RequestInit) => {
       if (signal?.aborted) return Promise.reject(signal.reason);
       return new Promise((_resolve, reject) => {
@@ -119,11 +119,11 @@ describe("fetchJson", () => {
     });
     const read = await failure(fetchJson("/x", { timeoutMs: 20 }));
     expect(read).toMatchObject({ code: "no-answer", status: 0, passing: true });
-    expect(read.detail).not.toContain("may have been done");
+    expect(read.detail).not.toContain("may have been carried out");
     const write = await failure(fetchJson("/x", { method: "POST", body: {}, timeoutMs: 20 }));
-    expect(write.detail).toContain("may have been done");
+    expect(write.detail).toContain("may have been carried out");
     const preview = await failure(fetchJson("/x", { method: "POST", body: {}, reads: true, timeoutMs: 20 }));
-    expect(preview.detail).not.toContain("may have been done");
+    expect(preview.detail).not.toContain("may have been carried out");
     const own = new AbortController();
     own.abort();
     const aborted = fetchJson("/x", { signal: AbortSignal.any([own.signal, AbortSignal.timeout(1_000)]) });

@@ -93,4 +93,4 @@ export function useStaleReason(): string | null {
 }
 
 export const STALE_REASON =
-  "Parkade does not answer now, and what you see may be old. This works again when it answers.";
+  "Parkade does not answer, and what you see may be out of date. This works again when it answers.";

@@ -351,10 +351,10 @@ const QUERY_CANCELED = "57014";
  */
 function cannotWrite(state: string): string | null {
   if (state === "53100") return "The store's disk is full: free some space on the machine of PostgreSQL";
-  if (state === "58030") return "The store cannot read or write its disk: look at the log of PostgreSQL";
+  if (state === "58030") return "The store cannot read or write its disk: check the log of PostgreSQL";
   if (state === "25006") return "The store is read-only: point DATABASE_URL at the primary server";
   if (state === "53300") return "The store has no connection left: raise max_connections of PostgreSQL";
-  return state.startsWith("53") ? "The store lacks memory or another resource: look at the log of PostgreSQL" : null;
+  return state.startsWith("53") ? "The store lacks memory or another resource: check the log of PostgreSQL" : null;
 }
 
 /** For an error of a statement, never for an error of the caller's own code. `changes`: the statement changes rows. */
@@ -362,7 +362,7 @@ export function translate(error: unknown, { changes }: { changes: boolean }): un
   if (isConnectionLoss(error)) return unavailable(error);
   const state = sqlState(error);
   if (COLLISIONS.includes(state)) {
-    return new DomainError("events-busy", "Other actions change the same events just now: try again", {
+    return new DomainError("events-busy", "Other actions are changing the same events: try again", {
       internal: error,
     });
   }

@@ -157,11 +157,11 @@ export async function releaseKey(db: Queryable, { actor, key, holder }: HeldKey)
 }
 
 function inProgress(): DomainError {
-  return new DomainError("idempotency-key-in-progress", "The first request with this Idempotency-Key still runs");
+  return new DomainError("idempotency-key-in-progress", "The first request with this Idempotency-Key is still running");
 }
 
 export function keyReused(): DomainError {
   return new DomainError("idempotency-key-reused", "This Idempotency-Key was used with another request", {
-    fields: [{ field: "Idempotency-Key", detail: "make a new key for a new request" }],
+    fields: [{ field: "Idempotency-Key", detail: "use a new key for a new request" }],
   });
 }

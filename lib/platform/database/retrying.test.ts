@@ -28,7 +28,7 @@ test.each(["40P01", "40001", "55P03"])(
     expect(pauses).toEqual([1, 2, 3, 4]);
     await expect(retrying(failing(...Array(5).fill(collision(code))), { pause })).rejects.toMatchObject({
       code: "events-busy",
-      message: "Other actions change the same events just now: try again",
+      message: "Other actions are changing the same events: try again",
     });
   },
 );

@@ -30,4 +30,4 @@ export function jsonFault(body: unknown): JsonFault | null {
   return null;
 }
 
-const UNSTORABLE = "holds a NUL character or half a surrogate pair, which PostgreSQL does not store: leave it out";
+const UNSTORABLE = "contains a NUL character or half a surrogate pair, which PostgreSQL does not store: leave it out";

@@ -1,6 +1,6 @@
 /** What an address of PostgreSQL must do, to be read after the name of its variable. */
 export const VERIFIED_TLS_RULE =
-  "must not switch off the check of the server's certificate: use sslmode=verify-full, and name the authority in PARKADE_CA_FILE or sslrootcert";
+  "must not disable the check of the server's certificate: use sslmode=verify-full, and name the authority in PARKADE_CA_FILE or sslrootcert";
 
 const LOOPBACK = /^(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|::1|\[::1\]|\/.*|%2f.*)$/i;
 

@@ -190,7 +190,7 @@ export function* membersInSteps(bytes: Uint8Array, start: number): Generator<Mem
     const keyEnd = yield* valueInSteps(bytes, at);
     const key = keyText(bytes, at, keyEnd);
     at = yield* spaceInSteps(bytes, keyEnd);
-    if (bytes[at] !== COLON) throw new JsonSyntax(at, "a name needs a colon behind it");
+    if (bytes[at] !== COLON) throw new JsonSyntax(at, "a name needs a colon after it");
     at = yield* spaceInSteps(bytes, at + 1);
     const end = yield* valueInSteps(bytes, at);
     yield { key, start: at, end };
@@ -221,7 +221,7 @@ export function membersOf(bytes: Uint8Array, start: number, membersMax: number):
     const keyEnd = endOfValue(bytes, at);
     const key = keyText(bytes, at, keyEnd);
     at = skipSpace(bytes, keyEnd);
-    if (bytes[at] !== COLON) throw new JsonSyntax(at, "a name needs a colon behind it");
+    if (bytes[at] !== COLON) throw new JsonSyntax(at, "a name needs a colon after it");
     at = skipSpace(bytes, at + 1);
     const end = endOfValue(bytes, at);
     if (members.length === membersMax) return null;
@@ -252,6 +252,6 @@ function parsedKey(bytes: Uint8Array, start: number, end: number): string {
   try {
     return JSON.parse(utf8.decode(bytes.subarray(start, end))) as string;
   } catch {
-    throw new JsonSyntax(start, "a name is no valid string");
+    throw new JsonSyntax(start, "a name is not a valid string");
   }
 }

@@ -44,7 +44,7 @@ export function isStorableText(text: string): boolean {
 }
 
 /** The reason why a text is refused. */
-export const UNSTORABLE_TEXT = "must not hold a NUL character or half a surrogate pair";
+export const UNSTORABLE_TEXT = "must not contain a NUL character or half a surrogate pair";
 
 /** The text that PostgreSQL accepts: NUL is replaced by a sign, and half surrogate pairs are replaced. */
 export function storableText(text: string): string {

@@ -56,7 +56,8 @@ export function tracingSettingsOf(env: Variables): TracingSettings | TracingFaul
 function faultOf(env: Variables, sampler: string): string | null {
   const protocol = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? env.OTEL_EXPORTER_OTLP_PROTOCOL ?? "http/protobuf";
   if ((env.OTEL_TRACES_EXPORTER ?? "otlp") !== "otlp") return "OTEL_TRACES_EXPORTER must be otlp or none";
-  if (protocol !== "http/protobuf") return "OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf: no other one is spoken";
+  if (protocol !== "http/protobuf")
+    return "OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf: no other protocol is supported";
   const name =
     env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT === undefined
       ? "OTEL_EXPORTER_OTLP_ENDPOINT"

@@ -7,7 +7,7 @@ const text = (max: number) =>
   z.string("must be text").check(
     z.minLength(1, "must not be empty"),
     z.maxLength(max, `at most ${max} characters`),
-    z.refine((value) => !value.includes("\0"), "must not hold a NUL character"),
+    z.refine((value) => !value.includes("\0"), "must not contain a NUL character"),
   );
 
 /** A consumer says what it has processed, by the producer's ids. */
@@ -19,7 +19,7 @@ const confirmKeysSchema = z.strictObject({
     .check(z.minLength(1, "must name at least one event"), z.maxLength(1_000, "at most 1,000 at a time")),
   producer: described(
     z.optional(text(TEXT_MAX.producer)),
-    "Within which the ids are unique, such as the source of a CloudEvent. Without it, an id of events of several producers is refused as several-producers",
+    "The scope within which the ids are unique, such as the source of a CloudEvent. Without it, an id of events of several producers is refused as several-producers",
   ),
   consumer: z.optional(text(256)),
 });

@@ -139,10 +139,10 @@ function targetChecks(target: DryRunFacts["target"]): Ruled[] {
   ];
 }
 
-export const REPEATS_NOTHING = "the target is not marked as repeatable: only a send that found no target is repeated";
+export const REPEATS_NOTHING = "the target is not marked as repeatable: only a send that never reached it is retried";
 
 export function supersededText(version: bigint, versionProcessed: bigint): string {
-  return `version ${versionProcessed} of the aggregate was already processed, this is version ${version}`;
+  return `version ${versionProcessed} of the aggregate was already processed; this is version ${version}`;
 }
 
 function orderChecks({

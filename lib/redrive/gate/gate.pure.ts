@@ -57,9 +57,9 @@ export function gateChecks(facts: GateFacts, rules: GateRules): Check[] {
       "redrive-limit",
       exhausted ? "redrive-limit" : null,
       `sent by ${facts.redrives} of at most ${rules.redriveLimit} redrives${allowed}`,
-      `it was sent by ${facts.redrives} redrives, at most ${rules.redriveLimit}`,
+      `it was sent by ${facts.redrives} redrives, the limit is ${rules.redriveLimit}`,
     ),
-    checkOf("admission", asked, "admission lets it go"),
+    checkOf("admission", asked, "admission rules allow it"),
   ];
 }
 

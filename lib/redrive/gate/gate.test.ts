@@ -162,7 +162,7 @@ describe("the gate as checks", () => {
     ]);
     expect(checks.every(({ fix }) => fix !== undefined && fix !== "")).toBe(true);
     expect(checks[1]!.detail).toBe("it cools down until 1970-01-01T00:17:40.000Z");
-    expect(checks[2]!.detail).toBe("it was sent by 3 redrives, at most 3");
+    expect(checks[2]!.detail).toBe("it was sent by 3 redrives, the limit is 3");
   });
 
   test.each([

@@ -109,8 +109,10 @@ async function set(tx: Tx, redrive: RedriveRow, change: Partial<Pick<RedriveRow,
 /** An undo promises that nothing was sent. Throws DomainError `illegal-transition` when it is too late for that. */
 async function assertHeld(tx: Tx, { id, state }: RedriveRow): Promise<void> {
   if (state === "CANCELLED" || (!isFinal(state) && (await isHeld(tx, id)))) return;
-  throw new DomainError("illegal-transition", "Its hold is over: it cannot be undone as if nothing was sent", {
-    fields: [{ field: "action", detail: isFinal(state) ? wayOn(state) : "cancel it to give back what is open" }],
+  throw new DomainError("illegal-transition", "The hold has ended, so events may have been sent", {
+    fields: [
+      { field: "action", detail: isFinal(state) ? wayOn(state) : "cancel it to park the remaining events again" },
+    ],
   });
 }
 
@@ -186,7 +188,7 @@ async function startNow(tx: Tx, redrive: RedriveRow, by: By): Promise<Change | n
     });
   }
   if (!startsLater && breakerUntilMs === null) {
-    throw new DomainError("illegal-transition", "The redrive waits for an approval, and for nothing else", {
+    throw new DomainError("illegal-transition", "The redrive waits only for an approval", {
       fields: [{ field: "action", detail: "another person approves it: PATCH /api/v1/approvals/{id}" }],
     });
   }

@@ -88,7 +88,7 @@ function subjectOfRedrive(tx: Tx, redrive: RedriveRow): Subject {
     sources,
     none:
       state === "PLANNING"
-        ? "the redrive is still being frozen: look again when its manifest is complete"
+        ? "the redrive is still being frozen: try again when its manifest is complete"
         : "the redrive needs no approval",
     before: { state },
     terms: () => termsOf(tx, redrive),
@@ -126,7 +126,7 @@ function subjectOfMend(tx: Tx, mend: BulkOperationRow): Subject {
 function assertReason({ reason }: ApprovalDecision): void {
   if (reason !== undefined) return;
   throw new DomainError("invalid-request", "A rejection needs a reason", {
-    fields: [{ field: "reason", detail: "say why it is rejected: the person who asked reads it" }],
+    fields: [{ field: "reason", detail: "say why: the person who asked reads it" }],
   });
 }
 
@@ -161,7 +161,7 @@ async function refuseAsker(tx: Tx, id: string, viewer: Viewer): Promise<void> {
 function refuseOutdated(terms: ApprovalTerms, digest: string): void {
   const now = digestOf(terms);
   if (now === digest) return;
-  throw new DomainError("approval-outdated", "It has changed since you looked at it: look at it again", {
+  throw new DomainError("approval-outdated", "It has changed since you reviewed it: review it again", {
     fields: [{ field: "digest", detail: `is now ${now}` }],
   });
 }

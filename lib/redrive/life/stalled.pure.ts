@@ -142,7 +142,7 @@ function stoppedByPerson({ state, open, stops, targets, breakers }: StallFacts):
 
 function stopStall({ target, by, reason }: StallFacts["stops"][number]): Stall {
   const what = target === null ? "everything" : `the sends to ${target}`;
-  const text = `${by} stopped ${what}: ${reason.trim().replace(/\.$/, "")}. Resume in the band at the top of the page.`;
+  const text = `${by} stopped ${what}: ${reason.trim().replace(/\.$/, "")}. Resume them in the bar at the top of the page.`;
   return { ...stall("stopped", text), target };
 }
 
@@ -151,10 +151,10 @@ const WAIT_STALLS: Record<Wait["for"], { code: StallCode; text: string }> = {
     code: "approval",
     text: "Waits for the approval of a second person; without an answer it expires, and its events are parked again.",
   },
-  time: { code: "starts-later", text: "Starts at the time that was asked for. Start now, or cancel it." },
+  time: { code: "starts-later", text: "Starts at its scheduled time. Start it now, or cancel it." },
   breaker: {
     code: "waits-for-breaker",
-    text: "Starts when the breaker of its target closes; otherwise it is cancelled. Start now, or cancel it.",
+    text: "Starts when the breaker of its target closes; cancelled if it does not. Start it now, or cancel it.",
   },
 };
 
@@ -177,7 +177,7 @@ function stoppedByAway({ away, breakers, targets }: StallFacts): Stall | null {
   const more = away.length > 1 ? ` (and ${away.length - 1} more)` : "";
   const text =
     `Waits for ${first.target}${more}, not reached for ${formatDuration(first.forMs)}: ${first.detail}. ` +
-    "It goes on by itself when the target is back; to wait no longer, cancel it.";
+    "It continues when the target is back. Cancel it if you do not want to wait.";
   return { ...stall("target-away", text), target: first.target };
 }
 
@@ -191,8 +191,8 @@ function breakerStall(breakers: StallFacts["breakers"]): Stall | null {
   if (!first) return null;
   const more = breakers.length > 1 ? ` (and ${breakers.length - 1} more)` : "";
   const text = first.forced
-    ? `A person holds the breaker of ${first.target}${more} open: release it on Targets.`
-    : `The breaker of ${first.target}${more} is open after failures: it lets a probe through by itself.`;
+    ? `Someone holds the breaker of ${first.target}${more} open: release it on Targets.`
+    : `The breaker of ${first.target}${more} is open after failures. It sends a probe automatically.`;
   return { ...stall("breaker-open", text), target: first.target, untilMs: first.untilMs };
 }
 
@@ -201,13 +201,13 @@ function stoppedByItems(facts: StallFacts): Stall | null {
   const waiting = facts.open - facts.underWay;
   if (facts.underWay === 0 && canary && canary.sent >= canary.released) {
     const count = canary.released.toLocaleString("en-US");
-    const text = `The canary has sent its first ${count}: more follow when these stay quiet or are confirmed.`;
+    const text = `The canary has sent its first ${count}. More follow once they are confirmed or do not bounce.`;
     return { ...stall("canary-waits", text), untilMs: canary.untilMs };
   }
   if (deferred.count > 0 && deferred.count >= waiting && facts.underWay === 0) {
     const what = `${deferred.count.toLocaleString("en-US")} of ${facts.open.toLocaleString("en-US")} open events wait`;
     return {
-      ...stall("deferred", `${what} for a later time: their target asked for it, or an earlier try failed.`),
+      ...stall("deferred", `${what} for a later time: their target asked for it, or an earlier attempt failed.`),
       untilMs: deferred.untilMs,
     };
   }
@@ -224,17 +224,17 @@ function stoppedBySend(facts: StallFacts): Stall | null {
   if (ranMs < START_MS) return null;
   if (facts.ratePerSecond !== null && facts.ratePerSecond < 0.1) {
     const everyS = Math.round(1 / facts.ratePerSecond);
-    return stall("rate", `Its rate sends one event every ${everyS} s. A higher rate is set under Pace.`);
+    return stall("rate", `Its rate allows one event every ${everyS} s. Set a higher rate under Pace.`);
   }
   if (ranMs < SLOW_MS) return null;
   if (facts.underWay > 0) {
     const count = `${facts.underWay.toLocaleString("en-US")} ${facts.underWay === 1 ? "event is" : "events are"}`;
-    return stall("in-hand", `${count} with a worker: waiting for a token, a repeat or the target's answer.`);
+    return stall("in-hand", `${count} with a worker: waiting for a token, a retry or the target's answer.`);
   }
   // These hold a part of it, and what holds the others is not known here.
   const part = facts.stops[0] ? stopStall(facts.stops[0]) : breakerStall(facts.breakers);
   if (part) return part;
-  return stall("unknown", "Nothing was sent in the last 30 s and no cause is known here: see the worker's log.");
+  return stall("unknown", "Nothing was sent in the last 30 s, and the cause is unknown. Check the worker's log.");
 }
 
 function pauseWords(reason: string | null): string {

@@ -120,7 +120,7 @@ describe("why a redrive does not move", () => {
     [
       "a stop",
       { stops: [STOP] },
-      "After a resume it still waits: maria stopped everything: stock is down. Resume in the band at the top of the page.",
+      "After a resume it still waits: maria stopped everything: stock is down. Resume them in the bar at the top of the page.",
     ],
   ])("says that a resume of what is paused ends no wait for %s", (_, change, text) => {
     const paused = facts({ state: "PAUSED", pauseReason: "paused by maria", ...change });
@@ -129,6 +129,6 @@ describe("why a redrive does not move", () => {
 
   it("says whether the breaker opens by itself, and until when", () => {
     expect(stallOf(facts({ breakers: [open] }))).toMatchObject({ target: "orders.slow", untilMs: NOW + 30_000 });
-    expect(stallOf(facts({ breakers: [{ ...open, forced: true, untilMs: null }] }))?.text).toMatch(/person holds/);
+    expect(stallOf(facts({ breakers: [{ ...open, forced: true, untilMs: null }] }))?.text).toMatch(/Someone holds/);
   });
 });

@@ -34,7 +34,7 @@ export type Finding = z.infer<typeof findingSchema>;
 const outcomeOfItems = {
   outcome: described(
     z.optional(listText(ITEM_OUTCOMES)),
-    "What became of them, with commas between them: delivered ones are sent, deduplicated, confirmed or bounced",
+    "Their outcomes, comma-separated: delivered ones are sent, deduplicated, confirmed or bounced",
   ),
   result: described(
     z.optional(z.string()),

@@ -130,7 +130,7 @@ export async function judgeSelection(tx: Queryable, selected: SelectedForRedrive
   const ofGroups = { ...rules, index: indexControls([...rules.controls, AUTOMATIC]) };
   const touched = await readTouched(tx, selected, rules.controls);
   if (touched.length === TOUCHED_MAX) {
-    throw new DomainError("read-timeout", "Too many events stand under their own controls to preview them one by one");
+    throw new DomainError("read-timeout", "Too many events have controls of their own to preview each of them");
   }
   const ofTouched = await readRulesOver(tx, touched);
   const { redriveLimit } = rules.settings;

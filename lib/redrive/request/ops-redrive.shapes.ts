@@ -13,7 +13,7 @@ const RATE_TEXT = "must be a number above 0, events per second";
 const query = filterQuery(
   {
     lane: z._default(laneSchema, "slow"),
-    target: described(targetName, "Name of the target that gets them; default: of each event's source, on the lane"),
+    target: described(targetName, "Name of the target; default: that of each event's source, on the lane"),
     mode: z._default(z.enum(["deliver", "verify"], "must be deliver or verify"), "deliver"),
     ratePerSecond: described(
       z.optional(z.number(RATE_TEXT).check(z.gt(0, RATE_TEXT), z.lte(100_000, RATE_TEXT))),
@@ -21,13 +21,13 @@ const query = filterQuery(
     ),
     earlier: described(
       z._default(z.enum(EARLIER_CHOICES, `must be one of ${EARLIER_CHOICES.join(", ")}`), "hold"),
-      "What becomes of earlier versions that are parked",
+      "What to do with earlier versions that are parked",
     ),
     despite: described(
       z.optional(listText(CONFIRMABLE_REFUSALS)),
-      "Refusals that are set aside, with commas between them: such events are sent all the same",
+      "Refusals to override, comma-separated: such events are sent anyway",
     ),
-    reason: described(z.optional(z.string()), "Why; the audit keeps its first 2,000 characters"),
+    reason: described(z.optional(z.string()), "The reason; the audit log keeps the first 2,000 characters"),
   },
   { lane: "unknown-lane" },
 );

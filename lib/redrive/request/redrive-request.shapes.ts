@@ -46,7 +46,7 @@ export type Brake = z.infer<typeof brakeSchema>;
 /** Where it delivers: the name of a target of the events' kind; absent = the target of each event's source on the lane. */
 export const targetName = z.nullish(z.string("must be the name of a target").check(z.minLength(1), z.maxLength(256)));
 
-/** What becomes of earlier versions that are parked outside of the selection, see `order/order-gate.pure`; absent = hold. */
+/** What to do with earlier versions that are parked outside of the selection, see `order/order-gate.pure`; absent = hold. */
 export const earlierChoice = z.optional(z.enum(EARLIER_CHOICES, `must be one of ${EARLIER_CHOICES.join(", ")}`));
 
 /** Marks of admission, and payloads that do not parse: such events are refused unless the redrive says that it sends them despite it. */

@@ -18,13 +18,13 @@ export function ownerFinding(
   const check = "check-call";
   if ("unanswered" in answer) {
     const detail = `not answered: ${answer.unanswered}`;
-    const fix = "look at the check endpoint of the target's owner, or take it out of the source";
+    const fix = "check the endpoint of the target's owner, or remove it from the source";
     return refusesUnanswered
       ? { finding: { check, ok: false, detail, fix }, refusal: "check-unanswered" }
       : { finding: { check, ok: null, detail, fix }, refusal: null };
   }
-  if (answer.take) return { finding: { check, ok: true, detail: "its owner would take it" }, refusal: null };
-  const finding: Check = { check, ok: false, detail: `its owner would not take it: ${answer.reason}` };
+  if (answer.take) return { finding: { check, ok: true, detail: "its owner accepts it" }, refusal: null };
+  const finding: Check = { check, ok: false, detail: `its owner rejects it: ${answer.reason}` };
   const place = answer.pointer === null ? {} : { pointer: answer.pointer };
   return { finding: withFix({ ...finding, ...place }, "check-refused"), refusal: "check-refused" };
 }

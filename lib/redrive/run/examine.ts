@@ -273,7 +273,7 @@ function standInFinding(own: Healthy, standIn: Healthy): Check {
   const { name } = own.target.row;
   const { reachable, detail, breakerDetail } = targetFacts(own.target.row, own.health);
   const why = reachable
-    ? (breakerDetail ?? `${name} takes sends again, and what went before is not confirmed`)
+    ? (breakerDetail ?? `${name} accepts sends again, and earlier sends are not confirmed`)
     : detail;
   return { check: "fallback", ok: true, detail: `sent to ${standIn.target.row.name} instead of ${name}: ${why}` };
 }
@@ -294,7 +294,7 @@ function targetFacts(
 ): Exclude<DryRunFacts["target"], { fault: string }> {
   const base = { name, retryable, reachable, detail };
   if (forcedOpenMs > 0) {
-    return { ...base, breakerOpen: true, breakerDetail: `a person holds the breaker of ${name} open` };
+    return { ...base, breakerOpen: true, breakerDetail: `someone holds the breaker of ${name} open` };
   }
   if (breakerWaitMs === 0) return { ...base, breakerOpen: false };
   const seconds = Math.ceil(breakerWaitMs / 1000);

@@ -54,7 +54,7 @@ test("an open breaker sends to the slow lane, once each, and the history says wh
   expect(ids(slow)).toEqual([0, 1, 2, 3, 4, 5].map((n) => `event-000${n}`));
   expect(await history("event-0003")).toMatch(/to orders\.slow sent/);
   expect(await history("event-0003")).toMatch(
-    /sent to orders\.slow instead of orders: a person holds the breaker of orders open/,
+    /sent to orders\.slow instead of orders: someone holds the breaker of orders open/,
   );
 });
 
@@ -102,7 +102,7 @@ test("a fallback that cannot be is refused with the way out, and each change of 
     /there is no target nowhere/,
   );
   await expect(change({ fallback: { kind: "target", target: "orders" } })).rejects.toThrow(
-    /cannot stand in for itself/,
+    /cannot be its own fallback/,
   );
   await change({ fallback: { kind: "defer", deferMs: 5_000 } });
   const [entry] = await world.db.query<{ before: object; after: object }>(

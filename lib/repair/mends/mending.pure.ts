@@ -10,9 +10,9 @@ export type MendOutcome = (typeof MEND_OUTCOMES)[number];
 export const MEND_FAILURES = {
   "not-json": "its payload is not JSON in UTF-8",
   "duplicate-name": "a name on the path occurs twice: the path means two values",
-  "no-such-place": "the patch names a place that it does not have",
-  "place-taken": "the new place already has a value",
-  "test-failed": "a test of the patch does not hold",
+  "no-such-place": "the patch names a location that does not exist",
+  "place-taken": "the new location already has a value",
+  "test-failed": "a test of the patch fails",
   "not-convertible": "the value cannot be converted without a loss",
   "not-a-header":
     "the value cannot be a header: only text, numbers and booleans of one line and at most 65,536 characters can",
@@ -36,11 +36,11 @@ export const SCHEMA_TIMEOUT = "schema-timeout";
 export const MEND_REASONS = {
   unchanged: "not changed by the recipe",
   "breaks-schema": "would break their JSON Schema",
-  [SCHEMA_TIMEOUT]: "not judged by their JSON Schema in its time",
+  [SCHEMA_TIMEOUT]: "not checked by their JSON Schema in time",
   [MASKED]: "with masked values, which needs the right “reveal”: ask an administrator for it",
   "event-queued": "QUEUED in a redrive",
   "already-redriven": "redriven and not bounced",
   "stale-revision": "revised meanwhile",
-  "unknown-revision": "without the revision before",
+  "unknown-revision": "without the previous revision",
   [SENT_SINCE]: "sent since",
 } as const;

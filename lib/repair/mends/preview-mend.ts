@@ -258,6 +258,6 @@ function read<P extends MendPlace>(cursor: string, schema: CursorOf<P>, wanted: 
   }
   if (place?.asked === wanted) return place;
   throw new DomainError("invalid-cursor", "The cursor is none of this selection and recipe: begin without one", {
-    fields: [{ field: "cursor", detail: "take nextCursor of an answer to the same request" }],
+    fields: [{ field: "cursor", detail: "use the nextCursor of an answer to the same request" }],
   });
 }

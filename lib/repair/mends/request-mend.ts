@@ -85,7 +85,7 @@ export async function requestMend(
     const frozen = await freezeMend(tx, id, page, MEND_EVENTS_MAX);
     if (frozen > MEND_EVENTS_MAX) {
       throw new DomainError("too-many-events", `More than ${MEND_EVENTS_MAX} events are selected`, {
-        fields: [{ field: "select.filter", detail: "narrow it, and mend one part after the other" }],
+        fields: [{ field: "select.filter", detail: "narrow it, and mend one part at a time" }],
       });
     }
     await tx.run("update bulk_operations set expected = $2 where id = $1", [id, frozen + first.missing]);
@@ -113,11 +113,11 @@ export async function requestUndoMend(
     if (mend.kind !== "mend" || mend.state === BULK_BEGINS) {
       const detail =
         mend.kind === "mend" ? "wait until it is DONE, or cancel it" : `is of kind ${mend.kind}: name a mend`;
-      throw new DomainError("illegal-transition", "This operation is no ended mend", {
+      throw new DomainError("illegal-transition", "This operation is not a finished mend", {
         fields: [{ field: "select.operation", detail }],
       });
     }
-    if (mend.changed === 0) throw wouldChangeNothing("The mend has changed no event");
+    if (mend.changed === 0) throw wouldChangeNothing("The mend did not change any event");
     const id = uuidv7(asOfMs);
     // Whoever sees the mend sees its undo.
     const sources = sourcesOf(selection) ?? sourcesOf(mend.selection as ScopedSelection);

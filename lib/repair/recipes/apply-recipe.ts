@@ -30,7 +30,7 @@ export function compileRecipe(deps: { clock: Clock }, recipe: Recipe, payloadByt
   if (countMasks(JSON.stringify(recipe).replaceAll("\\\\", "\\")) > 0) {
     throw invalidRecipe(
       "recipe",
-      `holds the mask ${REDACTED}, which would be stored as a value: give the value itself`,
+      `contains the mask ${REDACTED}, which would be stored as a value: give the value itself`,
     );
   }
   try {

@@ -10,10 +10,7 @@ export function compileJsonPatch({ patch }: Extract<Recipe, { kind: "json-patch"
   const list = parsedJson(typeof patch === "string" ? patch : JSON.stringify(patch), "recipe.patch");
   if (list.type !== "array") throw new RecipeFault("recipe.patch", "must be a list of operations (RFC 6902)");
   if (list.entries().length > RECIPE_STEPS_MAX) {
-    throw new RecipeFault(
-      "recipe.patch",
-      `has more than ${RECIPE_STEPS_MAX} operations: mend with one part after the other`,
-    );
+    throw new RecipeFault("recipe.patch", `has more than ${RECIPE_STEPS_MAX} operations: mend one part at a time`);
   }
   if (list.entries().length === 0) throw new RecipeFault("recipe.patch", "has no operation");
   const edits = list.entries().map(({ value }, index) => compileOperation(value, `recipe.patch[${index}]`));

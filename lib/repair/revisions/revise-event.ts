@@ -61,14 +61,14 @@ export async function editEvent(
     const changed = changedParts(base, edited);
     // Who edits what is no longer current must hear that first.
     if (changed.length === 0 && request.base === current) {
-      throw new DomainError("same-bytes", `This is revision ${request.base} as it is: change something, or leave it`, {
+      throw new DomainError("same-bytes", `This is the same as revision ${request.base}: change something, or cancel`, {
         fields: [{ field: "base", detail: "has the same payload, content type and headers" }],
       });
     }
     const { payloadBytesMax } = await readSettings(tx);
     const { byteLength } = edited.payload;
     if (byteLength > payloadBytesMax && changed.includes("payload")) {
-      const detail = `has ${byteLength} bytes, and targets take ${payloadBytesMax} (the setting payloadBytesMax)`;
+      const detail = `has ${byteLength} bytes, but targets accept ${payloadBytesMax} (the setting payloadBytesMax)`;
       throw new DomainError("payload-too-large", `The payload ${detail}: shorten it, or raise the setting`, {
         fields: [{ field: payloadField(request), detail }],
       });
@@ -118,7 +118,7 @@ export async function restoreRevision(
     assertMay(viewer, "edit", [source]);
     if (base === revision) {
       throw new DomainError("same-bytes", `Revision ${revision} is the current one`, {
-        fields: [{ field: "revision", detail: "must be another one than base" }],
+        fields: [{ field: "revision", detail: "must differ from base" }],
       });
     }
     const [revised] = await setRevisions(tx, [{ id, from: base, to: revision }], viewer.name);
@@ -174,14 +174,14 @@ async function assertEncoded(base: StoredRevision, edited: FormedBody, { text }:
   if (decoded === null || decoded.text === null) return;
   throw invalid(
     "text",
-    `would be sent as ${words}, as the message calls its body: give the encoded bytes as base64, or correct the content type and the headers in the same edit`,
+    `would be sent as ${words}, according to the message: give the encoded bytes as base64, or correct the content type and the headers in the same edit`,
   );
 }
 
 /** A mask that the request adds was read from a masked answer, and would be stored in the place of the value. */
 function assertNoMask(before: string, after: string, field: string): void {
   if (countMasks(after) <= countMasks(before)) return;
-  const detail = `holds the mask ${REDACTED}, which would be stored as a value: reveal the event, and send its values`;
+  const detail = `contains the mask ${REDACTED}, which would be stored as a value: reveal the event, and send its values`;
   throw new DomainError("masked-value", `${field} ${detail}`, { fields: [{ field, detail }] });
 }
 
@@ -258,12 +258,12 @@ async function refusalError(
     case "already-redriven":
       return new DomainError(
         "illegal-transition",
-        "The event was redriven and has not bounced: a revision would be sent by nobody",
+        "The event was redriven and has not bounced: a revision would never be sent",
         { fields: [{ field: "id", detail: "must be an event that is PENDING or IGNORED" }] },
       );
     case "stale-revision": {
       const change = await lastRevising(db, id);
-      const who = change === null ? "" : `: ${change.actor} made it so at ${change.at}`;
+      const who = change === null ? "" : `: ${change.actor} made it current at ${change.at}`;
       return new DomainError(
         "stale-revision",
         `Revision ${current} is the current one, not ${base}${who}. Compare it with yours, and base the change on it`,

@@ -110,7 +110,7 @@ const contentType = z.string("must be text").check(
   z.refine(isStorableText, UNSTORABLE_TEXT),
 );
 
-const base = described(number, "The revision that was edited: it must be the current one still");
+const base = described(number, "The revision that was edited: it must still be the current one");
 
 /**
  * POST /api/v1/events/{id}/revisions. The payload is `text`, stored as its UTF-8 bytes, or `base64`; what is absent stays
@@ -121,7 +121,7 @@ export const editRequestSchema = named(
   z
     .strictObject({
       base,
-      text: z.optional(z.string("must be text; bytes that are no text go as base64")),
+      text: z.optional(z.string("must be text; bytes that are not text must be base64")),
       base64: z.optional(z.string("must be base64 text")),
       contentType: z.optional(contentType),
       headers: z.optional(headersSchema),

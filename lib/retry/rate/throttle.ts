@@ -16,7 +16,7 @@ export class QueueFullError extends Error {
   readonly sent = "no";
 
   constructor(queueMax: number) {
-    super(`${queueMax} calls wait for a token already`);
+    super(`${queueMax} calls already wait for a token`);
   }
 }
 

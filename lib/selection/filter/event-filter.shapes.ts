@@ -44,7 +44,7 @@ const words = filterText(SUMMARY_BYTES_MAX)
   .check(
     z.refine(
       (value) => WORD.test(wordsOf(value).join("")),
-      "must contain a letter, digit or symbol; leave it out to list without a search",
+      "must contain a letter, digit or symbol; leave it out to list everything",
     ),
   )
   .register(z.globalRegistry, { pattern: WORD_PATTERN });
@@ -56,7 +56,7 @@ function valuesOf<T extends z.core.$ZodType>(value: T) {
     z
       .array(value)
       .check(
-        z.minLength(1, "must not be empty: leave the name out to not restrict it"),
+        z.minLength(1, "must not be empty: leave it out for no restriction"),
         z.maxLength(VALUES_MAX, `at most ${VALUES_MAX} values`),
       ),
   );
@@ -106,9 +106,9 @@ const filterObject = z.strictObject({
   to: described(z.optional(instant), "First parked before, in the same forms"),
   failedFrom: described(
     z.optional(instant),
-    "Failed last at or after, as its source says, in the same forms: events that do not say when they failed are left out",
+    "Last failed at or after, as its source says, in the same forms: events that do not say when they failed are left out",
   ),
-  failedTo: described(z.optional(instant), "Failed last before, in the same forms"),
+  failedTo: described(z.optional(instant), "Last failed before, in the same forms"),
   /** See `lib/selection/filter/event-filter.sql.ts` for what the words are looked up in. */
   q: described(z.optional(words), "Words of the error, with their quotes and signs; all must occur"),
 });

@@ -23,15 +23,15 @@ const NAME_HINTS: Record<string, string> = {
   fingerprint: "one group",
   status: "state of the event",
   traceId: "one trace",
-  admission: "mark it got when it arrived",
-  failedFrom: "failed last since: -7d, 2026-11-20",
-  failedTo: "failed last before",
+  admission: "mark given by an admission rule",
+  failedFrom: "last failed since: -7d, 2026-11-20",
+  failedTo: "last failed before",
 };
 
 const MARK_HINTS: Record<AdmissionMark, string> = {
   early: "its failure is permanent",
   superseded: "a newer version had been processed",
-  confirm: "a redrive needs a confirmation",
+  confirm: "its redrive must be confirmed",
 };
 
 /** The names of qualifiers. The window and the words have their own controls. */

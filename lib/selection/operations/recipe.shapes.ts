@@ -35,7 +35,7 @@ const jsonText = described(
 /** A number that was rounded when the request was parsed was another one. */
 const exact = z.refine(
   (value: unknown) => !holdsRounded(value),
-  "holds a number beyond 2^53, whose last digits were lost: send it as JSON text",
+  "contains a number beyond 2^53, whose last digits were lost: send it as JSON text",
 );
 
 function holdsRounded(value: unknown): boolean {
@@ -78,7 +78,10 @@ export type RecipeCondition = z.infer<typeof conditionSchema>;
 
 const when = { when: z.optional(conditionSchema) };
 const overwrite = {
-  overwrite: described(z.optional(z.boolean()), "Replace what stands at the new place; otherwise the event fails"),
+  overwrite: described(
+    z.optional(z.boolean()),
+    "Replace an existing value at the new location; otherwise the event fails",
+  ),
 };
 
 export const CONVERSIONS = ["string", "number", "boolean", "null", "json", "json-text"] as const;

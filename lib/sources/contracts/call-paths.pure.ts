@@ -26,7 +26,7 @@ export function callPaths(name: string, stages: ReadonlyMap<string, Stage>): Cal
   const faulty = (caller: string, fault: string): CallPath => {
     return { caller, stages: [], sumMs: 0, deadlineMs: 0, marginMs: 0, fault };
   };
-  if (circle !== null) return [faulty(circle, `${circle} is called by itself: remove one of the callers between`)];
+  if (circle !== null) return [faulty(circle, `${circle} calls itself: remove one of the callers between`)];
   const below = new Map<string, { sumMs: number; stages: string[] }>([[name, { sumMs: 0, stages: [] }]]);
   const paths: CallPath[] = [];
   for (const at of order) {

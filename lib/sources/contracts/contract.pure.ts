@@ -204,8 +204,8 @@ function noSideEffectDup({ contract, facts }: ContractInput): Assertion | null {
   if (wanted !== "at-most-once" && wanted !== "effectively-once") return null;
   const formula =
     wanted === "at-most-once"
-      ? "nothing that may have arrived is sent again"
-      : "what may have arrived is sent again within the dedup window, under its key";
+      ? "nothing that may have arrived is resent"
+      : "what may have arrived is resent only within the dedup window, under its key";
   const { repeats, otherKeys, againMs } = facts?.repeated ?? NO_REPEATS;
   const withinMs = wanted === "at-most-once" ? 0 : (dedupWindowMs ?? 0);
   const numbers = `sent again after ${againMs === null ? "none" : msText(againMs)} <= ${msText(withinMs)}, other keys ${otherKeys}`;

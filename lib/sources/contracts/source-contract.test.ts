@@ -135,7 +135,7 @@ describe("the path to a source", () => {
 
   it.each<[string, Record<string, Stage>, string]>([
     ["a caller that is gone", { stock: stage(1, "orders") }, "there is no source or target orders any more"],
-    ["a circle", { stock: stage(1, "orders"), orders: stage(1, "stock") }, "stock is called by itself"],
+    ["a circle", { stock: stage(1, "orders"), orders: stage(1, "stock") }, "stock calls itself"],
   ])("%s cannot be judged", (_, stages, reason) => {
     const paths = of(stages);
     expect(judge("critical-path", { callerDeadlineMs: null }, { paths })).toMatchObject({

@@ -53,15 +53,15 @@ export function templateFault(url: string): string | null {
   const rest = url.replace(PLACEHOLDER, "x");
   if (rest.includes("{")) return "has a { that is not closed: a brace that is no placeholder is written %7B";
   if (rest.includes("}")) return "has a } without its {: a brace that is no placeholder is written %7D";
-  if (/[\s\p{C}]/u.test(rest)) return "holds blanks or characters that are not seen: write them percent-encoded";
+  if (/[\s\p{C}]/u.test(rest)) return "contains spaces or invisible characters: write them percent-encoded";
   if (!URL.canParse(rest) || !/^https?:\/\//i.test(url))
     return "must be an address that begins with http:// or https://";
   const { username, password } = new URL(rest);
   if (username !== "" || password !== "")
-    return "must hold no user and no password: everybody who sees an event sees it";
+    return "must not contain a user or password: everybody who sees an event sees it";
   // An event must not decide to which server a click leads.
   if (/^https?:\/\/[^/?#]*\{/i.test(url) || /^https?:[\\/]{3}/i.test(url) || url.includes("\\"))
-    return "has a placeholder in the name of the server: it may stand behind it alone";
+    return "has a placeholder in the server name: placeholders are allowed only after it";
   return null;
 }
 
@@ -73,7 +73,7 @@ export function templateFaults(
     const fault = templateFault(url);
     const first = templates.findIndex((other) => other.label === label);
     return [
-      ...(first < at ? [{ at, field: "label" as const, detail: "is that of another link of this source" }] : []),
+      ...(first < at ? [{ at, field: "label" as const, detail: "is used by another link of this source" }] : []),
       ...(fault === null ? [] : [{ at, field: "url" as const, detail: fault }]),
     ];
   });
@@ -104,7 +104,7 @@ function linkOf({ label, kind, url }: LinkTemplate, facts: LinkFacts): EventLink
   if (made.length > MADE_CHARS_MAX) return { label, kind, url: null, lacks: "its values are too long for an address" };
   // A template was checked when it was stored; one that is not an address is no link.
   if (!URL.canParse(made) || !/^https?:$/.test(new URL(made).protocol)) {
-    return { label, kind, url: null, lacks: "its template is no address" };
+    return { label, kind, url: null, lacks: "its template is not an address" };
   }
   // Chats read a vertical bar as the end of an address.
   return { label, kind, url: new URL(made).href.replaceAll("|", "%7C"), lacks: null };

@@ -49,7 +49,7 @@ function assertStorable(name: string, body: unknown): void {
   }));
   throw new DomainError(
     "invalid-config",
-    `The policy cannot run: ${fields.map((f) => `${f.field} ${f.detail}`).join("; ")}`,
+    `The policy is not valid: ${fields.map((f) => `${f.field} ${f.detail}`).join("; ")}`,
     {
       fields,
     },

@@ -39,7 +39,7 @@ const ENCODINGS = new Map(
 /** A header may be long; no message has more. */
 const ENCODINGS_MAX = 8;
 
-/** How the message says that its body is encoded; an encoding that several of its headers name counts once. */
+/** How the message declares its body as encoded; an encoding that several of its headers name counts once. */
 export function formOf(body: FormedBody): BodyForm {
   const encodings = new Set<string>();
   let charset = charsetOfType(body.contentType);
@@ -74,7 +74,7 @@ const WORD_CHARS_MAX = 60;
 export function whyNotPlain(body: FormedBody): string | null {
   if (body.payload.byteLength === 0) return "the body is empty";
   const words = formWords(formOf(body));
-  return words === null ? null : `the message says that its body is ${words}`;
+  return words === null ? null : `the message declares its body as ${words}`;
 }
 
 /** Whether a content type says that the body is JSON. */

@@ -63,7 +63,7 @@ test("a binary body is not taken for UTF-16", () => {
 test("says why a body need not be JSON in UTF-8", () => {
   expect(whyNotPlain(body({}))).toBeNull();
   expect(whyNotPlain(body({ payload: Buffer.alloc(0) }))).toBe("the body is empty");
-  expect(whyNotPlain(body({ headers: [["content-encoding", "gzip"]] }))).toBe("the message says that its body is gzip");
+  expect(whyNotPlain(body({ headers: [["content-encoding", "gzip"]] }))).toBe("the message declares its body as gzip");
   const long = whyNotPlain(body({ headers: [["content-encoding", "x".repeat(9_000)]] }));
   expect(long!.length).toBeLessThan(120);
   const names = Array.from({ length: 9_000 }, (_, index) => `own-${index}`).join();

@@ -138,7 +138,7 @@ function checkOf(outcome: SchemaOutcome, schema: SchemaInForce, body: FormedBody
   const ok = unusable === null && faults.length === 0;
   const detail =
     unusable !== null
-      ? `${name} is not usable: ${unusable}`
+      ? `${name} cannot be used: ${unusable}`
       : ok
         ? `matches ${name}`
         : `${faults[0]!.detail} (${name})`;

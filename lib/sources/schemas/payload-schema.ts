@@ -30,7 +30,7 @@ export async function assertPayloadSchema(
     SAMPLES.map((sample) => encoder.encode(sample)),
     { overrunsMax: 1 },
   );
-  if (results.includes(null)) throw unusable(field, "takes too long to compile, or for the smallest of payloads");
+  if (results.includes(null)) throw unusable(field, "takes too long to compile, or to check even the smallest payload");
   // The text of the compiler: it is about the schema that was just sent, and names the keyword.
   const why = results.find((result) => result!.unusable !== null)?.unusable;
   if (why) throw unusable(field, why.slice(0, 500));
@@ -40,7 +40,7 @@ export async function assertPayloadSchema(
 function faultOf(schema: Record<string, unknown>): string | null {
   const { $schema } = schema;
   if ($schema !== undefined && !(typeof $schema === "string" && DRAFT_2020_12.test($schema))) {
-    return "$schema names another draft than 2020-12: leave it out, or rewrite the schema for 2020-12";
+    return "$schema names a draft other than 2020-12: leave it out, or rewrite the schema for 2020-12";
   }
   const open: { value: unknown; depth: number }[] = [{ value: schema, depth: 1 }];
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
@@ -49,10 +49,10 @@ function faultOf(schema: Record<string, unknown>): string | null {
     if (depth > DEPTH_MAX) return `is nested more than ${DEPTH_MAX} levels deep`;
     // `$async` is a keyword of the compiler, not of JSON Schema: such a schema answers with a promise.
     if ("$async" in value && value.$async === true) return "must not be asynchronous: leave out $async";
-    if (Object.hasOwn(value, "__proto__")) return "has the key __proto__, for which no check can be made";
+    if (Object.hasOwn(value, "__proto__")) return "has the key __proto__, which cannot be checked";
     const { $ref } = value as { $ref?: unknown };
     if (typeof $ref === "string" && /^[a-z][a-z0-9+.-]*:\/\//i.test($ref) && !isOwn($ref, schema)) {
-      return `$ref ${JSON.stringify($ref.slice(0, 200))} lies outside of the schema, and nothing is fetched: copy it into $defs`;
+      return `$ref ${JSON.stringify($ref.slice(0, 200))} is outside the schema, and nothing is fetched: copy it into $defs`;
     }
     for (const part of Object.values(value)) open.push({ value: part, depth: depth + 1 });
   }
@@ -67,7 +67,7 @@ function isOwn(ref: string, schema: Record<string, unknown>): boolean {
 }
 
 function unusable(field: string, detail: string): DomainError {
-  return new DomainError("invalid-config", `${field} is no usable JSON Schema (2020-12)`, {
+  return new DomainError("invalid-config", `${field} is not a usable JSON Schema (2020-12)`, {
     fields: [{ field, detail }],
   });
 }

@@ -71,7 +71,7 @@ export type SchemaRequest = z.infer<typeof schemaRequestSchema>;
 export const schemaChangeSchema = named(
   "SchemaChange",
   z.strictObject({ current: z.boolean("must be true or false"), reason: reasonSchema }),
-  { current: true, reason: "version 4 refused what its consumer takes" },
+  { current: true, reason: "version 4 refused what its consumer accepts" },
 );
 export type SchemaChange = z.infer<typeof schemaChangeSchema>;
 

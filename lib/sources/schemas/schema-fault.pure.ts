@@ -40,7 +40,7 @@ function fixText(keyword: string, params: Record<string, unknown>, at: string): 
     case "additionalProperties":
     case "unevaluatedProperties":
     case "propertyNames":
-      return `remove ${here}, or rename it to a field that the schema knows`;
+      return `remove ${here}, or rename it to a field of the schema`;
     case "type":
       return `make ${here} ${Array.isArray(params.type) ? params.type.join(" or ") : String(params.type)}`;
     case "enum":

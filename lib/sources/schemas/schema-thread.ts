@@ -64,7 +64,7 @@ function compile(text: string, allErrors: boolean): ValidateFunction | string {
     addFormats.default(ajv);
     return ajv.compile(JSON.parse(text));
   } catch (error) {
-    return error instanceof RangeError ? "it refers to itself without end" : textOf(error);
+    return error instanceof RangeError ? "it refers to itself endlessly" : textOf(error);
   }
 }
 
@@ -83,7 +83,7 @@ function check({ schema, faultsMax }: SchemaJob, payload: Uint8Array): SchemaRes
     valid = validate(value);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    return unusable("it refers to itself without end, or the payload is nested too deeply for it");
+    return unusable("it refers to itself endlessly, or the payload is nested too deeply for it");
   }
   // An asynchronous validator answers with a promise, which decides nothing.
   if (valid instanceof Promise) valid.catch(() => undefined);

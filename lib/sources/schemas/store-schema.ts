@@ -80,7 +80,7 @@ export async function changeSchema(
     await lockSchemas(prisma, source.id);
     const before = await currentSchema(prisma, schema);
     if (before?.id === id ? change.current : !change.current && before?.id !== id) {
-      const fault = change.current ? "is current already" : "is not current: nothing is to be retired";
+      const fault = change.current ? "is already current" : "is not current: there is nothing to retire";
       throw new DomainError("illegal-transition", `Version ${schema.version} ${fault}`, {
         fields: [{ field: "current", detail: fault }],
       });

@@ -79,7 +79,7 @@ function namedAfter(
   if (name === undefined && destination === undefined) return null;
   if (target.destination === null) {
     const field = name === undefined ? "destination" : "name";
-    const detail = `of the ${target.lane} lane of ${target.source} follows the source: change the source, or add a target`;
+    const detail = `of the ${target.lane} lane of ${target.source} follows the source: edit the source, or add a target`;
     throw new DomainError("invalid-config", `${field} ${detail}`, { fields: [{ field, detail }] });
   }
   const stored = target.destination;
@@ -135,7 +135,7 @@ function faultOf(
   if (fallback?.kind !== "target") return null;
   const other = targets.find(({ name }) => name === fallback.target);
   if (!other) return `there is no target ${fallback.target}: list targets with GET /api/v1/targets`;
-  if (other.id === target.id) return "a target cannot stand in for itself: name another one";
+  if (other.id === target.id) return "a target cannot be its own fallback: name another one";
   return other.kind === target.kind
     ? null
     : `${other.name} is of kind ${other.kind}: name a target of kind ${target.kind}`;

@@ -23,7 +23,7 @@ export async function removeTarget(
     assertMay(viewer, "change-source", [target.source.name]);
     const { destination, source } = target;
     if (destination === null)
-      throw inUse(name, `it is the ${target.lane} lane of ${source.name}, which has both lanes as long as it exists`);
+      throw inUse(name, `it is the ${target.lane} lane of ${source.name}, which always has both lanes`);
     const redrives = await liveRedrivesTo(prisma, [target.id]);
     if (redrives.length > 0)
       throw inUse(name, `redrive ${redrives[0]} delivers to it: cancel it, or wait until it is done`);

@@ -97,7 +97,7 @@ function readEventSource(message: Message): Reading | null {
     origin: { payloadState, ...(consumer === null ? {} : { consumer }) },
     error: {
       type: null,
-      message: `${condition ?? "failed"}: ${size} records of ${stream}, not held here`,
+      message: `${condition ?? "failed"}: ${size} records of ${stream}, not included in the message`,
       stack: null,
     },
     exceptionTypes: [],

@@ -206,7 +206,7 @@ export async function makeHarness(adapter: Adapter<KafkaConfig>): Promise<Broker
         [
           "a password without a login",
           { ...config, bootstrap: [kafka.securedBootstrap!] },
-          /answers with TLS|closed the connection without an answer: check/,
+          /requires TLS|closed the connection without an answer: check/,
         ],
         [
           "TLS towards a plain listener",
@@ -216,7 +216,7 @@ export async function makeHarness(adapter: Adapter<KafkaConfig>): Promise<Broker
         [
           "a login where none is asked for",
           { ...config, sasl: { mechanism: "PLAIN", username: "parkade", password: "hunter2" } },
-          /takes no login on this port/,
+          /accepts no login on this port/,
         ],
         ["a topic that may not be read", secured({ ...config, topics: [DENIED] }), /READ (on )?topic denied/],
         ["a group that may not be joined", secured({ ...config, groupId: DENIED }), /READ (on )?(the consumer )?group/],

@@ -114,7 +114,7 @@ export async function harness(): Promise<BrokerHarness<SidekiqConfig>> {
           configOf({ ...config, url: through("limited:hunter2@") }),
           /refuses a command: .*zrem/i,
         ],
-        ["a key of another type", configOf({ ...config, namespace: `${namespace}-text` }), /is no set of Sidekiq/],
+        ["a key of another type", configOf({ ...config, namespace: `${namespace}-text` }), /is not a Sidekiq set/],
       ],
       tls: broker.tlsCases((secure) => configOf({ ...secure, namespace })),
     },

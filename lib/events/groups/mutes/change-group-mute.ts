@@ -55,7 +55,7 @@ async function databaseNow(db: Queryable): Promise<number> {
 
 function termsFault(untilMs: number | null, more: number | undefined, nowMs: number): string | null {
   if (untilMs === null) return more === undefined ? "give a time, or with `more` a number of arrivals" : null;
-  if (untilMs <= nowMs) return "is over already: choose a time in the future";
+  if (untilMs <= nowMs) return "is in the past: choose a time in the future";
   if (untilMs - nowMs <= MUTE_MS_MAX) return null;
   return `is more than ${formatDuration(MUTE_MS_MAX)} away: mute the group again then`;
 }

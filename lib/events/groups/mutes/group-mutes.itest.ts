@@ -144,7 +144,7 @@ describe("a muted group", () => {
     await world.park(8, (index) => ({ eventId: `o-${index}`, errorCode: "OTHER" }));
     expect(await evaluate()).toMatchObject({ fired: 1 });
     expect((await alerts())[0]!.sentence).toMatch(
-      /^orders: 9 events arrived in 15 min, .*; 20 events of ignored groups not counted$/,
+      /^orders: 9 events arrived in 15 min, .*; 20 events of muted groups not counted$/,
     );
     await world.db.run("delete from dlq_flow where minute < now() - interval '12 hours'");
   });

@@ -92,7 +92,7 @@ export async function readGroupMutes(db: Queryable, viewer: Viewer, ids: readonl
 }
 
 export function unknownMute(id: string): DomainError {
-  return new DomainError("unknown-mute", `There is no mute ${id} that lasts`, {
+  return new DomainError("unknown-mute", `There is no mute ${id} in force`, {
     fields: [{ field: "id", detail: "list them with GET /api/v1/group-mutes" }],
   });
 }

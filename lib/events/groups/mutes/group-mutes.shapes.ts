@@ -67,6 +67,6 @@ export const groupMutesBegunSchema = named("GroupMutesBegun", z.object({ items: 
 export type GroupMutesBegun = z.infer<typeof groupMutesBegunSchema>;
 
 export const groupMutesQuery = idPageQuery({
-  state: described(z.optional(z.enum(["live", "ended"], "must be live or ended")), "In force, or over; absent = both"),
+  state: described(z.optional(z.enum(["live", "ended"], "must be live or ended")), "In force, or ended; absent = both"),
   fingerprint: described(z.optional(z.string()), "Of this group"),
 });

@@ -51,7 +51,7 @@ async function putChecked(archive: ArchiveStore, key: string, bytes: Uint8Array)
   if (kept !== null && sha256Of(kept) === sha256) return sha256;
   throw new DomainError(
     "archive-unavailable",
-    `${archive.place} did not give back what was written as ${key}: nothing was removed`,
+    `${archive.place} did not return what was written as ${key}: nothing was removed`,
   );
 }
 

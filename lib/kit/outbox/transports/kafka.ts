@@ -60,7 +60,7 @@ async function oneByOne(
     }
     const result = await Promise.race([send([message]).then(() => ({ ok: true as const }), failureOf), ended]);
     results.push(result);
-    if (!result.ok) behind.set(line, new Error(`event ${message.id} comes first and was refused`));
+    if (!result.ok) behind.set(line, new Error(`event ${message.id} is earlier in order and was refused`));
   }
   return results;
 }

@@ -50,7 +50,7 @@ export function parkadeTransport({
       const read = messages.flatMap((message) => {
         const confirmation = confirmationOf(message);
         if (confirmation !== null) return [{ message, ...confirmation }];
-        results.set(message, unfit(`event ${message.id} is no confirmation: insert it with confirmProcessed`));
+        results.set(message, unfit(`event ${message.id} is not a confirmation: insert it with confirmProcessed`));
         return [];
       });
       const nameOf = ({ source, producer, consumer }: Confirmation) =>

@@ -75,7 +75,7 @@ function entryOf(message: Message): Entry | MessageResult {
     // SQS has no attribute without a value.
     if (value === null || value.length === 0) continue;
     if (name in attributes)
-      return unfit(`SQS takes each attribute once: header ${name} of event ${message.id} comes twice`);
+      return unfit(`SQS accepts each attribute once: header ${name} of event ${message.id} occurs twice`);
     attributes[name] = isText(value)
       ? { DataType: "String", StringValue: Buffer.from(value).toString("utf8") }
       : { DataType: "Binary", BinaryValue: value };
@@ -83,7 +83,7 @@ function entryOf(message: Message): Entry | MessageResult {
   const text = isText(message.body);
   if (!text) attributes["content-encoding"] = { DataType: "String", StringValue: "base64" };
   if (Object.keys(attributes).length > ATTRIBUTES_MAX) {
-    return unfit(`SQS takes ${ATTRIBUTES_MAX} attributes: event ${message.id} has ${Object.keys(attributes).length}`);
+    return unfit(`SQS accepts ${ATTRIBUTES_MAX} attributes: event ${message.id} has ${Object.keys(attributes).length}`);
   }
   return {
     Id: "0",

@@ -222,8 +222,8 @@ describeWith(elasticmqMissing, "SQS", () => {
     const said = failures.map(({ event: { id }, final, error }) => [id, final, String(error)]).sort();
     expect(said).toMatchObject([
       ["lost", true, expect.stringMatching(/queue/i)],
-      ["many", true, "TypeError: SQS takes 10 attributes: event many has 12"],
-      ["twice", true, "TypeError: SQS takes each attribute once: header h of event twice comes twice"],
+      ["many", true, "TypeError: SQS accepts 10 attributes: event many has 12"],
+      ["twice", true, "TypeError: SQS accepts each attribute once: header h of event twice occurs twice"],
     ]);
     const [message] = await receive(QueueUrl!, 1);
     expect(message!.Body).toBe("AP8=");

@@ -15,7 +15,7 @@ export const AGE = alertKind({
   isOfEvents: true,
   neverFires({ aboveMs }, keptMs) {
     if (keptMs === null || aboveMs < keptMs) return null;
-    const detail = `no event is older than ${formatDuration(keptMs)}, see retention: give less, or the rule can never fire`;
+    const detail = `no event is older than ${formatDuration(keptMs)}, see retention: use less, or the rule can never fire`;
     return { field: "aboveMs", detail };
   },
   judge(watch, rows, { firing, nowMs }) {

@@ -57,6 +57,6 @@ export type Findings = { findings: Finding[] } | { fault: string };
 export function judge(watch: AlertWatch, facts: AlertFacts, firing: ReadonlySet<string>): Findings {
   const kind = alertKindOf(watch.kind);
   const part = facts[kind.facts];
-  if (part === undefined) return { fault: "what it needs was not read" };
+  if (part === undefined) return { fault: "the facts it needs were not read" };
   return "fault" in part ? part : { findings: kind.judge(watch, part.rows, { firing, nowMs: facts.nowMs }) };
 }

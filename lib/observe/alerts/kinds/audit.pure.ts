@@ -10,7 +10,7 @@ export const AUDIT = alertKind({
   settings: {},
   describe: () => "A check of the audit found something",
   facts: "audit",
-  noPast: "The finding that stands is looked at; earlier ones are not tried",
+  noPast: "Only the current finding is evaluated; earlier ones are not",
   judge: (_, rows) =>
     rows.map(({ findings, first }) => {
       const sentence = `A check of the audit found ${plural(findings, "fault")}, the first: ${quoted(first)}`;

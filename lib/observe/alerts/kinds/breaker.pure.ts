@@ -9,13 +9,13 @@ export const BREAKER = alertKind({
   settings: SCOPE,
   describe: () => "The breaker of a target is open",
   facts: "targets",
-  noPast: "Workers say how a breaker is now; no past of it is kept",
+  noPast: "Workers report only the current state of a breaker; its past is not stored",
   judge: (watch, rows) =>
     inScope(watch, rows)
       .filter(({ breaker }) => breaker.open)
       .map(({ target, source, breaker: { forced } }) => {
         const sentence = forced
-          ? `A person holds the breaker of ${quoted(target)} open: nothing is sent there`
+          ? `Someone holds the breaker of ${quoted(target)} open: nothing is sent there`
           : `The breaker of ${quoted(target)} is open: its sends failed`;
         return found({ key: target, source, subject: { target } }, sentence);
       }),

@@ -9,7 +9,7 @@ export const CONTRACT = alertKind({
   settings: SCOPE,
   describe: () => "A target breaks its contract",
   facts: "contracts",
-  noPast: "A contract is checked against what is measured now; no past of it is kept",
+  noPast: "A contract is checked against current measurements; past ones are not stored",
   judge: (watch, rows) =>
     inScope(watch, rows)
       .filter(({ broken }) => broken.length > 0)

@@ -34,7 +34,7 @@ export function groupKind<const Name extends string>({
     group: { isFirst, sentence },
     neverFires({ forMs }) {
       if (forMs < BEGAN_MS) return null;
-      const detail = `a group counts as new for ${formatDuration(BEGAN_MS)}: give less, or the rule can never fire`;
+      const detail = `a group counts as new for ${formatDuration(BEGAN_MS)}: use less, or the rule can never fire`;
       return { field: "forMs", detail };
     },
     judge: (watch, rows, { firing, nowMs }) =>

@@ -10,12 +10,12 @@ export const HEALING = alertKind({
   settings: SCOPE,
   describe: () => "Sends to a target are slowed down",
   facts: "targets",
-  noPast: "Workers say how much they slow down now; no past of it is kept",
+  noPast: "Workers report only the current slow-down; its past is not stored",
   judge: (watch, rows) =>
     inScope(watch, rows)
       .filter(({ healingSteps }) => healingSteps > 0)
       .map(({ target, source, healingSteps: steps }) => {
-        const sentence = `Sends to ${quoted(target)} are slowed down by ${plural(steps, "step")}: too many were repeated or timed out`;
+        const sentence = `Sends to ${quoted(target)} are slowed down by ${plural(steps, "step")}: too many were retried or timed out`;
         return { ...found({ key: target, source, subject: { target } }, sentence), value: steps };
       }),
 });

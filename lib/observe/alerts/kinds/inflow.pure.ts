@@ -28,7 +28,7 @@ export const INFLOW = alertKind({
         usual === null ? null : Math.max(watch.atLeast, watch.factor * usual.median, usual.median + 3 * usual.spread);
       const limit = threshold !== null && firing.has(named.key) ? threshold * (1 - HYSTERESIS) : threshold;
       const muted = sum(its.map((row) => row.muted ?? 0));
-      const without = muted === 0 ? "" : `; ${plural(muted, "event")} of ignored groups not counted`;
+      const without = muted === 0 ? "" : `; ${plural(muted, "event")} of muted groups not counted`;
       const arrived = `${plural(value, "event")} arrived in ${formatDuration(watch.windowMs)}`;
       return {
         ...found(named, `${ofSource(named)}${arrived}${usualWords(value, usual)}${without}`),
@@ -42,7 +42,7 @@ export const INFLOW = alertKind({
 });
 
 function usualWords(value: number, usual: Usual | null): string {
-  if (usual === null) return "; what is usual is not confirmed yet";
+  if (usual === null) return "; the usual number is not yet certain";
   const factor = factorOf(value, usual);
   return factor === null ? ", usually none" : `, ${formatFactor(factor)} × the usual ${formatFactor(usual.median)}`;
 }

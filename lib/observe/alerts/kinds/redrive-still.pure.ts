@@ -9,7 +9,7 @@ export const REDRIVE_STILL = alertKind({
   settings: SCOPE,
   describe: () => "A redrive is stuck",
   facts: "redrives",
-  noPast: "Whether a redrive is stuck is known while it runs; no past of it is kept",
+  noPast: "Whether a redrive is stuck is known only while it runs; its past is not stored",
   judge: (watch, rows) =>
     rows
       .filter(({ sources }) => watch.sources?.some((source) => sources.includes(source)) ?? true)

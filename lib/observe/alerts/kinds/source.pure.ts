@@ -16,7 +16,7 @@ export const SOURCE = alertKind({
   settings: { states: { input: "choices", label: "when it is", choices: SOURCE_FAULTS }, ...SCOPE },
   describe: ({ states }) => `A source is ${states.join(" or ")}`,
   facts: "sources",
-  noPast: "Workers say how a source is read now; no past of it is kept",
+  noPast: "Workers report only the current state of a source; its past is not stored",
   judge: (watch, rows) =>
     inScope(watch, rows)
       .filter(({ fault }) => watch.states.includes(fault))

@@ -11,7 +11,7 @@ export const STORAGE = alertKind({
   describe: ({ belowShare }) => `Less than ${formatShare(belowShare)} of the room for events is left`,
   facts: "rooms",
   unit: "share",
-  noPast: "The room is measured now; no past of it is kept",
+  noPast: "Only the current room is measured; its past is not stored",
   judge: ({ belowShare }, rows, { firing }) =>
     rows.map(({ measure, limitBytes, leftBytes, sentence }) => {
       const value = limitBytes === 0 ? 1 : leftBytes / limitBytes;

@@ -112,7 +112,7 @@ export const alertRuleRequestSchema = named(
     watch: alertWatchSchema,
     reason: z.optional(reasonSchema),
   }),
-  { name: "Orders rise", severity: "warning", watch: WATCH, reason: "we learned of the last storm by chance" },
+  { name: "Orders rise", severity: "warning", watch: WATCH, reason: "we noticed the last storm by chance" },
 );
 export type AlertRuleRequest = z.infer<typeof alertRuleRequestSchema>;
 

@@ -38,11 +38,7 @@ export const ALERT_RULES = new Noun<AlertRuleOut, "fault" | "firing">({
   needs: "change-alert",
   sourcesOf: ({ watch }) => sourcesOf(watch),
   audited: ({ name, severity, enabled, version, watch }) => ({ name, severity, enabled, version, watch }),
-  unknown: (id) => [
-    "unknown-alert-rule",
-    `There is no rule of alerts ${id}`,
-    "list rules with GET /api/v1/alert-rules",
-  ],
+  unknown: (id) => ["unknown-alert-rule", `There is no alert rule ${id}`, "list rules with GET /api/v1/alert-rules"],
   taken: ({ name }) => nameTaken("rule of alerts", name),
   // An evaluation commits before the change or finds the rule changed: it holds the same lock.
   enter: (tx) => tx.run("select generation from alert_evaluation where id = 1 for update"),

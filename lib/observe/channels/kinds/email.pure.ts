@@ -20,13 +20,13 @@ export const EMAIL = channelKind({
       placeholder: "smtp://mail.example.com:587",
       hint: "smtps:// for TLS from the start",
     },
-    ...credentials("SMTP", `${BY_NAME}; sent over TLS alone`),
+    ...credentials("SMTP", `${BY_NAME}; sent only over TLS`),
     from: { input: "mail", label: "from", placeholder: "parkade@example.com" },
     to: { input: "mails", label: "to", placeholder: "oncall@example.com, maria@example.com" },
   },
   fault({ username, password }) {
     if ((username === undefined) === (password === undefined)) return null;
-    return { field: "password", detail: "username and password belong together: give both or none" };
+    return { field: "password", detail: "username and password must be set together: set both or neither" };
   },
   mail: mailOf,
 });

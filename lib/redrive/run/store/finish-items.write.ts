@@ -48,7 +48,7 @@ function resultOf(outcome: ItemOutcome): { result: string | null; detail: string
   switch (outcome.kind) {
     case "delivered":
       return outcome.deduplicated
-        ? { result: "DEDUPLICATED", detail: `${outcome.code}: the target had taken it before` }
+        ? { result: "DEDUPLICATED", detail: `${outcome.code}: the target already had it` }
         : { result: outcome.code, detail: null };
     case "already-processed":
       return { result: "ALREADY_PROCESSED", detail: outcome.detail };

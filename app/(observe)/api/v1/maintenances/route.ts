@@ -9,7 +9,7 @@ import {
 
 export const GET = handle({
   id: "listMaintenances",
-  summary: "List the times in which no alerts are sent, newest first",
+  summary: "List the maintenance windows, newest first",
   query: maintenancesQuery,
   answer: maintenanceListSchema,
   run: ({ deps, viewer, query }) => listMaintenances(deps.db, viewer, query),

@@ -6,7 +6,7 @@ import { mendAnswerSchema, undoMendSchema } from "@/lib/repair/recipes/recipes.s
 
 export const POST = handle({
   id: "undoMend",
-  summary: "Make the revisions before a mend current again, of events that were not sent or revised since",
+  summary: "Undo a mend: make the revisions before it current again, of events that were not sent or revised since",
   body: undoMendSchema,
   idempotent: "own",
   status: 202,
