@@ -29,7 +29,7 @@ type FailureScan = {
 };
 
 /** `control`: whether any control is in force. */
-export type EventByFailure = EventOut & { failedUs: string | null; control: unknown };
+type EventByFailure = EventOut & { failedUs: string | null; control: unknown };
 
 /** `examinedTo`: the page is not full, since no event behind this one was examined; null = it is full, or there are no more. */
 type Scanned = { rows: EventByFailure[]; examinedTo: FailurePlace | null };
