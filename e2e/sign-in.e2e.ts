@@ -130,7 +130,7 @@ test("from the first link to a person who may do little, and back after its sess
       "Sends to alpha are stopped by Olga",
     );
     await olga.goto("/sources");
-    await expect(olga.getByRole("heading", { name: "alpha" })).toBeVisible();
+    await expect(olga.getByRole("link", { name: "alpha", exact: true })).toBeVisible();
     const connect = olga.getByRole("button", { name: "Connect a source…" });
     await expect(connect).toHaveAttribute("aria-disabled", "true");
     await connect.click({ force: true });

@@ -72,7 +72,7 @@ test("the red button stops all sends, the band outlives a reload, nothing begins
   expect(new Set((await sent()).map(({ headers }) => headers["idempotency-key"])).size).toBe(200);
 });
 
-test("one target is stopped and resumed on its card, and the others go on", async ({ page, parkade, downstream }) => {
+test("one target is stopped and resumed in its row, and the others go on", async ({ page, parkade, downstream }) => {
   const [held, free] = [await parkade.source("held"), await parkade.source("free")];
   for (const source of [held, free]) await source.park([{ eventId: `${source.name}-1` }]);
   await page.goto("/targets");

@@ -217,7 +217,7 @@ describe("a receiver", () => {
     await expect.poll(async () => (await deliveries("chat"))[0]!.lastError, { timeout: 10_000 }).not.toBeNull();
     const { lastError } = (await deliveries("chat"))[0]!;
     expect(lastError).toContain(
-      "PARKADE_SECRET_HOOK is no address that messages can go to: it must hold no user and no",
+      "PARKADE_SECRET_HOOK is not an address that messages can be sent to: it must not contain a user or",
     );
     expect(lastError).not.toContain("xyz");
   });
@@ -229,7 +229,7 @@ describe("a receiver", () => {
     start();
     await expect
       .poll(async () => (await deliveries("duty"))[0]!.lastError, { timeout: 10_000 })
-      .toBe("PARKADE_SECRET_KEY goes to events.pagerduty.com alone");
+      .toBe("PARKADE_SECRET_KEY may be sent only to events.pagerduty.com");
     expect(receiver.got).toEqual([]);
     variables.PARKADE_SECRET_KEY__HOSTS = "127.0.0.1";
     expect((await one()).json.routing_key).toBe("k-123");

@@ -108,7 +108,7 @@ describe("confirmations", () => {
       ...{ db: world.db, clock: world.deps.clock, random: Math.random, log, secret: undefined },
       ...{ addresses: DEFAULT_ADDRESSES, secrets: { variables, listed: [] } },
     });
-    await expect.poll(() => logged, { timeout: 10_000 }).toContain("PARKADE_SECRET_HOOK is no address");
+    await expect.poll(() => logged, { timeout: 10_000 }).toContain("PARKADE_SECRET_HOOK is not an address");
     variables.PARKADE_SECRET_HOOK = receiver.url;
     await expect.poll(() => receiver.got.length, { timeout: 20_000 }).toBe(1);
     await publisher.stop();

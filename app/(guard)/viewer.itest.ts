@@ -620,7 +620,7 @@ describe("a viewer of one source", () => {
     const all = await ask(CLERK, "PUT api/v1/stops/everything/route.ts", post({ reason: "all" }));
     expect(all).toMatchObject({ status: 403, body: { errors: [{}, { field: "source", detail: "every source" }] } });
     expect(whyNot(CLERK, "redrive")).toBeNull();
-    expect(whyNot(CLERK, "redrive", true)).toMatch(/for orders alone/);
+    expect(whyNot(CLERK, "redrive", true)).toMatch(/only for orders/);
   });
 
   test("its own event counts the group's events of its own source, and names the redrive that took it along", async () => {

@@ -470,7 +470,7 @@ describe("a request that is wrong names the field and the fix", () => {
     ],
     ["too many conditions", { when: Array.from({ length: 11 }, () => NOISE[0]) }, "when: at most 10 conditions"],
     ["nothing to do", { do: {} }, "do: must say what to do"],
-    ["a drop with something else", { when: NOISE, do: { drop: true, park: "early" } }, "do: drop stands alone"],
+    ["a drop with something else", { when: NOISE, do: { drop: true, park: "early" } }, "do: drop cannot be combined"],
     ["a drop of everything", { do: { drop: true } }, "when: a rule that drops needs a condition"],
     [
       "an error code from nowhere",

@@ -73,7 +73,7 @@ test("an edit is a revision that holds the very bytes that were sent, and what a
     body: { text: MENDED },
   });
   const entries = event.history as { text: string; actor: string; reason: string }[];
-  const texts = entries.findLast(({ text }) => !text.startsWith("Revealed"));
+  const texts = entries.findLast(({ text }) => !text.startsWith("Masked values"));
   expect(texts).toMatchObject({
     text: "Edited: revision 2, made from 1",
     actor: "maria",

@@ -226,7 +226,7 @@ describe("links to logs and traces", () => {
     await create(orders);
     for (const [url, detail] of [
       ["javascript:alert(1)", /http:\/\/ or https:\/\//],
-      ["https://ada:hunter2@x.example/", /no password/],
+      ["https://ada:hunter2@x.example/", /user or password/],
     ] as const) {
       const wrong = { links: [links[0], { label: "Logs", kind: "logs", url }] };
       const refusal = { status: 422, body: { code: "invalid-config", errors: [{ field: "links[1].url" }] } };

@@ -24,7 +24,7 @@ const ENDINGS: { mode: EndingMode; label: string; from: SourceOut["mode"][] }[] 
   { mode: "stopped", label: "Stop…", from: ["running", "paused", "draining"] },
 ];
 
-/** What can be done with a source: its buttons, and the results of the last ones to be put below them. */
+/** What can be done with a source: its buttons with their dialogs, and the results of the last ones; null = there are none. */
 export function useSourceActions(
   source: SourceOut,
   kind: KindOut | null,
@@ -54,7 +54,7 @@ export function useSourceActions(
     { id: "delete", label: "Delete…", needs: "change-source", danger: true, onSelect: () => setOpen("delete") },
   ];
   const buttons = (
-    <div className="flex flex-wrap gap-2">
+    <div className="flex flex-wrap justify-end gap-2">
       {source.mode === "running" ? null : (
         <ActionButton needs="change-source" size="sm" busy={save.isPending} onClick={resume}>
           {source.mode === "stopped" ? "Start" : "Resume"}
@@ -72,19 +72,20 @@ export function useSourceActions(
         Edit…
       </Button>
       <MenuButton name={`More for ${source.name}`} label="▾" size="sm" entries={entries} />
-    </div>
-  );
-  const results = (
-    <>
-      {save.isError ? <ErrorPanel error={save.error} inline title="Request failed" /> : null}
-      {probe.isError ? <ErrorPanel error={probe.error} inline title="The probe failed" /> : null}
-      {probe.data ? <ProbeResult probe={probe.data} onClose={() => probe.reset()} /> : null}
       {open === "edit" && kind ? <EditSourceDialog source={source} kind={kind} onClose={close} /> : null}
       {open === "delete" ? <DeleteDialog source={source} onClose={close} onDeleted={onDeleted} /> : null}
       {open === "paused" || open === "draining" || open === "stopped" ? (
         <ModeDialog source={source} mode={open} onClose={close} />
       ) : null}
-    </>
+    </div>
   );
+  const results =
+    save.isError || probe.isError || probe.data ? (
+      <>
+        {save.isError ? <ErrorPanel error={save.error} inline title="Request failed" /> : null}
+        {probe.isError ? <ErrorPanel error={probe.error} inline title="The probe failed" /> : null}
+        {probe.data ? <ProbeResult probe={probe.data} onClose={() => probe.reset()} /> : null}
+      </>
+    ) : null;
   return { buttons, results };
 }

@@ -29,7 +29,7 @@ import { configFacts, mappingFacts } from "./config-facts";
 import { ConsumersPanel } from "./consumers-panel";
 import { SendsPanel } from "./sends-panel";
 import { useSourceActions } from "./source-actions";
-import { SourceNumbers } from "./source-card";
+import { SourceNumbers } from "./source-numbers";
 import { SourceBadge, SourceTrouble } from "./source-status";
 
 /** The charts of the page show this long. */

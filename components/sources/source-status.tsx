@@ -23,17 +23,25 @@ export function SourceBadge({ source, kind }: { source: SourceOut; kind: KindOut
   );
 }
 
+/** Why a source is not read, and the error with which it fails; null = all is well. */
+export function troubleOf(source: SourceOut): { words: string | null; error: string | null } | null {
+  const { state, mode } = source;
+  const words = modeWords(source);
+  const error = mode === "running" || mode === "draining" ? (state?.lastError ?? null) : null;
+  return words === null && error === null ? null : { words, error };
+}
+
 /** Why a source is not read, or why it fails and when it is tried again. Nothing while all is well. */
 export function SourceTrouble({ source }: { source: SourceOut }) {
   const now = useNow();
   const retry = useRetrySource(source.name);
-  const { state, mode } = source;
-  const words = modeWords(source);
-  const error = mode === "running" || mode === "draining" ? (state?.lastError ?? null) : null;
+  const trouble = troubleOf(source);
+  if (trouble === null) return null;
+  const { state } = source;
+  const { words, error } = trouble;
   // Without room for events the workers pause the source by themselves, and no attempt would change that.
   const isHeldBack = state?.state === "paused";
   const next = retryWords(state?.retryAt, now);
-  if (words === null && error === null) return null;
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-2">
       {words === null ? null : (

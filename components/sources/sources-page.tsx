@@ -3,11 +3,12 @@
 import { ResourcePage } from "@/components/resource/resource-page";
 import { lazily } from "@/components/ui/lazily";
 import { itemsOf } from "@/components/ui/loaded";
-import { CardSkeletons } from "@/components/ui/skeleton";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { Table, Th } from "@/components/ui/table";
 import { plural } from "@/lib/platform/plain/format.pure";
 import { useKinds, useSources } from "@/lib/sources/sources.browser";
 import type { SourceOut } from "@/lib/sources/sources.shapes";
-import { SourceCard } from "./source-card";
+import { SourceRow } from "./source-row";
 
 const AddSourceDialog = lazily(() => import("@/components/sources/form/add-source-dialog"), "AddSourceDialog");
 
@@ -24,7 +25,7 @@ export function SourcesPage() {
       needs="change-source"
       add="Connect a source…"
       read={useSources()}
-      loading={<CardSkeletons body="h-12!" />}
+      loading={<SkeletonRows rows={5} columns={["w-40", "w-40", "flex-1", "w-56"]} />}
       empty={{
         title: "No source is connected",
         text: `A source is where dead letters come from${known.length === 0 ? "" : `: ${known.map(({ label }) => label).join(", ")}`}.`,
@@ -32,11 +33,31 @@ export function SourcesPage() {
       dialog={(_, onClose) => <AddSourceDialog onClose={onClose} />}
     >
       {(items) => (
-        <ul className="grid gap-3 px-3 pb-4 lg:grid-cols-2">
+        <Table className="mb-4">
+          <thead>
+            <tr>
+              <Th>source</Th>
+              <Th>state</Th>
+              <Th numeric>parked</Th>
+              <Th numeric className="max-lg:hidden">
+                waiting at the broker
+              </Th>
+              <Th numeric className="max-lg:hidden">
+                read, last minute
+              </Th>
+              <Th numeric className="max-lg:hidden">
+                workers
+              </Th>
+              <Th className="max-lg:hidden">reported</Th>
+              <Th className="max-sm:hidden">
+                <span className="sr-only">Actions</span>
+              </Th>
+            </tr>
+          </thead>
           {failingFirst(items).map((source) => (
-            <SourceCard key={source.id} source={source} kind={known.find(({ kind }) => kind === source.kind) ?? null} />
+            <SourceRow key={source.id} source={source} kind={known.find(({ kind }) => kind === source.kind) ?? null} />
           ))}
-        </ul>
+        </Table>
       )}
     </ResourcePage>
   );

@@ -27,7 +27,7 @@ export function SkeletonRows({ rows, columns }: { rows: number; columns: string[
   );
 }
 
-/** Two cards of sources or targets; `body` is the height of a card's content as a class. */
+/** Two cards; `body` is the height of a card's content as a class. */
 export function CardSkeletons({ body }: { body: string }) {
   return (
     <div role="status" aria-label="Loading" className="grid gap-3 px-3 lg:grid-cols-2">

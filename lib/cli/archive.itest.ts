@@ -100,7 +100,7 @@ test("events are kept as long as is set, for all and for a source or a code, and
   expect((await run("retention", "show")).out).toMatch(/\n\d{4}-\d\d-\d\d +1 expire, \d+ B\n/);
   for (const [words, said] of [
     [["set", "3"], /from 7 to 3650/],
-    [["set", "soon"], /no number of days/],
+    [["set", "soon"], /not a number of days/],
     [["set", "9", "--source", "nobody"], /there is no source/],
     [["unset"], /name the period/],
     [["unset", "--source", "billing"], /no such period/],

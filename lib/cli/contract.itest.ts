@@ -240,7 +240,7 @@ describe("the contract of a source", () => {
       errors: [
         { field: "contract.callers[0]", detail: expect.stringContaining("itself") },
         { field: "contract.callers[1]", detail: expect.stringContaining("no source or target") },
-        { field: "contract.callers[3]", detail: "shop is there twice" },
+        { field: "contract.callers[3]", detail: "shop is listed twice" },
       ],
     });
     expect((await changeSource("orders", { callers: "shop" })).status).toBe(400);

@@ -73,7 +73,7 @@ test("without a terminal it says how many, however few, and that --yes is needed
   expect(await run("forget", "--tag", "person=person-9", ...because)).toMatchObject({
     code: 2,
     said: expect.stringContaining(
-      "this would forget 2 events, and those of the archive, which are not counted yet: say --yes",
+      "this would forget 2 events, and those of the archive, which are not counted yet: add --yes",
     ),
   });
   expect((await run("search", "--aggregateId", "person-9", "--count")).out).toContain("2");

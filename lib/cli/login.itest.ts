@@ -73,7 +73,7 @@ test("login again replaces the token and revokes the former; PARKADE_TOKEN goes 
   const read = () => JSON.parse(readFileSync(file(), "utf8")).servers[commandLine.url].token as string;
   const former = read();
   const again = await login("confirm", [], { PARKADE_TOKEN: former });
-  expect(again).toMatchObject({ code: 0, said: expect.stringContaining("PARKADE_TOKEN is set, and goes before") });
+  expect(again).toMatchObject({ code: 0, said: expect.stringContaining("PARKADE_TOKEN is set, and takes precedence") });
   expect(read()).not.toBe(former);
   expect(await run("whoami")).toMatchObject({ code: 0 });
   const other = await begin(["whoami"], { PARKADE_TOKEN: former }).ended;

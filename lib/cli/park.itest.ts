@@ -65,7 +65,7 @@ describe("parkade park", () => {
     });
     expect(await run(["park"], " \n")).toMatchObject({ code: 2, said: expect.stringMatching(/standard input/) });
     const torn = await run(["park", "--source", "orders"], `${event("d-2")}\n{"eventId":`);
-    expect(torn).toMatchObject({ code: 2, said: expect.stringMatching(/line 2 is no event in JSON/) });
+    expect(torn).toMatchObject({ code: 2, said: expect.stringMatching(/line 2 is not an event in JSON/) });
     expect(await parkade.parked()).toEqual(["d-0"]);
   });
 
@@ -138,7 +138,10 @@ describe("parkade park", () => {
     });
     expect(
       await run([...words, "--signature-header=x-mac"], event("s-2"), { PARKADE_SIGNING_SECRET: SECRET }),
-    ).toMatchObject({ code: 2, said: expect.stringMatching(/--signature-header is of hmac: add --signature hmac/) });
+    ).toMatchObject({
+      code: 2,
+      said: expect.stringMatching(/--signature-header applies only to hmac: add --signature hmac/),
+    });
     expect(await run(words, event("s-2"), { PARKADE_SIGNING_SECRET: "short" })).toMatchObject({
       code: 2,
       said: expect.stringMatching(/PARKADE_SIGNING_SECRET: the secret must be at least 16 bytes/),

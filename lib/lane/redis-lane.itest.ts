@@ -79,7 +79,7 @@ describe.skipIf(!redisInstalled)("lane on Redis", () => {
     const queue = createLaneQueue({ kind: "redis", url: `redis+cluster://127.0.0.1:${server.port}` }, systemClock);
     await expect(queue.ping()).rejects.toMatchObject({
       code: "queue-unavailable",
-      message: expect.stringMatching(/no Redis Cluster: write redis:\/\//),
+      message: expect.stringMatching(/not a Redis Cluster: write redis:\/\//),
     });
     await queue.close();
     await server.stop();

@@ -1,3 +1,4 @@
+import { formatNumber } from "@/lib/platform/plain/format.pure";
 import type { TargetEngine, TargetOut } from "@/lib/sources/sources.shapes";
 
 export type BreakerWord = "closed" | "half-open" | "open" | "none";
@@ -85,4 +86,9 @@ export function openBreakersFirst(targets: readonly TargetOut[]): TargetOut[] {
     return state === "open" ? 0 : state === "half-open" ? 1 : 2;
   };
   return [...targets].sort((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name));
+}
+
+/** `212 ms`, `1.4 s`, or `?` where nothing was measured. */
+export function latencyText(value: number | null): string {
+  return value === null ? "?" : value < 1_000 ? `${formatNumber(value)} ms` : `${(value / 1_000).toFixed(1)} s`;
 }

@@ -5,14 +5,15 @@ import { LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ListState } from "@/components/ui/loaded";
 import { PageHeader } from "@/components/ui/page-header";
-import { CardSkeletons, SkeletonRows } from "@/components/ui/skeleton";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { Table, Th } from "@/components/ui/table";
 import { plural } from "@/lib/platform/plain/format.pure";
 import { usePolicies, useTargets } from "@/lib/sources/targets/targets.browser";
 import { ConfirmationsPanel } from "./confirmations-panel";
 import { openBreakersFirst } from "./engine-view";
-import { TargetCard } from "./target-card";
+import { TargetRow } from "./target-row";
 
-/** The code of the policies is large, so it is loaded after the cards. */
+/** The code of the policies is large, so it is loaded after the table. */
 const PolicySection = dynamic(
   () => import("@/components/sources/policies/policy-section").then((module) => module.PolicySection),
   {
@@ -30,24 +31,48 @@ export function TargetsPage() {
       <PageHeader title="Targets" meta={targets.data ? plural(items.length, "target") : undefined} />
       <ListState
         read={targets}
-        loading={<CardSkeletons body="h-16!" />}
+        loading={<SkeletonRows rows={6} columns={["w-48", "w-32", "flex-1", "w-56"]} />}
         none={
           <EmptyState title="No targets yet" action={<LinkButton href="/sources">Connect a source</LinkButton>}>
             Each source has two targets, its main lane and its slow lane, and can have more.
           </EmptyState>
         }
       />
-      <ul className="grid gap-3 px-3 lg:grid-cols-2">
-        {items.map((target) => (
-          <TargetCard
-            key={target.id}
-            target={target}
-            others={items.filter(({ id }) => id !== target.id).map(({ name }) => name)}
-            policies={policies.data?.items}
-          />
-        ))}
-      </ul>
-      {/* Rendered after the cards above it: otherwise it would move down when the cards appear. */}
+      {items.length > 0 ? (
+        <Table>
+          <thead>
+            <tr>
+              <Th>target</Th>
+              <Th className="max-lg:hidden">source</Th>
+              <Th>breaker</Th>
+              <Th numeric className="max-sm:hidden">
+                rate
+              </Th>
+              <Th numeric className="max-lg:hidden">
+                parallel sends
+              </Th>
+              <Th numeric className="max-lg:hidden">
+                retry budget
+              </Th>
+              <Th numeric className="max-lg:hidden">
+                latency p50 / p95
+              </Th>
+              <Th className="max-sm:hidden">
+                <span className="sr-only">Actions</span>
+              </Th>
+            </tr>
+          </thead>
+          {items.map((target) => (
+            <TargetRow
+              key={target.id}
+              target={target}
+              others={items.filter(({ id }) => id !== target.id).map(({ name }) => name)}
+              policies={policies.data?.items}
+            />
+          ))}
+        </Table>
+      ) : null}
+      {/* Rendered after the table above it: otherwise it would move down when the table appears. */}
       {targets.isPending ? null : (
         <div className="grid grid-cols-[minmax(0,1fr)] gap-6 p-3 pt-6">
           <ConfirmationsPanel />

@@ -346,7 +346,7 @@ describe("a restored store", () => {
 const FAULTS: [string, (path: string) => void, RegExp][] = [
   ["a byte of a section", (path) => flip(path, sectionAt(path, "dlq_groups") + 20), /damaged in the table dlq_groups/],
   ["a byte of the manifest", (path) => flip(path, sectionAt(path, null) + 40), /damaged in its manifest/],
-  ["a header", (path) => flip(path, sectionAt(path, "dlq_groups") - 300), /damaged behind tables\/dlq_group_levels/],
+  ["a header", (path) => flip(path, sectionAt(path, "dlq_groups") - 300), /damaged after tables\/dlq_group_levels/],
   [
     "an end within a section",
     (path) => truncateSync(path, sectionAt(path, "dlq_groups") + 9),
@@ -355,7 +355,7 @@ const FAULTS: [string, (path: string) => void, RegExp][] = [
   [
     "an end between sections",
     (path) => truncateSync(path, sectionAt(path, "dlq_groups") - 512),
-    /cut off behind tables\/dlq_group_levels/,
+    /cut off after tables\/dlq_group_levels/,
   ],
   ["an end before the last entry", (path) => truncateSync(path, statSync(path).size - 2_048), /cut off/],
   ["another file", (path) => writeFileSync(path, "pg_dump"), /is not a backup of Parkade/],
@@ -483,7 +483,7 @@ test("a folder that is named with a slash is made, and the report has the size o
   expect(made.path).toMatch(/\/made\/by-it\/parkade-[\d-]+Z\.tar$/);
   expect(made.bytes).toBe(statSync(made.path).size);
   expect(statSync(join(folder, "made")).mode & 0o777).toBe(0o700);
-  await expect(backUp(world.url, `${made.path}/`)).rejects.toThrow(/cannot be made \(EEXIST.*choose another one/);
+  await expect(backUp(world.url, `${made.path}/`)).rejects.toThrow(/cannot be created \(EEXIST.*choose another one/);
 });
 
 test("a backup that is stopped, or has no room, leaves no file and says why", async () => {
@@ -491,11 +491,11 @@ test("a backup that is stopped, or has no room, leaves no file and says why", as
   const stopping = new AbortController();
   const stop = (line: string) => line.startsWith("dlq_groups") && stopping.abort(new Error("Ctrl-C"));
   await expect(backUp(world.url, folder, { say: stop, signal: stopping.signal })).rejects.toThrow("Ctrl-C");
-  await expect(backUp(world.url, join(folder, "missing/x.tar"))).rejects.toThrow(/missing does not exist: make it/);
+  await expect(backUp(world.url, join(folder, "missing/x.tar"))).rejects.toThrow(/missing does not exist: create it/);
   expect(readdirSync(folder)).toEqual([]);
   const { path } = await backUp(world.url, join(folder, "kept.tar"));
   const bytes = readFileSync(path);
-  await expect(backUp(world.url, path)).rejects.toThrow(/kept\.tar exists already/);
+  await expect(backUp(world.url, path)).rejects.toThrow(/kept\.tar already exists/);
   expect(readFileSync(path).equals(bytes)).toBe(true);
   await expect(backUp(target.url, folder)).rejects.toThrow(/no store of Parkade in this database/);
 });

@@ -542,7 +542,7 @@ describe("an archive that fails", () => {
     await expect(work(id, changed)).rejects.toMatchObject({ code: "archive-unavailable" });
     expect(await operation(id)).toMatchObject({
       state: "RUNNING",
-      stalled: expect.stringContaining("did not give back"),
+      stalled: expect.stringContaining("did not return what was written"),
     });
     const lost = faulty({ get: async () => null });
     await expect(work(id, lost)).rejects.toMatchObject({ code: "archive-unavailable" });

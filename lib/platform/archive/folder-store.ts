@@ -78,7 +78,7 @@ async function writeOnce(root: string, key: string, bytes: Uint8Array): Promise<
     for (const made of [...foldersTo(root, folder), root]) await syncFolder(made);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    throw new DomainError("archive-refused", `${key} is in ${root} already exists there: an object is written once`);
+    throw new DomainError("archive-refused", `${key} already exists in ${root}: an object is written once`);
   } finally {
     // It is left over when this fails, and is no object.
     await unlink(writing).catch(() => undefined);

@@ -129,5 +129,5 @@ export class ArchiveBucket {
 }
 
 function taken(key: string, place: string): DomainError {
-  return new DomainError("archive-refused", `${key} is in ${place} already exists there: an object is written once`);
+  return new DomainError("archive-refused", `${key} already exists in ${place}: an object is written once`);
 }

@@ -183,7 +183,7 @@ describeWith(versitygwMissing, "a bucket", () => {
     });
 
     test.each([
-      [404, "NoSuchBucket", /bucket removed-events .* does not exist: make it/],
+      [404, "NoSuchBucket", /bucket removed-events .* does not exist: create it/],
       [403, "AccessDenied", /refuses PutObject.*grant s3:PutObject/],
       [507, "InsufficientStorage", /is full/],
       [400, "QuotaExceeded", /is full/],

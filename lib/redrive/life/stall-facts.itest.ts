@@ -66,7 +66,7 @@ test("a breaker that is open, by its target or held by a person", async () => {
   expect(await stalled(id)).toMatchObject({
     code: "breaker-open",
     until: null,
-    text: expect.stringContaining("person"),
+    text: expect.stringContaining("Someone"),
   });
 });
 

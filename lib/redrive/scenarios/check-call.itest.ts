@@ -76,7 +76,7 @@ test("an owner whose reason holds what no store holds, or a credential, refuses 
     failed: 0,
   });
   for (const { finding } of await findings(id)) {
-    expect(finding.detail).toMatch(/would not take it: no.* password=••••••$/);
+    expect(finding.detail).toMatch(/rejects it: no.* password=••••••$/);
   }
 });
 

@@ -77,7 +77,7 @@ describe("a redrive", () => {
     expect(causes).toMatchObject([{ outcome: "failed", samples: [{ eventId: "event-0001", stopped: "permanent" }] }]);
     const [id] = await world.idsOf(["event-0001"]);
     const { history } = await readEventDetail(world.db, localViewer(), id!, Date.now());
-    expect(history.map(({ text }) => text).join()).toContain("not tried again: the error is permanent");
+    expect(history.map(({ text }) => text).join()).toContain("not retried: the error is permanent");
     expect(world.sink.of("event-0000").map((entry) => entry.headers["x-redrive-attempt"])).toEqual(["1", "2"]);
     expect(world.sink.of("event-0001")).toHaveLength(1);
     const attempts = await world.db.query(

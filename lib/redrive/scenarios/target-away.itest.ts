@@ -12,7 +12,7 @@ test("an HTTP port that is closed: 200 of 200 delivered, none failed or cooled, 
   await world.worker();
   await world.worker();
   const { id } = await world.request();
-  const says = /^Waits for orders, not reached for .* \(ECONNREFUSED\)\. It goes on by itself/;
+  const says = /^Waits for orders, not reached for .* \(ECONNREFUSED\)\. It continues when the target is back/;
   await outage(world, id, { target: world.sink, awayMs: 1_000, says });
   expect(world.sink.effects()).toHaveLength(200);
 });

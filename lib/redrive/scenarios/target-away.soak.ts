@@ -23,7 +23,7 @@ test("an HTTP port that is closed for 17 s: 400 of 400 delivered, none failed or
   await world.worker();
   await world.worker();
   const { id } = await world.request();
-  const says = /^Waits for orders, not reached for .* \(ECONNREFUSED\)\. It goes on by itself/;
+  const says = /^Waits for orders, not reached for .* \(ECONNREFUSED\)\. It continues when the target is back/;
   await outage(world, id, { target: world.sink, awayMs: AWAY_MS, says });
   expect(world.sink.effects()).toHaveLength(EVENTS);
 });

@@ -236,7 +236,7 @@ test("what cannot be a target is refused with the field and the fix", async () =
     /^destination.slowLaneUrl: does not belong to the destination of a http target: use redriveUrl, headers/,
   );
   const masked = add("orders.audit", { redriveUrl: audit.url, headers: { authorization: "***" } });
-  expect(await fields(masked)).toMatch(/^destination.headers.authorization: is masked: type the value/);
+  expect(await fields(masked)).toMatch(/^destination.headers.authorization: is masked: enter the value/);
   expect(await fields(add("orders.audit", {}))).toMatch(/^destination: must say where it delivers: set redriveUrl/);
   expect(await fields(add("orders.audit", { redriveUrl: "env:HOME" }))).toMatch(
     /destination.redriveUrl: names a variable/,

@@ -1,0 +1,49 @@
+import { TimeAgo } from "@/components/ui/time-ago";
+import { formatDuration, formatNumber, formatShare, plural } from "@/lib/platform/plain/format.pure";
+import type { TargetOut } from "@/lib/sources/sources.shapes";
+import { counterWords, type EngineView, latencyText } from "./engine-view";
+import { fallbackWords } from "./target-draft";
+
+/** Where a target sends to, by which rules, and what its workers have counted. */
+export function TargetDetails({ target, engine }: { target: TargetOut; engine: EngineView | null }) {
+  const { address, retryable, needsApproval, noBursts, warmUpMs, fallback } = target;
+  const rules = [
+    retryable ? "automatic retries" : "no automatic retries",
+    needsApproval && "needs approval",
+    noBursts && "no bursts",
+    warmUpMs > 0 && `warms up in ${formatDuration(warmUpMs)}`,
+    fallback && `when it cannot accept events, a send ${fallbackWords(fallback)}`,
+    engine && `${formatShare(engine.budget.retryRatio)} retries`,
+    engine && `latency p99 ${latencyText(engine.latency.p99Ms)}`,
+  ];
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-2 text-sm text-muted">
+      {address === null ? null : <p className="wrap-anywhere">{address}</p>}
+      <p className="flex flex-wrap gap-x-4 gap-y-1">
+        <span>
+          policy{" "}
+          <a href={`#policy-${target.policyName}`} className="font-mono text-accent hover:underline">
+            {target.policyName}
+          </a>
+        </span>
+        {rules.map((rule) => (rule ? <span key={rule}>{rule}</span> : null))}
+        {engine ? (
+          <span>
+            {plural(engine.workers, "worker")}, <TimeAgo at={engine.asOf} />
+          </span>
+        ) : null}
+      </p>
+      {engine ? (
+        <dl className="grid grid-cols-2 gap-x-6 gap-y-0.5 sm:grid-cols-4">
+          {engine.counters.map((counter) => (
+            <div key={counter.name} className="flex justify-between gap-2">
+              <dt>{counterWords(counter.name)}</dt>
+              <dd className="font-mono text-ink">{formatNumber(counter.value)}</dd>
+            </div>
+          ))}
+          {engine.counters.length === 0 ? <p>Nothing was counted yet.</p> : null}
+        </dl>
+      ) : null}
+    </div>
+  );
+}
