@@ -18,12 +18,15 @@ import { useCreateSource, useKinds } from "@/lib/sources/sources.browser";
 import { ConfigForm } from "./config-form";
 import { KindIcon } from "./kind-icon";
 import { MappingForm } from "./mapping-form";
-import { RepeatQuestion, SettingsFields } from "./settings-fields";
+import { RepeatQuestion } from "./settings-fields";
 import { errorsOf, isMapping, NEW_SOURCE, type SourceBody, type SourceErrors } from "./source-draft";
 import { type SourceForm, useSourceForm } from "./use-source-form";
 
 const STEPS = ["Kind", "Connection", "Mapping", "Name"] as const;
 type Step = (typeof STEPS)[number];
+/** There are no messages to map where senders fill the fields themselves. */
+const stepsOf = (kind: KindOut | null) =>
+  STEPS.filter((step) => step !== "Mapping" || kind?.capabilities.reads !== false);
 const STARTS = [
   { value: "running", label: "Start reading now" },
   { value: "paused", label: "Connect it paused: nothing is read until it is resumed" },
@@ -42,6 +45,8 @@ export function AddSourceDialog({ onClose }: { onClose: () => void }) {
   const connected = useConnected(onClose);
   const missed = probe.data !== undefined && !isReached(probe.data);
   const unreached = step === "Connection" && missed;
+  const steps = stepsOf(kind);
+  const at = steps.indexOf(step);
 
   const go = (to: Step) => {
     form.setPressed(false);
@@ -50,8 +55,8 @@ export function AddSourceDialog({ onClose }: { onClose: () => void }) {
   const next = () => {
     const { result, draft } = form;
     form.setPressed(true);
-    if (step !== "Kind" && !result.ok && !ON_LAST_STEP.some((key) => key in result.errors)) return;
-    if (step !== "Name") return go(after(step));
+    if (step !== "Kind" && !result.ok && !("name" in result.errors)) return;
+    if (step !== "Name") return go(steps[at + 1]!);
     if (result.ok && draft.name.trim() !== "" && retryable !== null) void save(kind!, { ...result.body, retryable });
   };
   const save = async ({ kind, fields, capabilities }: KindOut, body: SourceBody & { retryable: boolean }) => {
@@ -76,7 +81,7 @@ export function AddSourceDialog({ onClose }: { onClose: () => void }) {
       footer={
         step === "Kind" ? undefined : (
           <>
-            <Button className="mr-auto" onClick={() => go(before(step))}>
+            <Button className="mr-auto" onClick={() => go(steps[at - 1]!)}>
               Back
             </Button>
             {step === "Connection" || step === "Mapping" ? (
@@ -103,7 +108,7 @@ export function AddSourceDialog({ onClose }: { onClose: () => void }) {
       }
     >
       <form id="add-source" className="grid grid-cols-[minmax(0,1fr)] gap-4" onSubmit={submits(next)}>
-        <Progress at={STEPS.indexOf(step)} />
+        <Progress steps={steps} at={at} />
         {failure ? <ErrorPanel error={failure} inline title="Request failed" /> : null}
         {step === "Kind" ? <KindStep kinds={kinds} form={form} onChosen={() => go("Connection")} /> : null}
         {step === "Connection" && kind ? <ConnectionStep form={form} kind={kind} /> : null}
@@ -123,16 +128,11 @@ export function AddSourceDialog({ onClose }: { onClose: () => void }) {
   );
 }
 
-const after = (step: Step): Step => STEPS[STEPS.indexOf(step) + 1]!;
-const before = (step: Step): Step => STEPS[STEPS.indexOf(step) - 1]!;
-
-const ON_LAST_STEP = ["name", "payloadSchema", "stormPerMinute", "knownDays", "links"];
-
 /** The step with the first field that the server refused; null = the last one. */
 function stepOf(errors: SourceErrors, fields: readonly KindField[]): Step | null {
   const named = Object.keys(errors);
   if (named.some((key) => fields.some((field) => isMapping(field) && field.path.join(".") === key))) return "Mapping";
-  return named.some((key) => !ON_LAST_STEP.includes(key.split(/[.[]/)[0]!)) ? "Connection" : null;
+  return named.some((key) => key !== "name") ? "Connection" : null;
 }
 
 /** Opens the page of a new source. `missed`: the last probe did not reach it. */
@@ -197,7 +197,7 @@ function MappingStep({ form: { draft, errors, set, probe }, kind }: Part) {
   const samples = probe.data?.sample ?? [];
   return (
     <>
-      <p className="text-muted">{mappingWords(kind, samples.length, probe.isSuccess)}</p>
+      <p className="text-muted">{mappingWords(samples.length, probe.isSuccess)}</p>
       <MappingForm
         kind={kind}
         config={draft.config}
@@ -233,23 +233,22 @@ function NameStep(props: Part & Start) {
       />
       {kind.capabilities.reads ? <Choice label="Start" options={STARTS} value={start} onChange={onStart} /> : null}
       <RepeatQuestion answer={retryable} missing={pressed && retryable === null} onAnswer={onRetryable} />
-      <SettingsFields form={props.form} kind={kind} />
+      <p className="text-sm text-muted">Edit… on its page has more: mapping, JSON Schema, storm limit and links.</p>
     </>
   );
 }
 
-function mappingWords({ capabilities }: KindOut, samples: number, probed: boolean): string {
+function mappingWords(samples: number, probed: boolean): string {
   const rule = "Enter a header, property:NAME or a JSON pointer. Leave empty to use the standard headers and fields.";
-  if (!capabilities.reads) return `${rule} The mapping is used for values that a sender leaves out.`;
   if (samples > 0)
     return `${rule} Next to each field: the value in the ${samples === 1 ? "sampled message" : "sampled messages"}.`;
   return `${rule} ${probed ? "The probe sampled no message." : "Probe the source to see the values in its messages."}`;
 }
 
-function Progress({ at }: { at: number }) {
+function Progress({ steps, at }: { steps: readonly Step[]; at: number }) {
   return (
     <ol aria-label="Steps" className="flex flex-wrap gap-x-4 gap-y-1 text-sm">
-      {STEPS.map((name, index) => (
+      {steps.map((name, index) => (
         <li
           key={name}
           aria-current={index === at ? "step" : undefined}
