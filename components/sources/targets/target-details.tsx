@@ -34,9 +34,9 @@ export function TargetDetails({ target, engine }: { target: TargetOut; engine: E
         ) : null}
       </p>
       {engine ? (
-        <dl className="grid grid-cols-2 gap-x-6 gap-y-0.5 sm:grid-cols-4">
+        <dl className="flex flex-wrap gap-x-6 gap-y-0.5">
           {engine.counters.map((counter) => (
-            <div key={counter.name} className="flex justify-between gap-2">
+            <div key={counter.name} className="flex gap-1.5">
               <dt>{counterWords(counter.name)}</dt>
               <dd className="font-mono text-ink">{formatNumber(counter.value)}</dd>
             </div>

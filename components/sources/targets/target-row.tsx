@@ -86,9 +86,7 @@ export function TargetRow(props: { target: TargetOut; others: readonly string[];
             onClick={() => setIsOpen(!isOpen)}
           >
             <ChevronRight aria-hidden className={classNames("size-3.5 shrink-0 text-faint", isOpen && "rotate-90")} />
-            <span className="truncate" data-tip={target.name}>
-              {target.name}
-            </span>
+            <span className="truncate">{target.name}</span>
           </button>
         </Td>
         <Td className="max-w-48 truncate max-lg:hidden">
