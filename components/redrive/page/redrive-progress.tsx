@@ -57,7 +57,7 @@ export function ProgressOf({ redrive }: { redrive: RedriveOut }) {
       ) : null}
       {redrive.brake && !isFinal(redrive.state) ? (
         <p className="text-muted">
-          Pauses when more than {Math.round(redrive.brake.ratio * 100)} % of the last {redrive.brake.window} fail or
+          Pauses when more than {Math.round(redrive.brake.ratio * 100)}% of the last {redrive.brake.window} fail or
           bounce
           {redrive.brake.latencyMsMax === null
             ? null
