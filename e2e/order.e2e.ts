@@ -1,4 +1,4 @@
-import { expect, holdLong, test } from "./support/parkade.ts";
+import { expect, holdLong, listed, test } from "./support/parkade.ts";
 
 test("a held tail is shown with its head, which is skipped and taken back, and the tail is released in its order", async ({
   page,
@@ -14,6 +14,9 @@ test("a held tail is shown with its head, which is skipped and taken back, and t
   const tail = page.getByRole("region", { name: "Held events" });
   await expect(tail).toContainText("v1 holds 2 later events: it is parked and has not been sent yet.");
   await expect(tail).toContainText("In this order: v2, v3.");
+  await tail.getByRole("link", { name: "2 later events" }).click();
+  await expect.poll(() => listed(page)).toEqual(["t-3", "t-2"]);
+  await page.goBack();
   await expect(tail.getByRole("link", { name: "Mend v1" })).toHaveAttribute("href", /\?edit=1$/);
 
   await tail.getByRole("button", { name: "Skip v1…" }).click();

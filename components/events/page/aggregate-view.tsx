@@ -41,7 +41,7 @@ export function AggregateView({ event }: { event: EventDetail }) {
           all events of {visible(event.aggregateId)}
         </Link>
       </p>
-      <HeldTail id={event.id} />
+      <HeldTail event={event} />
       <Table>
         <Head columns={[{ numeric: "version" }, "state", "type", "error code", "seen"]} />
         <tbody>

@@ -8,11 +8,14 @@ import { ActionButton } from "@/components/ui/action-button";
 import { Button, LinkButton } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
+import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { failureToast } from "@/components/ui/toast";
+import type { EventDetail } from "@/lib/events/events.shapes";
 import { useSkip, useTail } from "@/lib/order/tails/tails.browser";
 import type { TailOut } from "@/lib/order/tails/tails.shapes";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
+import { eventsHref } from "@/lib/selection/filter/filter-read.browser";
 
 const ReasonDialog = lazily(() => import("@/components/ui/reason-dialog"), "ReasonDialog");
 
@@ -22,22 +25,24 @@ type Skipped = TailOut["skipped"][number];
 /** The versions of the tail that are named in their order; the rest is counted. */
 const NAMED_MAX = 12;
 
+type Named = Pick<EventDetail, "id" | "source" | "aggregateType" | "aggregateId">;
+
 /** The head of the event's aggregate: why it holds, what it holds, and the ways out. */
-export function HeldTail({ id }: { id: string }) {
-  const { data: tail, error, refetch } = useTail(id);
+export function HeldTail({ event }: { event: Named }) {
+  const { data: tail, error, refetch } = useTail(event.id);
   if (error && !tail) return <ErrorPanel error={error} inline onRetry={() => void refetch()} />;
   if (!tail || (tail.skipped.length === 0 && (tail.head === null || tail.held.count === 0))) return null;
   return (
     <section aria-label="Held events" className="mx-3 mb-3 grid gap-2 rounded-md border border-line p-3">
-      {tail.skipped.map((event) => (
-        <SkippedHead key={event.id} event={event} />
+      {tail.skipped.map((skipped) => (
+        <SkippedHead key={skipped.id} event={skipped} />
       ))}
-      {tail.held.count === 0 ? null : <Tail id={id} tail={tail} />}
+      {tail.held.count === 0 ? null : <Tail event={event} tail={tail} />}
     </section>
   );
 }
 
-function Tail({ id, tail: { head, why, held } }: { id: string; tail: TailOut }) {
+function Tail({ event, tail: { head, why, held } }: { event: Named; tail: TailOut }) {
   const client = useQueryClient();
   const router = useRouter();
   const [skipping, setSkipping] = useState(false);
@@ -63,7 +68,10 @@ function Tail({ id, tail: { head, why, held } }: { id: string; tail: TailOut }) 
         ) : (
           <>
             <strong className="font-medium">
-              v{head.version} holds {events}
+              v{head.version} holds{" "}
+              <TextLink href={heldHref(event)} className="underline">
+                {events}
+              </TextLink>
             </strong>
             : {why}.
           </>
@@ -75,7 +83,7 @@ function Tail({ id, tail: { head, why, held } }: { id: string; tail: TailOut }) 
         {head === null ? null : ` Once one of them is confirmed, v${head.version} can no longer be sent.`}
       </p>
       <div className="flex flex-wrap gap-2">
-        {head === null || head.id === id ? null : (
+        {head === null || head.id === event.id ? null : (
           <LinkButton size="sm" href={`/events/${head.id}?edit=1`} prefetch={false}>
             Mend v{head.version}
           </LinkButton>
@@ -94,6 +102,15 @@ function Tail({ id, tail: { head, why, held } }: { id: string; tail: TailOut }) 
     </>
   );
 }
+
+/** The held events of an aggregate in the list. */
+const heldHref = ({ source, aggregateType, aggregateId }: Named) =>
+  eventsHref({
+    source: [source],
+    ...(aggregateType && { aggregateType: [aggregateType] }),
+    aggregateId: [aggregateId ?? ""],
+    status: ["HELD"],
+  });
 
 function SkipDialog({ head, held, onClose }: { head: Head; held: number; onClose: () => void }) {
   const skip = useSkip();
