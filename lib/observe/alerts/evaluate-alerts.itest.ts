@@ -189,6 +189,19 @@ describe("an alert", () => {
     expect(await evaluate({ aheadMs: 10 * MINUTE })).toMatchObject({ fired: 1 });
   });
 
+  test("lists a group with parked events before one with more arrivals and none parked", async () => {
+    await onlyRule({ kind: "size", above: 2, perSource: true });
+    await world.park(5, timeouts);
+    await ignoreEvents(world.deps, { select: { filter: {} }, reason: "fixed" }, ADA);
+    await world.park(3, (index) => ({ eventId: `later-${index}`, errorCode: "LATER" }));
+    await evaluate();
+    const [alert] = await alerts();
+    expect(alert!.evidence.groups.map(({ errorCode, count }) => [errorCode, count])).toEqual([
+      ["LATER", 3],
+      ["TIMEOUT", 5],
+    ]);
+  });
+
   test("that is acknowledged is not repeated, and who did it is on record", async () => {
     await onlyRule({ kind: "size", above: 2, perSource: true, repeatMs: 10 * MINUTE });
     await channel("ops");

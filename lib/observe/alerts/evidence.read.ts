@@ -7,6 +7,8 @@ import { type LinkFacts, type LinkTemplate, linksOf, messageLinks } from "@/lib/
 import { PARKED } from "@/lib/states/state.sql";
 
 const SHOWN = 3;
+/** Of so many groups by arrivals, those with parked events are shown first: each costs a look-up. */
+const RANKED = 100;
 /** Of the newest events of a group, those that are still parked are shown. */
 const LOOKED_AT = 1_000;
 /** Groups by their arrivals in the last hour, or in the hours before where those were none. */
@@ -22,7 +24,10 @@ type SampleRow = Omit<LinkFacts, "atMs"> & {
   templates: LinkTemplate[];
 };
 
-/** The groups with the most arrivals of the last hour (else day), each with its newest event. Texts are masked: they leave Parkade. */
+/**
+ * The groups with the most arrivals of the last hour (else day), those with parked events first, each with its newest event. Texts are
+ * masked: they leave Parkade.
+ */
 export async function readEvidence(db: Queryable, scope: EvidenceScope): Promise<AlertEvidence> {
   const groups = await db.query<{
     fingerprint: string;
@@ -40,9 +45,13 @@ export async function readEvidence(db: Queryable, scope: EvidenceScope): Promise
        select fingerprint, source_id, true, n from dlq_flow
         where kind in ('parked', 'bounced', 'unstored') and ($1::text is null or source_id = (select id from sources where name = $1))
           and ($2::text is null or error_code = $2) and ($3::text is null or fingerprint = $3))
-     select r.fingerprint, r.source_id as "sourceId", g.error_code as "errorCode", g.message_pattern as pattern, sum(r.n)::bigint as count
-       from recent r join dlq_groups g using (fingerprint) where r.n > 0
-      group by 1, 2, 3, 4 order by coalesce(sum(r.n) filter (where r.late), 0) desc, sum(r.n) desc, 1 limit ${SHOWN}`,
+     select r.fingerprint, r.source_id as "sourceId", g.error_code as "errorCode", g.message_pattern as pattern, r.count
+       from (select fingerprint, source_id, coalesce(sum(n) filter (where late), 0) as late, sum(n)::bigint as count from recent where n > 0
+              group by 1, 2 order by 3 desc, 4 desc, 1 limit ${RANKED}) r
+       join dlq_groups g using (fingerprint)
+      order by (select coalesce(sum(l.n), 0) > 0 from dlq_group_levels l
+                 where l.fingerprint = r.fingerprint and l.source_id = r.source_id and l.status in ${PARKED}) desc,
+               r.late desc, r.count desc, 1 limit ${SHOWN}`,
     [scope.source, scope.errorCode, scope.fingerprint],
     { name: "alert-evidence-groups" },
   );
