@@ -78,7 +78,7 @@ test("a large set is ignored by a worker, shown below every page, and stopped; a
   await listedOperation(page, "Ignored 2,105 events").click();
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Ignored 2,105 events");
   await page.getByRole("link", { name: "who changed which events" }).click();
-  const entry = page.getByRole("main").getByRole("listitem").filter({ hasText: "event.ignored" });
+  const entry = page.getByRole("main").getByRole("listitem").filter({ hasText: "Event ignored" });
   await expect(entry).toHaveCount(1);
   await expect(entry).toContainText("2,105 events");
   await entry.getByRole("link", { name: "2,105 events" }).click();

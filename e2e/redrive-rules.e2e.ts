@@ -66,7 +66,7 @@ test("a rule is tried against the past, switched on, redrives, and switches itse
   await expect(rule).toContainText("STOPPED");
   await expect(rule).toContainText(/Switched itself off .*failed/);
   await rule.getByRole("link", { name: "audit" }).click();
-  await expect(page.getByRole("main")).toContainText("redrive-rule.stopped");
+  await expect(page.getByRole("main")).toContainText("Redrive rule stopped");
   const sent = (await downstream.deliveries(source.path)).length;
   expect(sent).toBeLessThan(3 + 30 + 1);
 

@@ -6,7 +6,9 @@ import { Input } from "@/components/ui/input";
 import { Select } from "@/components/ui/select";
 import { submits } from "@/components/ui/use-submit";
 import type { AuditFilter } from "@/lib/guard/audit/audit.browser";
+import type { AuditOut } from "@/lib/guard/audit/audit.shapes";
 import { AUDIT_SUBJECTS, type AuditSubject } from "@/lib/platform/plain/audit-entry.pure";
+import { actionOptions } from "./audit-words";
 
 const SUBJECTS = [
   { value: "", label: "any subject" },
@@ -18,39 +20,21 @@ const BY = [
   { value: "all", label: "by people and Parkade" },
 ];
 
-/** Suggested actions; any other action can be typed. */
-const ACTIONS = [
-  "event.parked",
-  "event.changed",
-  "event.queued",
-  "event.ignored",
-  "event.released",
-  "event.edited",
-  "event.restored",
-  "event.mended",
-  "event.mend-undone",
-  "event.exported",
-  "event.export-ended",
-  "event.imported",
-  "event.removed",
-  "event.expired",
-  "redrive.requested",
-  "redrive.paused",
-  "redrive.cancelled",
-  "control.imposed",
-  "control.lifted",
-  "data.forgotten",
-];
-
-/** A field applies on Enter or when it loses the focus: a log that changes with every letter cannot be read. */
-export function AuditFilterBar(props: { filter: AuditFilter; by: string; onFilter: (filter: AuditFilter) => void }) {
-  const { filter, by, onFilter } = props;
+/** A typed name applies on Enter or when its field loses the focus: a log that changes with every letter cannot be read. */
+export function AuditFilterBar(props: {
+  filter: AuditFilter;
+  by: string;
+  /** The entries that are shown: their actors and actions can be chosen. */
+  entries: readonly AuditOut[];
+  onFilter: (filter: AuditFilter) => void;
+}) {
+  const { filter, by, entries, onFilter } = props;
   const [actor, setActor] = useState(filter.actor ?? "");
-  const [action, setAction] = useState(filter.action ?? "");
   const apply = () => {
-    const next = { ...filter, actor: actor.trim() || undefined, action: action.trim() || undefined };
-    if (next.actor !== filter.actor || next.action !== filter.action) onFilter(next);
+    const next = actor.trim() || undefined;
+    if (next !== filter.actor) onFilter({ ...filter, actor: next });
   };
+  const actions = actionOptions([...entries.map(({ action }) => action), ...(filter.action ? [filter.action] : [])]);
   return (
     <form className="flex flex-wrap items-center gap-2 px-3 pb-2" onSubmit={submits(apply)}>
       <Select
@@ -62,25 +46,23 @@ export function AuditFilterBar(props: { filter: AuditFilter; by: string; onFilte
       <Input
         aria-label="Actor"
         placeholder="actor"
+        list="audit-actors"
         value={actor}
         onChange={(event) => setActor(event.target.value)}
         onBlur={apply}
         className="w-36!"
       />
-      <Input
-        aria-label="Action"
-        placeholder="action, e.g. redrive.paused"
-        list="audit-actions"
-        value={action}
-        onChange={(event) => setAction(event.target.value)}
-        onBlur={apply}
-        className="w-52!"
-      />
-      <datalist id="audit-actions">
-        {ACTIONS.map((known) => (
+      <datalist id="audit-actors">
+        {[...new Set(entries.map((entry) => entry.actor))].map((known) => (
           <option key={known} value={known} />
         ))}
       </datalist>
+      <Select
+        aria-label="Action"
+        options={[{ value: "", label: "any action" }, ...actions]}
+        value={filter.action ?? ""}
+        onChange={(event) => onFilter({ ...filter, action: event.target.value || undefined })}
+      />
       <Select
         aria-label="Subject"
         options={SUBJECTS}

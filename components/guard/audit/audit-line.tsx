@@ -13,7 +13,7 @@ import type { AuditOut } from "@/lib/guard/audit/audit.shapes";
 import type { Finding } from "@/lib/guard/audit-chain/chain.pure";
 import { shortenId } from "@/lib/platform/plain/format.pure";
 import { AuditEvents } from "./audit-events";
-import { revisedBy, subjectHref, subjectWords } from "./audit-words";
+import { actionWords, revisedBy, subjectHref, subjectWords } from "./audit-words";
 import { diffSummary, type FieldChange, fieldDiff } from "./field-diff";
 
 /** One entry of the log. Opened, it shows each field before and after the change. @param finding of the last check of the audit */
@@ -31,9 +31,10 @@ export function AuditLine({ entry, finding }: { entry: AuditOut; finding: Findin
           type="button"
           aria-expanded={open}
           onClick={() => setOpen(!open)}
-          className="min-h-6 truncate text-left font-mono text-sm after:absolute after:inset-0"
+          data-tip={entry.action}
+          className="min-h-6 truncate text-left after:absolute after:inset-0"
         >
-          {entry.action}
+          {actionWords(entry.action)}
         </button>
         <Subject entry={entry} />
         <span className="flex min-w-0 basis-full items-baseline gap-3">
@@ -105,8 +106,8 @@ function ExportBegun({ at }: { at: string }) {
   const ends = `/audit?action=event.export-ended&from=${encodeURIComponent(at)}`;
   return (
     <p className="text-muted">
-      The export started here, before its events were counted. <TextLink href={ends}>event.export-ended</TextLink> has
-      the count. If that entry is missing, assume that every matching event was exported.
+      The export started here, before its events were counted. <TextLink href={ends}>The entry for its end</TextLink>{" "}
+      has the count. If that entry is missing, assume that every matching event was exported.
     </p>
   );
 }

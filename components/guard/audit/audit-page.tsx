@@ -45,7 +45,7 @@ export function AuditPage() {
     <>
       <PageHeader title="Audit" meta="every change, who made it and why" />
       <ChainStrip chain={chain} refused={refused} />
-      <AuditFilterBar key={params.toString()} filter={filter} by={by} onFilter={setAddress} />
+      <AuditFilterBar key={params.toString()} filter={filter} by={by} entries={items} onFilter={setAddress} />
       <FixedTerms filter={filter} />
       <ListState
         read={audit}

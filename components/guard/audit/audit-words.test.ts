@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { revisedBy, subjectHref } from "@/components/guard/audit/audit-words";
+import { actionOptions, revisedBy, subjectHref } from "@/components/guard/audit/audit-words";
 
 const NONE = { redriveId: null, operationId: null };
 
@@ -26,5 +26,14 @@ describe("the revisions of an entry", () => {
     expect(revisedBy({ ...edited, subjectId: null })).toBeNull();
     expect(revisedBy({ ...edited, after: { revision: "5" } })).toBeNull();
     expect(revisedBy({ ...edited, before: null })).toBeNull();
+  });
+});
+
+describe("the actions of a choice", () => {
+  it("are said in words, the frequent ones and those of the log, each once", () => {
+    const options = actionOptions(["mask-rule.second-look", "event.ignored"]);
+    expect(options).toContainEqual({ value: "event.mend-undone", label: "Event mend undone" });
+    expect(options).toContainEqual({ value: "mask-rule.second-look", label: "Mask rule second look" });
+    expect(options.filter(({ value }) => value === "event.ignored")).toHaveLength(1);
   });
 });

@@ -15,53 +15,67 @@ function operationHref({ redriveId, operationId }: Pick<AuditOut, "redriveId" | 
   return redriveId === null ? null : `/redrives/${redriveId}`;
 }
 
-function ownHref(entry: Pick<AuditOut, "subjectKind" | "subjectId">): string | null {
-  if (entry.subjectId === null) return null;
-  const id = encodeURIComponent(entry.subjectId);
-  switch (entry.subjectKind) {
-    case "event":
-      return `/events/${id}`;
-    case "redrive":
-      return `/redrives/${id}`;
-    case "operation":
-      return `/operations/${id}`;
-    case "control":
-      return "/controls";
-    case "forget":
-      return "/archive/forget";
-    case "rule":
-      return "/admission";
-    case "redrive-rule":
-      return "/redrive-rules";
-    case "source":
-      return `/sources/${id}`;
-    case "target":
-    case "policy":
-      return "/targets";
-    case "alert":
-      return `/alerts/${id}`;
-    case "alert-rule":
-      return "/alerts/rules";
-    case "channel":
-    case "maintenance":
-      return "/alerts/channels";
-    case "group":
-      return `/groups/${id}`;
-    case "mask-rule":
-      return "/masking";
-    case "account":
-      return "/people";
-    case "hold":
-    case "session":
-    case "token":
-    case "marker":
-    case "view":
-    case "recipe":
-    case "setting":
-    case "retention":
-    case "stop":
-      return null;
-  }
+/** A path that ends in a slash is followed by the id. */
+const PAGES: Record<AuditSubject, string | null> = {
+  event: "/events/",
+  redrive: "/redrives/",
+  operation: "/operations/",
+  control: "/controls",
+  forget: "/archive/forget",
+  rule: "/admission",
+  "redrive-rule": "/redrive-rules",
+  source: "/sources/",
+  target: "/targets",
+  policy: "/targets",
+  alert: "/alerts/",
+  "alert-rule": "/alerts/rules",
+  channel: "/alerts/channels",
+  maintenance: "/alerts/channels",
+  group: "/groups/",
+  "mask-rule": "/masking",
+  account: "/people",
+  ...{ hold: null, session: null, token: null, marker: null, view: null, recipe: null, setting: null },
+  ...{ retention: null, stop: null },
+};
+
+function ownHref({ subjectKind, subjectId }: Pick<AuditOut, "subjectKind" | "subjectId">): string | null {
+  const page = PAGES[subjectKind];
+  if (subjectId === null || page === null) return null;
+  return page.endsWith("/") ? page + encodeURIComponent(subjectId) : page;
+}
+
+/** `event.mend-undone` is `Event mend undone`. */
+export function actionWords(action: string): string {
+  const words = action.replaceAll(/[.-]/g, " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+const VERBS: Partial<Record<AuditSubject | "data", string>> = {
+  account: "changed created disabled",
+  alert: "acknowledged fired resolved",
+  control: "imposed lifted",
+  data: "forgotten",
+  event:
+    "bounced changed confirmed edited expired export-ended exported ignored imported mend-undone mended parked queued redriven released removed restored revealed skipped",
+  group: "merged muted unmuted",
+  redrive: "approved braked cancelled finished lane-changed paused rate-changed rejected requested resumed",
+  retention: "changed",
+  session: "opened refused",
+  setting: "changed",
+  source: "changed created deleted",
+  stop: "imposed lifted",
+  target: "added changed removed resumed stopped",
+  token: "created revoked",
+};
+
+const ACTIONS = Object.entries(VERBS).flatMap(([subject, verbs]) =>
+  verbs.split(" ").map((verb) => `${subject}.${verb}`),
+);
+
+/** What the log can be filtered by: the frequent actions, and those that it shows. */
+export function actionOptions(shown: readonly string[]) {
+  const all = [...new Set([...ACTIONS, ...shown])].sort();
+  return all.map((action) => ({ value: action, label: actionWords(action) }));
 }
 
 /** `event`, or `12,300 events` when one entry stands for many; `events, not counted yet` of an export that began. */
