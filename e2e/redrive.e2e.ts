@@ -141,6 +141,8 @@ test.describe("redriving a batch", () => {
     await main.getByRole("button", { name: "Resume" }).click();
     await expect(main.getByText("RUNNING", { exact: true })).toBeVisible();
     await expect.poll(async () => (await downstream.deliveries(source.path)).length).toBeGreaterThan(paused);
+    // The chart shows both, once it has two buckets.
+    await expect(main.getByRole("button", { name: /the redrive was paused/ })).toBeVisible();
 
     await main.getByRole("button", { name: "Cancel…" }).click();
     const question = page.getByRole("dialog", { name: "Cancel this redrive?" });

@@ -56,3 +56,21 @@ test("a redrive is followed on other pages and after a reload to its end, and a 
   const told = JSON.parse(receiver.got[0]!.body) as { data: { sentence: string } };
   expect(told.data.sentence).toBe("Redrive ended: 3 delivered of 3");
 });
+
+test("the page of a redrive that has ended loads without moving what it shows", async ({ page, parkade }) => {
+  const source = await parkade.source("still");
+  await source.park(numbered("s", 30));
+  await parkade.redriveAll(source.name);
+  await expect.poll(() => source.statuses()).toEqual({ REDRIVEN: 30 });
+  const [redrive] = await parkade.redrives();
+  await page.addInitScript(() => {
+    const moved = Object.assign(window, { moved: 0 });
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) moved.moved += (entry as PerformanceEntry & { value: number }).value;
+    }).observe({ type: "layout-shift", buffered: true });
+  });
+  await page.goto(`/redrives/${redrive!.id}`);
+  await expect(page.getByRole("link", { name: "s-29", exact: true })).toBeVisible();
+  await expect(page.getByRole("figure", { name: /^Sends per second/ }).getByRole("application")).toBeVisible();
+  expect(await page.evaluate(() => (window as unknown as { moved: number }).moved)).toBeLessThan(0.01);
+});

@@ -1,15 +1,15 @@
 "use client";
 
 import Link from "next/link";
-import { type ReactNode, useId, useMemo, useState } from "react";
-import { type MarkerGroup, markerLegend, placedMarkers } from "@/components/charts/marker-layout";
+import { type ReactNode, useCallback, useId, useMemo, useState } from "react";
+import { type Marker, type MarkerGroup, markerLegend, placedMarkers } from "@/components/charts/marker-layout";
 import { MarkerList, MarkerStrip } from "@/components/charts/marker-strip";
+import { AXIS_WIDTH, CHART_MARGIN } from "@/components/charts/time-axis";
 import { Button } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { Panel } from "@/components/ui/panel";
 import { Skeleton } from "@/components/ui/skeleton";
 import { Td, Th, Tr } from "@/components/ui/table";
-import type { Markers } from "@/lib/observe/stats/stats.shapes";
 import { useZone } from "@/lib/platform/browser/clock-zone.browser";
 import { formatAbsolute, formatClock } from "@/lib/platform/plain/format.pure";
 // Imported here and not with the drawing: the legend shows its colours before recharts is loaded.
@@ -33,7 +33,7 @@ type ChartPanelProps<Row extends { atMs: number }> = {
   height?: string;
   className?: string;
   /** What happened, drawn over the chart and listed in the table. Absent or undefined = the chart has no marks, which is still correct. */
-  markers?: Markers["items"] | undefined;
+  markers?: readonly Marker[] | undefined;
   /** The marks are explained by another chart of the page. */
   marksExplained?: boolean;
   children: (rows: Row[], markers: MarkerGroup[]) => ReactNode;
@@ -41,13 +41,19 @@ type ChartPanelProps<Row extends { atMs: number }> = {
 
 /** The frame of every chart, with the same numbers as a table. After a failed read the last data stays below the error. */
 export function ChartPanel<Row extends { atMs: number }>(props: ChartPanelProps<Row>) {
-  const { rows, error } = props;
+  const { rows, error, height = "h-48" } = props;
   const [asTable, setAsTable] = useState(false);
   const zone = useZone();
   const id = useId();
+  const [widthPx, measure] = useAxisWidth();
   const groups = useMemo(
-    () => placedMarkers(props.markers ?? [], rows?.[0]?.atMs ?? 0, rows?.at(-1)?.atMs ?? 0),
-    [props.markers, rows],
+    () =>
+      placedMarkers(props.markers ?? [], {
+        fromMs: rows?.[0]?.atMs ?? 0,
+        toMs: rows?.at(-1)?.atMs ?? 0,
+        widthPx,
+      }),
+    [props.markers, rows, widthPx],
   );
   return (
     <Panel
@@ -73,16 +79,19 @@ export function ChartPanel<Row extends { atMs: number }>(props: ChartPanelProps<
       {rows === undefined ? (
         error ? (
           // As high as the chart: the page must not jump when the chart fails or comes back.
-          <div className={`overflow-y-auto ${props.height ?? "h-48"}`}>
+          <div className={`overflow-y-auto ${height}`}>
             <ErrorPanel error={error} onRetry={props.onRetry} />
           </div>
         ) : (
-          <div role="status" aria-label={`Loading ${props.title}`} className={props.height ?? "h-48"}>
-            <Skeleton className="m-3 h-[calc(100%-24px)]!" />
-          </div>
+          <>
+            <div role="status" aria-label={`Loading ${props.title}`} className={`p-3 ${height}`}>
+              <Skeleton className="h-full!" />
+            </div>
+            {props.legend ? <Legend legend={props.legend} /> : null}
+          </>
         )
       ) : rows.length === 0 ? (
-        <p className={`grid place-items-center px-3 text-muted ${props.height ?? "h-48"}`}>{props.empty}</p>
+        <p className={`grid place-items-center px-3 text-muted ${height}`}>{props.empty}</p>
       ) : asTable ? (
         <ChartTable
           rows={rows}
@@ -95,9 +104,10 @@ export function ChartPanel<Row extends { atMs: number }>(props: ChartPanelProps<
           <figcaption id={id} className="sr-only">
             {props.summary}
           </figcaption>
-          <div className="px-2 pt-1">
+          {/* The marks come later than the rows, and take their height from the drawing. */}
+          <div ref={measure} className={`flex flex-col px-2 pt-1 ${height}`}>
             <MarkerStrip groups={groups} />
-            <div className={`select-none ${props.height ?? "h-48"}`}>{props.children(rows, groups)}</div>
+            <div className="min-h-0 flex-1 select-none">{props.children(rows, groups)}</div>
           </div>
           {props.legend ? (
             <Legend legend={[...props.legend, ...(props.marksExplained ? [] : markerLegend(groups))]} />
@@ -108,6 +118,22 @@ export function ChartPanel<Row extends { atMs: number }>(props: ChartPanelProps<
       )}
     </Panel>
   );
+}
+
+const WIDTH_GUESSED_PX = 500;
+
+/** The width of the time axis, px, and the ref of the element that holds the chart. */
+function useAxisWidth() {
+  const [widthPx, setWidthPx] = useState(WIDTH_GUESSED_PX);
+  const measure = useCallback((element: HTMLElement | null) => {
+    if (element === null) return;
+    const resized = new ResizeObserver(([entry]) =>
+      setWidthPx(Math.round(entry!.contentRect.width) - AXIS_WIDTH - CHART_MARGIN.left - CHART_MARGIN.right),
+    );
+    resized.observe(element);
+    return () => resized.disconnect();
+  }, []);
+  return [widthPx, measure] as const;
 }
 
 function Legend({ legend }: { legend: NonNullable<ChartPanelProps<{ atMs: number }>["legend"]> }) {
@@ -142,7 +168,7 @@ function Legend({ legend }: { legend: NonNullable<ChartPanelProps<{ atMs: number
 }
 
 function ChartTable<Row extends { atMs: number }>(
-  props: Pick<ChartPanelProps<Row>, "columns" | "title"> & { rows: Row[]; markers: Markers["items"] },
+  props: Pick<ChartPanelProps<Row>, "columns" | "title"> & { rows: Row[]; markers: Marker[] },
 ) {
   const { rows, columns, title, markers } = props;
   const zone = useZone();

@@ -26,12 +26,25 @@ describe("a mark on the axis", () => {
   const at = (second: number) => Date.UTC(2026, 10, 20, 12, 0, second);
   it("stands at its share of the time from the first to the last row, and none before it; those behind it stand at its end", () => {
     const items = [marker(50, "control"), marker(25, "redrive"), marker(59, "redrive"), marker(1, "control")];
-    const placed = placedMarkers(items, at(5), at(45));
+    const axis = { fromMs: at(5), toMs: at(45), widthPx: 1_000 };
+    const placed = placedMarkers(items, axis);
     expect(placed.map(({ share, items }) => [share, items.length])).toEqual([
       [0.5, 1],
       [1, 2],
     ]);
-    expect(placedMarkers(items, at(5), at(5))).toEqual([]);
+    expect(placedMarkers(items, { ...axis, toMs: at(5) })).toEqual([]);
+  });
+  it.each([
+    [1_600, [1, 1]],
+    [400, [2]],
+    [0, [2]],
+  ])("joins another that it would cover on a chart of %d px", (widthPx, sizes) => {
+    const placed = placedMarkers([marker(25, "redrive"), marker(28, "control")], {
+      fromMs: at(5),
+      toMs: at(45),
+      widthPx,
+    });
+    expect(placed.map(({ items }) => items.length)).toEqual(sizes);
   });
 });
 

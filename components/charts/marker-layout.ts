@@ -1,13 +1,15 @@
 import type { Markers } from "@/lib/observe/stats/stats.shapes";
 
+/** `paused` and `resumed`: the redrive that a chart is about. */
+type MarkerKind = Markers["items"][number]["kind"] | "paused" | "resumed";
+export type Marker = Omit<Markers["items"][number], "kind"> & { kind: MarkerKind };
+
 export type MarkerGroup = {
   atMs: number;
-  items: Markers["items"];
+  items: Marker[];
   /** The kinds of the markers in the group, shown beside the line. */
-  kinds: Markers["items"][number]["kind"][];
+  kinds: MarkerKind[];
 };
-
-type MarkerKind = Markers["items"][number]["kind"];
 
 export const MARKER_GLYPH: Record<MarkerKind, string> = {
   deploy: "▼",
@@ -16,6 +18,8 @@ export const MARKER_GLYPH: Record<MarkerKind, string> = {
   "alert-resolved": "✓",
   redrive: "▲",
   "redrive-ended": "△",
+  paused: "‖",
+  resumed: "▶",
   control: "■",
   note: "◆",
 };
@@ -27,6 +31,8 @@ export const MARKER_WORDS: Record<MarkerKind, string> = {
   "alert-resolved": "an alert was resolved",
   redrive: "a redrive began",
   "redrive-ended": "a redrive ended",
+  paused: "the redrive was paused",
+  resumed: "the redrive was resumed",
   control: "a control was imposed",
   note: "a note",
 };
@@ -49,7 +55,7 @@ export function markerLegend(groups: readonly MarkerGroup[]) {
  * @param lastMs later markers stand here
  */
 export function groupMarkers(
-  items: Markers["items"],
+  items: readonly Marker[],
   nearMs: number,
   lastMs = Number.POSITIVE_INFINITY,
 ): MarkerGroup[] {
@@ -66,20 +72,19 @@ export function groupMarkers(
   return groups;
 }
 
-/** Markers closer than this share of the window are one group: a mark takes about so much of the width of a narrow chart. */
-const NEAR_SHARE = 1 / 40;
+/** The width of two glyphs and a count: closer marks would overlap. */
+const MARK_PX = 40;
 
-/** The groups on a chart from its first to its last row, each with its place from 0 to 1. */
+/** The groups on a chart of this width from its first to its last row, each with its place from 0 to 1. */
 export function placedMarkers(
-  items: Markers["items"],
-  fromMs: number,
-  toMs: number,
+  items: readonly Marker[],
+  { fromMs, toMs, widthPx }: { fromMs: number; toMs: number; widthPx: number },
 ): (MarkerGroup & { share: number })[] {
   const spanMs = toMs - fromMs;
   if (spanMs <= 0) return [];
   // A row may stand for the time behind it: what lies behind the last row is of its bucket.
   const inside = items.filter(({ at }) => Date.parse(at) >= fromMs);
-  return groupMarkers(inside, spanMs * NEAR_SHARE, toMs).map((group) => ({
+  return groupMarkers(inside, (spanMs * MARK_PX) / Math.max(widthPx, MARK_PX), toMs).map((group) => ({
     ...group,
     share: (group.atMs - fromMs) / spanMs,
   }));

@@ -14,7 +14,7 @@ export function MarkerStrip({ groups }: { groups: readonly Placed[] }) {
   if (groups.length === 0) return null;
   const left = AXIS_WIDTH + CHART_MARGIN.left;
   return (
-    <ul aria-label="What happened in this time" className="relative h-6">
+    <ul aria-label="What happened in this time" className="relative h-6 shrink-0">
       {groups.map((group) => (
         <li
           key={`${group.items[0]!.kind}-${group.items[0]!.id}`}

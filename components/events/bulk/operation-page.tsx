@@ -2,7 +2,6 @@
 
 import { useQueryClient } from "@tanstack/react-query";
 import { Ban, Undo2 } from "lucide-react";
-import Link from "next/link";
 import { useState } from "react";
 import { ApprovalPanel } from "@/components/guard/approvals/approval-panel";
 import { Fact, WorkFacts } from "@/components/redrive/page/redrive-facts";
@@ -12,7 +11,7 @@ import { Button, LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { lazily, whenOpened } from "@/components/ui/lazily";
-import { PageHeader } from "@/components/ui/page-header";
+import { Breadcrumb, PageHeader } from "@/components/ui/page-header";
 import { Panel } from "@/components/ui/panel";
 import { Skeleton, SkeletonRows } from "@/components/ui/skeleton";
 import { runs, useBulkOperation, useChangeBulkOperation } from "@/lib/events/bulk/bulk-operations.browser";
@@ -128,12 +127,7 @@ function Header({ operation }: { operation: BulkOperationOut }) {
   };
   return (
     <header className="flex min-h-12 flex-wrap items-center gap-x-3 gap-y-2 px-4 py-2">
-      <nav aria-label="Breadcrumb" className="text-muted">
-        <Link href="/operations" className="hover:text-ink hover:underline">
-          Bulk changes
-        </Link>
-        <span aria-hidden> /</span>
-      </nav>
+      <Breadcrumb href="/operations" label="Bulk changes" />
       <h1 className="line-clamp-2 min-w-0 text-xl font-semibold tracking-tight wrap-anywhere">
         {isUndone(operation) ? undoneText(operation) : operationTitle(operation)}
       </h1>

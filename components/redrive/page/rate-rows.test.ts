@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { rateRows } from "@/components/redrive/page/rate-rows";
+import { pauseMarkers, rateRows } from "@/components/redrive/page/rate-rows";
 
 it("draws outcomes per second, whatever the bucket", () => {
   const at = "2026-11-20T14:02:10.000Z";
@@ -23,4 +23,22 @@ it("drops to zero while nothing is sent instead of drawing through it", () => {
   // The last bucket still runs: it is left out until it is full.
   const running = rateRows({ bucketMs: 5_000, asOf: bucket(22).at, buckets: [bucket(0), bucket(5), bucket(20)] });
   expect(running.map((row) => new Date(row.atMs).getUTCSeconds())).toEqual([0, 5, 10, 15]);
+});
+
+it("marks who paused and resumed it, the brake, too, and no other entry of its audit", () => {
+  const entry = (action: string, actor: string, reason: string | null) => ({
+    ...{ id: action, at: "2026-11-20T14:00:00.000Z" },
+    ...{ action, actor, reason },
+  });
+  const marks = pauseMarkers([
+    entry("redrive.resumed", "ada", null),
+    entry("redrive.rate-changed", "ada", null),
+    entry("redrive.braked", "worker", "12 of the last 50 failed"),
+    entry("redrive.paused", "bob", "looking"),
+  ]);
+  expect(marks.map(({ kind, label }) => [kind, label])).toEqual([
+    ["resumed", "ada"],
+    ["paused", "12 of the last 50 failed (worker)"],
+    ["paused", "looking (bob)"],
+  ]);
 });

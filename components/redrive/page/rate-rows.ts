@@ -1,3 +1,5 @@
+import type { Marker } from "@/components/charts/marker-layout";
+import type { AuditOut } from "@/lib/guard/audit/audit.shapes";
 import type { RedriveRate } from "@/lib/redrive/redrives.shapes";
 
 export type RateRow = { atMs: number; values: { delivered: number; failed: number; refused: number } };
@@ -40,4 +42,20 @@ export function rateRows({ buckets, bucketMs, asOf }: Pick<RedriveRate, "buckets
 
 function nothing(atMs: number): RateRow {
   return { atMs, values: { delivered: 0, failed: 0, refused: 0 } };
+}
+
+const STEPS = new Map<string, Marker["kind"]>([
+  ["redrive.paused", "paused"],
+  ["redrive.braked", "paused"],
+  ["redrive.resumed", "resumed"],
+]);
+
+/** The pauses of the redrive on its chart, each with its actor and reason. */
+export function pauseMarkers(
+  entries: readonly Pick<AuditOut, "id" | "at" | "actor" | "action" | "reason">[],
+): Marker[] {
+  return entries.flatMap(({ id, at, actor, action, reason }) => {
+    const kind = STEPS.get(action);
+    return kind === undefined ? [] : [{ id, at, kind, label: reason ? `${reason} (${actor})` : actor, href: null }];
+  });
 }

@@ -29,7 +29,8 @@ export function RedriveCauses(props: { redrive: RedriveOut; live: boolean; class
   const causes = useRedriveCauses(redrive.id, live);
   const [chosen, setChosen] = useState<CauseView | null>(null);
   const views = causes.data ? causeViews(causes.data.causes) : [];
-  if (!live && causes.isSuccess && views.length === 0) return null;
+  const none = redrive.failed + redrive.bounced + redrive.refused === 0 && views.length === 0;
+  if (none && !live) return null;
   return (
     <Panel
       className={className}
@@ -37,9 +38,10 @@ export function RedriveCauses(props: { redrive: RedriveOut; live: boolean; class
       meta="by cause"
     >
       <ReadError read={causes} />
-      {causes.isPending ? <SkeletonRows rows={2} columns={["w-16", "flex-1"]} /> : null}
-      {causes.isSuccess && views.length === 0 ? (
+      {none ? (
         <p className="px-3 pb-3 text-muted">No failures, bounces or refusals so far.</p>
+      ) : causes.isPending ? (
+        <SkeletonRows rows={2} columns={["w-16", "flex-1"]} />
       ) : null}
       <ul>
         {views.map((view) => (

@@ -1,7 +1,6 @@
 "use client";
 
 import { Ban, Pause, Play } from "lucide-react";
-import Link from "next/link";
 import { useState } from "react";
 import { placeWords, redriveTitle } from "@/components/redrive/redrive-title";
 import { StallLine } from "@/components/redrive/stall-line";
@@ -10,6 +9,7 @@ import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
+import { Breadcrumb } from "@/components/ui/page-header";
 import { showToast } from "@/components/ui/toast";
 import { underWayWords } from "@/components/ui/under-way-words";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
@@ -38,12 +38,7 @@ export function RedriveHeader({ redrive, onCancel }: { redrive: RedriveOut; onCa
   return (
     <>
       <header className="flex min-h-12 flex-wrap items-center gap-x-3 gap-y-2 px-4 py-2">
-        <nav aria-label="Breadcrumb" className="text-muted">
-          <Link href="/redrives" className="hover:text-ink hover:underline">
-            Redrives
-          </Link>
-          <span aria-hidden> /</span>
-        </nav>
+        <Breadcrumb href="/redrives" label="Redrives" />
         <h1 className="line-clamp-2 min-w-0 text-xl font-semibold tracking-tight wrap-anywhere" title={redrive.reason}>
           {redriveTitle(redrive)}
         </h1>

@@ -9,7 +9,7 @@ import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { PageHeader } from "@/components/ui/page-header";
 import { Panel } from "@/components/ui/panel";
-import { Skeleton } from "@/components/ui/skeleton";
+import { Skeleton, SkeletonRows } from "@/components/ui/skeleton";
 import { useTitle } from "@/components/ui/use-title";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { useLastLook, useRedrive } from "@/lib/redrive/redrives.browser";
@@ -59,6 +59,8 @@ export function RedrivePage({ id }: { id: string }) {
   );
 }
 
+const COLUMNS = "flex flex-col gap-3 px-3 pb-4 lg:grid lg:grid-cols-[minmax(0,1fr)_20rem] lg:items-start";
+
 function Loaded({ redrive }: { redrive: RedriveOut }) {
   const live = !isFinal(redrive.state);
   const sends = redrive.mode === "deliver";
@@ -68,7 +70,7 @@ function Loaded({ redrive }: { redrive: RedriveOut }) {
       <RedriveHeader redrive={redrive} onCancel={() => setCancelling(true)} />
       {cancelling ? <CancelDialog redrive={redrive} onClose={() => setCancelling(false)} /> : null}
       {/* On a phone one column: progress, rate, failures, then creator and reason. */}
-      <div className="flex flex-col gap-3 px-3 pb-4 lg:grid lg:grid-cols-[minmax(0,1fr)_20rem] lg:items-start">
+      <div className={COLUMNS}>
         <div className="contents lg:flex lg:flex-col lg:gap-3">
           {isBraked(redrive) ? <RedriveBraked redrive={redrive} onCancel={() => setCancelling(true)} /> : null}
           {redrive.approval ? (
@@ -93,16 +95,23 @@ function Loaded({ redrive }: { redrive: RedriveOut }) {
 
 function RedriveSkeleton() {
   return (
-    <div role="status" aria-label="Loading" className="grid gap-3 p-3">
+    <div role="status" aria-label="Loading">
       <h1 className="sr-only">Redrive</h1>
-      <Skeleton className="h-6! w-72" />
-      <Panel bodyClassName="grid gap-3 p-3">
-        <Skeleton className="h-2!" />
-        <Skeleton className="w-2/3" />
-      </Panel>
-      <Panel bodyClassName="p-3">
-        <Skeleton className="h-48!" />
-      </Panel>
+      <Skeleton className="m-4 h-4! w-72" />
+      <div className={COLUMNS}>
+        <div className="grid gap-3">
+          <Panel bodyClassName="grid h-36 content-center gap-4 p-3">
+            <Skeleton className="w-1/3" />
+            <Skeleton className="h-3!" />
+          </Panel>
+          <Panel title="Rate over time" bodyClassName="px-3 pb-3">
+            <Skeleton className="h-52!" />
+          </Panel>
+        </div>
+        <Panel title="Who and why" bodyClassName="p-3">
+          <SkeletonRows rows={8} columns={["w-16", "flex-1"]} />
+        </Panel>
+      </div>
     </div>
   );
 }

@@ -5,11 +5,12 @@ import { ChartPanel } from "@/components/charts/chart-panel";
 import { TimeLines } from "@/components/charts/lazy-charts";
 import { rateWords } from "@/components/redrive/eta-words";
 import { went } from "@/components/redrive/progress-segments";
+import { useRedriveAudit } from "@/lib/guard/audit/audit.browser";
 import { useMarkers } from "@/lib/observe/stats/stats.browser";
 import { formatRate } from "@/lib/platform/plain/format.pure";
 import { useRedriveRate } from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
-import { type RateRow, rateLines, rateRows } from "./rate-rows";
+import { pauseMarkers, type RateRow, rateLines, rateRows } from "./rate-rows";
 
 /** Sends per second over time, with the set rate as a line. The table beside it has the refusals too. */
 export function RedriveRateChart(props: { redrive: RedriveOut; live: boolean; className?: string }) {
@@ -18,6 +19,8 @@ export function RedriveRateChart(props: { redrive: RedriveOut; live: boolean; cl
   const rows = useMemo(() => (rate.data ? rateRows(rate.data) : undefined), [rate.data]);
   const window = useMemo(() => windowOf(rows), [rows]);
   const markers = useMarkers(window);
+  const audit = useRedriveAudit(redrive.id, live);
+  const marks = useMemo(() => [...(markers ?? []), ...pauseMarkers(audit.data?.items ?? [])], [markers, audit.data]);
   const set = redrive.effectiveRatePerSecond;
   const { deduplicated } = redrive;
   const series = useMemo(() => rateLines(deduplicated), [deduplicated]);
@@ -35,7 +38,7 @@ export function RedriveRateChart(props: { redrive: RedriveOut; live: boolean; cl
           ? series
           : [...series, { key: "set", label: `set rate ${rateWords(set)}`, colour: "var(--muted)", dash: "6 4" }]
       }
-      markers={rows && rows.length > 1 ? markers : undefined}
+      markers={rows && rows.length > 1 ? marks : undefined}
       columns={[...series, { key: "refused", label: "refused" } as const].map(({ key, label }) => ({
         label,
         value: (row: RateRow) => formatRate(row.values[key]),
@@ -43,8 +46,8 @@ export function RedriveRateChart(props: { redrive: RedriveOut; live: boolean; cl
       // The samples of the rate are deleted after a while; the counts stay.
       empty={live ? "Nothing was sent yet." : went(redrive) > 0 ? "No rate history was kept." : "Nothing was sent."}
     >
-      {(drawn, marks) => (
-        <TimeLines markers={marks} rows={drawn} series={series} format={formatRate} level={set} decimals />
+      {(drawn, groups) => (
+        <TimeLines markers={groups} rows={drawn} series={series} format={formatRate} level={set} decimals />
       )}
     </ChartPanel>
   );

@@ -36,6 +36,12 @@ export function useAudit(filter: AuditFilter) {
   return usePages<AuditList>("audit", path, firstPageEvery(POLL_MS));
 }
 
+/** What was done to a redrive. `live`: it has not ended. */
+export const useRedriveAudit = (id: string, live: boolean) =>
+  useRead<AuditList>("audit", `/api/v1/audit?limit=${PAGE}&${auditParams({ subjectKind: "redrive", subjectId: id })}`, {
+    refetchInterval: live && POLL_MS,
+  });
+
 /** The largest number of ids that the filter of the events list takes. */
 export const AUDIT_EVENTS_SHOWN = 100;
 
