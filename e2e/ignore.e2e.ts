@@ -18,6 +18,11 @@ test("events are ignored with a reason, are not redriven, and are released again
   await expect(rowOf(page, "i-1")).toContainText("IGNORED");
   await expect(rowOf(page, "i-3")).toContainText("PENDING");
 
+  // Ignored events alone are not offered what would be refused.
+  await pick(page, "i-1", "i-2");
+  await expect(selection.getByRole("button", { name: "Release…" })).toBeVisible();
+  await expect(selection.getByRole("button", { name: /^(Redrive|Verify|Ignore)/ })).toHaveCount(0);
+
   // A redrive of all events leaves the ignored events out, and says so before it starts.
   await page.keyboard.press("Shift+A");
   await selection.getByRole("button", { name: "Redrive…" }).click();

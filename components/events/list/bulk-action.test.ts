@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { EventOut } from "@/lib/events/events.shapes";
 import { ALL, NOTHING, toggle } from "@/lib/selection/selection.browser";
-import { commonScope, holdsNone, holdsNoneSettled, mayHoldIgnored } from "./bulk-action";
+import { commonScope, holdsNone, mayHoldIgnored } from "./bulk-action";
 
 const event = (id: string, part: Partial<EventOut> = {}) =>
   ({
@@ -80,16 +80,18 @@ describe("whether nothing selected is in a state", () => {
   });
 
   it("is known of settled events, too: a redriven one counts when it is confirmed", () => {
+    const settled = ["IGNORED", "CONFIRMED"] as const;
     const redriven = event("1", { status: "REDRIVEN", confirmedAt: null });
-    expect(holdsNoneSettled(both, [redriven, event("2")], undefined)).toBe(true);
-    expect(holdsNoneSettled(both, [redriven], undefined)).toBe(false);
-    expect(holdsNoneSettled(both, [redriven, event("2", { status: "IGNORED" })], undefined)).toBe(false);
+    expect(holdsNone(both, settled, [redriven, event("2")], undefined)).toBe(true);
+    expect(holdsNone(both, settled, [redriven], undefined)).toBe(false);
+    expect(holdsNone(both, settled, [redriven, event("2", { status: "IGNORED" })], undefined)).toBe(false);
     const confirmed = { ...redriven, confirmedAt: "2026-11-20T11:00:00Z" };
-    expect(holdsNoneSettled(both, [confirmed, event("2")], undefined)).toBe(false);
+    expect(holdsNone(both, settled, [confirmed, event("2")], undefined)).toBe(false);
+    expect(holdsNone(both, ["REDRIVEN"], [confirmed, event("2")], undefined)).toBe(false);
     const all = ALL;
     const counts = { total: exact(7), byStatus: { REDRIVEN: exact(7), CONFIRMED: exact(0) } };
-    expect(holdsNoneSettled(all, [], counts)).toBe(true);
-    expect(holdsNoneSettled(all, [], { ...counts, byStatus: { CONFIRMED: exact(1) } })).toBe(false);
-    expect(holdsNoneSettled(all, [], { ...counts, total: { ...exact(9), kind: "atLeast" } })).toBe(false);
+    expect(holdsNone(all, settled, [], counts)).toBe(true);
+    expect(holdsNone(all, settled, [], { ...counts, byStatus: { CONFIRMED: exact(1) } })).toBe(false);
+    expect(holdsNone(all, settled, [], { ...counts, total: { ...exact(9), kind: "atLeast" } })).toBe(false);
   });
 });

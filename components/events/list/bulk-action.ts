@@ -1,4 +1,3 @@
-import { whyNotRemove } from "@/components/events/action-rules";
 import type { EventCounts, EventOut } from "@/lib/events/events.shapes";
 import type { ControlRequest } from "@/lib/order/controls/controls.shapes";
 import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
@@ -63,7 +62,7 @@ export function mayHoldIgnored(picked: Picked, filter: EventFilter, loaded: read
  */
 export function holdsNone(
   picked: Picked,
-  states: readonly EventStatus[],
+  states: readonly (EventStatus | "CONFIRMED")[],
   loaded: readonly EventOut[],
   counts: EventCounts | undefined,
 ): boolean {
@@ -73,20 +72,7 @@ export function holdsNone(
     return states.every((state) => (counts.byStatus[state]?.value ?? 0) === 0);
   }
   const events = loaded.filter((event) => picked.ids.has(event.id));
-  return events.length === picked.ids.size && !events.some((event) => states.includes(event.status));
-}
-
-/** Whether no event of the selection can be removed into the archive: as `holdsNone`, unknown is false. */
-export function holdsNoneSettled(
-  picked: Picked,
-  loaded: readonly EventOut[],
-  counts: EventCounts | undefined,
-): boolean {
-  if (picked.kind === "none") return true;
-  if (picked.kind === "all") {
-    if (counts?.total.kind !== "exact" || counts.total.value === null) return false;
-    return (["IGNORED", "CONFIRMED"] as const).every((state) => (counts.byStatus[state]?.value ?? 0) === 0);
-  }
-  const events = loaded.filter((event) => picked.ids.has(event.id));
-  return events.length === picked.ids.size && events.every((event) => whyNotRemove(event) !== null);
+  const isIn = ({ status, confirmedAt }: EventOut) =>
+    states.includes(status) || (status === "REDRIVEN" && confirmedAt !== null && states.includes("CONFIRMED"));
+  return events.length === picked.ids.size && !events.some(isIn);
 }

@@ -2,11 +2,12 @@
 
 import { ActionButton } from "@/components/ui/action-button";
 import { countText } from "@/components/ui/count-text";
+import type { MenuEntry } from "@/components/ui/menu";
 import { MenuButton } from "@/components/ui/popup-button";
 import type { EventCounts, ListedEvent } from "@/lib/events/events.shapes";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
-import { holdsNone, holdsNoneSettled, mayHoldIgnored } from "./bulk-action";
+import { holdsNone, mayHoldIgnored } from "./bulk-action";
 import { SelectionBar } from "./selection-bar";
 import type { ListActions } from "./use-list-actions";
 import type { useListSelection } from "./use-list-selection";
@@ -46,7 +47,31 @@ export function BulkBar({
   const noneOpen = holdsNone(picked, ["PENDING", "QUEUED"], events, counted)
     ? "None of them is PENDING or QUEUED: there is nothing to ignore"
     : null;
-  const noneSettled = holdsNoneSettled(picked, events, counted) ? "none is IGNORED or CONFIRMED" : null;
+  // Nothing else can be done with ignored events than release, repair or remove them.
+  const ignoredOnly = holdsNone(picked, ["PENDING", "QUEUED", "REDRIVEN"], events, counted);
+  const noneSettled = holdsNone(picked, ["IGNORED", "CONFIRMED"], events, counted)
+    ? "none is IGNORED or CONFIRMED"
+    : null;
+  const more: MenuEntry[] = [
+    {
+      id: "confirm",
+      needs: "confirm",
+      label: "Confirm…",
+      hint: "processed elsewhere, nothing is sent",
+      onSelect: () => setAction("confirm"),
+    },
+    { id: "cooldown", needs: "control", label: "Cool down…", onSelect: () => setAction("cooldown") },
+    { id: "blacklist", needs: "control", label: "Blacklist…", onSelect: () => setAction("blacklist") },
+    {
+      id: "remove",
+      needs: "remove",
+      label: "Remove…",
+      danger: true,
+      disabled: noneSettled !== null,
+      hint: noneSettled ?? "into the archive",
+      onSelect: () => setAction("remove"),
+    },
+  ];
   return (
     <SelectionBar
       words={words}
@@ -57,38 +82,45 @@ export function BulkBar({
       }
       onClear={clear}
     >
-      <ActionButton
-        needs="redrive"
-        size="sm"
-        onClick={() => setAction("verify")}
-        data-tip="Dry run only, nothing is sent  v"
-      >
-        Verify
-      </ActionButton>
-      <ActionButton
-        needs="redrive"
-        size="sm"
-        variant="primary"
-        refusal={nonePending}
-        busy={sending}
-        onClick={() => void redriveSelected()}
-        data-tip="Uses the slow lane, a brake and, above ten events, a canary. Sent after 5 s; you can undo it until then."
-      >
-        {all
-          ? `Redrive all ${matching}`
-          : picked.kind === "ids"
-            ? `Redrive ${plural(picked.ids.size, "event")}`
-            : joined("Redrive", countOf(counted?.total), "events")}
-      </ActionButton>
-      <ActionButton
-        needs="redrive"
-        size="sm"
-        refusal={nonePending}
-        onClick={() => setAction("redrive")}
-        data-tip="Preview it and choose the lane, rate, canary and more  r"
-      >
-        Redrive…
-      </ActionButton>
+      {ignoredOnly ? null : (
+        <>
+          <ActionButton
+            needs="redrive"
+            size="sm"
+            onClick={() => setAction("verify")}
+            data-tip="Dry run only, nothing is sent  v"
+          >
+            Verify
+          </ActionButton>
+          <ActionButton
+            needs="redrive"
+            size="sm"
+            variant="primary"
+            refusal={nonePending}
+            busy={sending}
+            onClick={() => void redriveSelected()}
+            data-tip="Uses the slow lane, a brake and, above ten events, a canary. Sent after 5 s; you can undo it until then."
+          >
+            {all
+              ? `Redrive all ${matching}`
+              : picked.kind === "ids"
+                ? `Redrive ${plural(picked.ids.size, "event")}`
+                : joined("Redrive", countOf(counted?.total), "events")}
+          </ActionButton>
+          <ActionButton
+            needs="redrive"
+            size="sm"
+            refusal={nonePending}
+            onClick={() => setAction("redrive")}
+            data-tip="Preview it and choose the lane, rate, canary and more  r"
+          >
+            Redrive…
+          </ActionButton>
+          <ActionButton needs="ignore" size="sm" refusal={noneOpen} onClick={() => setAction("ignore")} data-tip="i">
+            Ignore…
+          </ActionButton>
+        </>
+      )}
       <ActionButton
         needs="edit"
         size="sm"
@@ -97,11 +129,13 @@ export function BulkBar({
       >
         Mend…
       </ActionButton>
-      <ActionButton needs="ignore" size="sm" refusal={noneOpen} onClick={() => setAction("ignore")} data-tip="i">
-        Ignore…
-      </ActionButton>
       {mayHoldIgnored(picked, filter, events) ? (
-        <ActionButton needs="release" size="sm" onClick={() => setAction("release")}>
+        <ActionButton
+          needs="release"
+          size="sm"
+          variant={ignoredOnly ? "primary" : "secondary"}
+          onClick={() => setAction("release")}
+        >
           Release…
         </ActionButton>
       ) : null}
@@ -114,26 +148,7 @@ export function BulkBar({
         }
         side="top"
         size="sm"
-        entries={[
-          {
-            id: "confirm",
-            needs: "confirm",
-            label: "Confirm…",
-            hint: "processed elsewhere, nothing is sent",
-            onSelect: () => setAction("confirm"),
-          },
-          { id: "cooldown", needs: "control", label: "Cool down…", onSelect: () => setAction("cooldown") },
-          { id: "blacklist", needs: "control", label: "Blacklist…", onSelect: () => setAction("blacklist") },
-          {
-            id: "remove",
-            needs: "remove",
-            label: "Remove…",
-            danger: true,
-            disabled: noneSettled !== null,
-            hint: noneSettled ?? "into the archive",
-            onSelect: () => setAction("remove"),
-          },
-        ]}
+        entries={more.filter(({ id }) => !ignoredOnly || id === "remove")}
       />
     </SelectionBar>
   );
