@@ -3,7 +3,7 @@
 import { RotateCw } from "lucide-react";
 import type { ReactNode } from "react";
 import { ApiError, type ApiErrorCode } from "@/lib/platform/api/api-error.shapes";
-import { useFreshness } from "@/lib/platform/browser/freshness.browser";
+import { type Freshness, useFreshness } from "@/lib/platform/browser/freshness.browser";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { Button } from "./button";
 import { classNames } from "./class-names";
@@ -23,16 +23,21 @@ const TITLES: Partial<Record<ApiErrorCode, string>> = {
   internal: "Server error",
 };
 
+/** Whether the band above the page already says what the error says: that Parkade does not answer. */
+export function isInBand(error: unknown, level: Freshness): boolean {
+  if (!(error instanceof ApiError)) return false;
+  return error.code === "offline" || (error.code === "no-answer" && level !== "fresh");
+}
+
+export const useIsInBand = (error: unknown) => isInBand(error, useFreshness());
+
 /** The error of a failed read, above the rows that an earlier read has left (`stale`), with their age, or in their place. */
 export function ReadError(props: {
   read: { isError: boolean; error: unknown; refetch: () => unknown; dataUpdatedAt: number };
   stale?: boolean;
 }) {
   const { read, stale = false } = props;
-  const level = useFreshness();
   if (!read.isError) return null;
-  // The band above the page says it once for all that is old.
-  if (stale && level !== "fresh" && read.error instanceof ApiError && read.error.code === "offline") return null;
   return (
     <ErrorPanel error={read.error} onRetry={() => read.refetch()} inline={stale}>
       {stale && read.dataUpdatedAt > 0 ? (
@@ -45,8 +50,8 @@ export function ReadError(props: {
 }
 
 /**
- * An error in the place of the data, or (`inline`) as a banner above data that is still there. Shows the server's
- * public sentence and each wrong field, never a stack.
+ * An error in the place of the data, or (`inline`) as a banner above data that is still there, unless the band above the page
+ * says the same. Shows the server's public sentence and each wrong field, never a stack.
  */
 export function ErrorPanel(props: {
   error: unknown;
@@ -58,6 +63,8 @@ export function ErrorPanel(props: {
 }) {
   const { error, onRetry, inline, title: fallback = "This could not be loaded", children } = props;
   const api = error instanceof ApiError ? error : null;
+  const inBand = useIsInBand(error);
+  if (inline && onRetry && inBand) return null;
   const title = (api && TITLES[api.code]) ?? fallback;
   // The list of wrong fields already contains the sentence.
   const repeated =

@@ -1,6 +1,8 @@
 import type { ComponentProps } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, it, test } from "vitest";
+import { ApiError, type ApiErrorCode } from "@/lib/platform/api/api-error.shapes";
+import { isInBand } from "./error-panel";
 import { itemsOf, ListState } from "./loaded";
 
 type Read = ComponentProps<typeof ListState<string>>["read"];
@@ -52,4 +54,20 @@ it("says of rows that stay after a failed read when they were read", () => {
   };
   expect(shown(read)).toContain('This data was loaded <time dateTime="2026-11-20T12:00:00.000Z"');
   expect(shown({ ...read, data: { items: [] }, dataUpdatedAt: 0 })).not.toContain("This data");
+});
+
+it("shows no banner for what the band above the page says", () => {
+  const offline = { isError: true, error: new ApiError("offline", "Parkade does not answer.", {}) };
+  expect(shown({ ...offline, data: { items: ["a"] } })).toBe("");
+  expect(shown(offline)).toContain("Parkade does not answer.");
+});
+
+test.each([
+  ["offline", "fresh", true],
+  ["no-answer", "old", true],
+  // One read alone took too long.
+  ["no-answer", "fresh", false],
+  ["internal", "stale", false],
+] as [ApiErrorCode, "fresh" | "old" | "stale", boolean][])("of %s while the data is %s: %s", (code, level, said) => {
+  expect(isInBand(new ApiError(code, "", {}), level)).toBe(said);
 });

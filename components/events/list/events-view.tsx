@@ -5,7 +5,7 @@ import { FilterBar } from "@/components/events/filters/filter-bar";
 import { ArchivedLine } from "@/components/keep/archive/archived-line";
 import { Button, LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
-import { ErrorPanel } from "@/components/ui/error-panel";
+import { ErrorPanel, useIsInBand } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { type InitialList, useEventCounts } from "@/lib/events/events.browser";
 import { type EventSort, eventSortOf, sortAfter } from "@/lib/events/list/event-sort.pure";
@@ -85,6 +85,7 @@ function EventsList(props: {
   const order = useMemo(() => rows.map((row) => row.event.id), [rows]);
   const events = useMemo(() => rows.map((row) => row.event), [rows]);
   const counted = counts.isPlaceholderData ? undefined : counts.data;
+  const countInBand = useIsInBand(counts.error);
 
   const cursor = useListCursor(query, { filter, sort }, order);
   const selection = useListSelection(order, cursor.setActiveId);
@@ -115,17 +116,14 @@ function EventsList(props: {
       {list.isLoading ? null : <ArchivedLine filter={filter} listed={rows.length > 0} />}
       <CountsLine
         counts={counts.data}
-        failed={counts.isError && !isOffline(counts.error)}
+        failed={counts.isError && !countInBand}
         filter={filter}
         newcomers={list.newcomers}
         examinedTo={list.examinedTo}
         onFilter={setFilter}
         onShowNew={() => void showNew()}
       />
-      {/* A strip above every page shows that the server does not answer. */}
-      {list.error && rows.length > 0 && !isOffline(list.error) ? (
-        <ErrorPanel error={list.error} inline onRetry={list.retry} />
-      ) : null}
+      {list.error && rows.length > 0 ? <ErrorPanel error={list.error} inline onRetry={list.retry} /> : null}
       <div className="flex min-h-0 flex-1">
         <div className="flex min-h-0 min-w-0 flex-1 flex-col">
           {rows.length === 0 ? (
@@ -246,10 +244,6 @@ function NoRows({ list, filter, setFilter }: NoRowsProps) {
       {wrongFilter ? <ClearFilter onClear={() => setFilter({})} /> : null}
     </ErrorPanel>
   );
-}
-
-function isOffline(error: unknown): boolean {
-  return error instanceof ApiError && error.code === "offline";
 }
 
 /** Two different sentences: no event is parked, or the filter hides all events. */

@@ -1,5 +1,6 @@
 import Link from "next/link";
 import type { ReactNode } from "react";
+import { useIsInBand } from "@/components/ui/error-panel";
 import { Shape } from "@/components/ui/shape";
 import { Skeleton } from "@/components/ui/skeleton";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
@@ -17,6 +18,7 @@ export function Tile<Data>(props: {
 }) {
   const { title, part, tip, children } = props;
   const { data, error } = part;
+  const inBand = useIsInBand(error);
   if (data === undefined) {
     return (
       <li className="grid min-h-18 content-start gap-1 px-3 py-2">
@@ -40,7 +42,7 @@ export function Tile<Data>(props: {
         <Link href={shown.href} prefetch={false} className="after:absolute after:inset-0">
           {title}
         </Link>
-        {error ? <span className="text-danger"> · not updated</span> : null}
+        {error && !inBand ? <span className="text-danger"> · not updated</span> : null}
       </h2>
       <p className="flex flex-wrap items-baseline gap-x-2" data-tip={tip?.(data)}>
         <span className="text-xl font-semibold whitespace-nowrap">{shown.value}</span>
