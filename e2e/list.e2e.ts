@@ -24,7 +24,20 @@ test.describe("the list of events", () => {
   });
 });
 
+test("an open menu moves nothing of the header that it belongs to", async ({ page, parkade }) => {
+  const source = await parkade.source("menu");
+  await source.park([{ eventId: "m-1" }]);
+  await page.goto(`/events/${(await source.event("m-1")).id}`);
+  const more = page.getByRole("button", { name: "More actions" });
+  const at = await more.boundingBox();
+  await more.click();
+  await expect(page.getByRole("menu")).toBeVisible();
+  expect(await more.boundingBox()).toEqual(at);
+});
+
 test("the palette opens what was named, and searches for what is no command", async ({ page }) => {
+  const refused: string[] = [];
+  page.on("console", (message) => message.text().includes("Content Security Policy") && refused.push(message.text()));
   await page.goto("/events");
   const input = page
     .getByRole("combobox", { name: "Commands" })
@@ -44,4 +57,5 @@ test("the palette opens what was named, and searches for what is no command", as
   await input.first().fill("no such words anywhere");
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/\/events\?q=no\+such/);
+  expect(refused).toEqual([]);
 });

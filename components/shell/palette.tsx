@@ -1,5 +1,6 @@
 "use client";
 
+import { Dialog as Base } from "@base-ui/react/dialog";
 import { useQueryClient } from "@tanstack/react-query";
 import { Command } from "cmdk";
 import { useRouter } from "next/navigation";
@@ -139,41 +140,47 @@ export function Palette(props: { onClose: () => void; onHelp: () => void; onStop
       </Command.Group>
     );
   return (
-    <Command.Dialog
-      open
-      onOpenChange={(open) => (open ? undefined : onClose())}
-      label="Commands"
-      loop
-      // Ranked here: the library's own order would put a search before a page.
-      shouldFilter={false}
-      // Ctrl K closes the palette; with the library's vim bindings it would move the selection.
-      vimBindings={false}
-      overlayClassName="fixed inset-0 z-40 bg-[rgb(10_11_14/0.45)]"
-      contentClassName={`${POPUP_CLASS} fixed top-[12dvh] left-1/2 z-50 w-[min(560px,94vw)] -translate-x-1/2 overflow-hidden`}
-    >
-      <Command.Input
-        value={text}
-        onValueChange={setText}
-        placeholder="Run a command, go to a page, search, or paste an id"
-        className="h-11 w-full border-b border-line bg-transparent px-3 text-lg outline-none"
-      />
-      <Command.List className="max-h-[min(420px,60dvh)] overflow-y-auto p-1">
-        {typed === "" ? (
-          <>
-            {group("Here", here)}
-            {group("Go to", pages)}
-            {group("Sends", sends)}
-            {group("Help and settings", settings)}
-          </>
-        ) : (
-          <>
-            {group("Commands", before)}
-            {group("Find", finds)}
-            {group("Also", behind)}
-          </>
-        )}
-      </Command.List>
-    </Command.Dialog>
+    <Base.Root open onOpenChange={(open) => (open ? undefined : onClose())}>
+      <Base.Portal>
+        <Base.Backdrop className="fixed inset-0 z-40 bg-[rgb(10_11_14/0.45)]" />
+        <Base.Popup
+          aria-label="Commands"
+          className={`${POPUP_CLASS} fixed top-[12dvh] left-1/2 z-50 w-[min(560px,94vw)] -translate-x-1/2 overflow-hidden`}
+        >
+          <Command
+            label="Commands"
+            loop
+            // Ranked here: the library's own order would put a search before a page.
+            shouldFilter={false}
+            // Ctrl K closes the palette; with the library's vim bindings it would move the selection.
+            vimBindings={false}
+          >
+            <Command.Input
+              value={text}
+              onValueChange={setText}
+              placeholder="Run a command, go to a page, search, or paste an id"
+              className="h-11 w-full border-b border-line bg-transparent px-3 text-lg outline-none"
+            />
+            <Command.List className="max-h-[min(420px,60dvh)] overflow-y-auto p-1">
+              {typed === "" ? (
+                <>
+                  {group("Here", here)}
+                  {group("Go to", pages)}
+                  {group("Sends", sends)}
+                  {group("Help and settings", settings)}
+                </>
+              ) : (
+                <>
+                  {group("Commands", before)}
+                  {group("Find", finds)}
+                  {group("Also", behind)}
+                </>
+              )}
+            </Command.List>
+          </Command>
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
   );
 }
 

@@ -87,7 +87,8 @@ export function MenuPanel(props: AnchoredPopup & { label: string; entries: MenuE
   return (
     <Menu.Root open onOpenChange={closeUnlessAnchorPressed(props)}>
       {/* Inside the landmark of its button: a menu at the end of <body> belongs to no part of the page. */}
-      <Menu.Portal container={anchor.current?.closest<HTMLElement>("main, header, nav, aside")}>
+      {/* Out of the flow: one more child of a header with gaps would move the others. */}
+      <Menu.Portal className="absolute" container={anchor.current?.closest<HTMLElement>("main, header, nav, aside")}>
         <Menu.Positioner {...besideAnchor(props)} positionMethod="fixed">
           <Menu.Popup
             aria-label={label}
