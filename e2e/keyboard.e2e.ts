@@ -16,6 +16,8 @@ test.describe("one key alone", () => {
       await page.keyboard.press("j");
       await expect(page.getByRole("grid", { name: "Events" })).toHaveAttribute("aria-activedescendant", /event-/);
     }).toPass();
+    // A screen reader reads the active row of the focused grid.
+    await expect(page.getByRole("grid", { name: "Events" })).toBeFocused();
     await page.keyboard.type("order", { delay: 90 });
     await page.keyboard.type("maria", { delay: 90 });
     await expect(page.getByRole("region", { name: "Selection" })).toHaveCount(0);

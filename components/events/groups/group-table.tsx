@@ -2,6 +2,7 @@
 
 import { classNames } from "@/components/ui/class-names";
 import { SelectAll } from "@/components/ui/table";
+import { useGridFocus } from "@/components/ui/use-grid-focus";
 import type { GroupOut } from "@/lib/events/events.shapes";
 import type { GroupSort } from "@/lib/events/groups/groups.shapes";
 import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
@@ -37,6 +38,7 @@ export function GroupTable(props: GroupTableProps) {
   const { groups, filter, picked, activeId, onToggle, onOpen, onAct } = props;
   return (
     <table
+      ref={useGridFocus(activeId)}
       // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a table with selectable rows is a grid
       role="grid"
       tabIndex={0}

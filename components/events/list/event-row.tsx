@@ -53,8 +53,8 @@ export const EventRow = memo(function EventRow(props: Props) {
       className={classNames(
         styles.line,
         "absolute inset-x-0 top-0 cursor-pointer border-b border-line hover:bg-hover aria-selected:bg-selected",
+        (active || opened) && "bg-hover",
         active && "shadow-[inset_2px_0_0_var(--accent)]",
-        opened && "bg-hover",
         gone && "bg-canvas italic",
       )}
     >

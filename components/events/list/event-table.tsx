@@ -4,6 +4,7 @@ import { type RefObject, useEffect, useLayoutEffect, useRef, useState, useSyncEx
 import { classNames } from "@/components/ui/class-names";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { SelectAll } from "@/components/ui/table";
+import { useGridFocus } from "@/components/ui/use-grid-focus";
 import type { EventSort } from "@/lib/events/list/event-sort.pure";
 import { isPicked, type Picked } from "@/lib/selection/selection.browser";
 import { EventRow, type RowActions, rowDomId } from "./event-row";
@@ -98,6 +99,7 @@ export function EventTable({
 
   const made = rows.slice(start, end);
   const activeShown = activeId !== null && made.some((row) => row.event.id === activeId);
+  const grid = useGridFocus(activeShown ? activeId : null);
   const some = picked.kind !== "none";
   const every = picked.kind === "all" ? picked.except.size === 0 : some && picked.ids.size >= rows.length;
   return (
@@ -107,6 +109,7 @@ export function EventTable({
       className={classNames(styles.scroller, "min-h-0 min-w-0 flex-1 overflow-x-hidden overflow-y-auto")}
     >
       <table
+        ref={grid}
         // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a table with selectable rows is a grid
         role="grid"
         tabIndex={0}
