@@ -43,10 +43,11 @@ test("groups are a table: sorted, filtered, searched, and acted on by row, by se
   const picked = rows(page).and(page.locator('[aria-selected="true"]'));
   await page.keyboard.press("j");
   await expect(page.getByRole("grid", { name: "Groups" })).toHaveAttribute("aria-activedescendant", /^group-/);
+  await expect(page.getByRole("grid", { name: "Groups" })).toBeFocused();
   await page.keyboard.press("x");
   await expect(picked).toHaveCount(1);
   await page.keyboard.press("j");
-  await expect(rows(page).nth(1).getByRole("button", { name: "Ignore…" })).toBeVisible();
+  await expect(rows(page).nth(1).getByRole("button", { name: "Mute or ignore…" })).toBeVisible();
   await page.keyboard.press("x");
   const bar = page.getByRole("region", { name: "Selection" });
   await expect(bar).toContainText("2 groups selected, 7 PENDING");
@@ -63,7 +64,7 @@ test("groups are a table: sorted, filtered, searched, and acted on by row, by se
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("FEW_LATE");
 });
 
-test("a group is ignored until a time or a number, says so, and is lifted; its page tells what was done", async ({
+test("a group is muted until a time or a number, says so, and is lifted; its page tells what was done", async ({
   page,
   parkade,
 }) => {
@@ -85,18 +86,18 @@ test("a group is ignored until a time or a number, says so, and is lifted; its p
   await expect(page.getByRole("region", { name: "Facts" })).toContainText("rising since");
   await expect(page.getByRole("region", { name: "Sample event" })).toContainText(error.message);
 
-  await page.getByRole("button", { name: "Ignore…" }).click();
-  await dialog(page).getByRole("combobox", { name: "mute its alerts" }).selectOption("for 8 h");
-  const more = dialog(page).getByRole("textbox", { name: /^or until more arrive/ });
+  await page.getByRole("button", { name: "Mute or ignore…" }).click();
+  await dialog(page).getByRole("combobox", { name: "Mute its alerts" }).selectOption("for 8 h");
+  const more = dialog(page).getByRole("textbox", { name: /^Or until more arrive/ });
   await more.fill("none");
   await dialog(page).getByRole("textbox", { name: "Reason" }).fill("the pricing team mends it");
-  await dialog(page).getByRole("button", { name: "Ignore", exact: true }).click();
+  await dialog(page).getByRole("button", { name: "Mute", exact: true }).click();
   await expect(dialog(page)).toContainText("a whole number above 0");
   await more.fill("1,000");
   await dialog(page)
     .getByRole("checkbox", { name: /^Ignore the 4 events parked now/ })
     .check();
-  await dialog(page).getByRole("button", { name: "Ignore", exact: true }).click();
+  await dialog(page).getByRole("button", { name: "Mute and ignore 4 events" }).click();
   await expect(toast(page, "Ignored 4 events")).toBeVisible();
 
   const facts = page.getByRole("region", { name: "Facts" });

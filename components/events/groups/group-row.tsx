@@ -14,7 +14,7 @@ import styles from "./group-table.module.css";
 import { MuteNote } from "./mute-note";
 import { VerdictBadge } from "./verdict-badge";
 
-export type GroupAction = "redrive" | "ignore";
+export type GroupAction = "redrive" | "mute";
 
 /** The DOM id of a row, for `aria-activedescendant` of the grid. */
 export const groupDomId = (fingerprint: string) => `group-${fingerprint}`;
@@ -108,8 +108,8 @@ export function GroupRow({ group, filter, index, selected, active, onToggle, onO
         <ActionButton needs="redrive" size="sm" refusal={none} onClick={() => onAct("redrive", group)}>
           Redrive…
         </ActionButton>
-        <ActionButton needs="ignore" size="sm" onClick={() => onAct("ignore", group)}>
-          Ignore…
+        <ActionButton needs="ignore" size="sm" onClick={() => onAct("mute", group)}>
+          Mute or ignore…
         </ActionButton>
         <LinkButton size="sm" prefetch={false} href={groupHref(filter, group)}>
           Open

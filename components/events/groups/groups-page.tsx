@@ -28,7 +28,7 @@ import { type GroupAction, groupDomId } from "./group-row";
 import { GroupTable } from "./group-table";
 
 const RedriveDialog = lazily(() => import("@/components/redrive/dialog/redrive-dialog"), "RedriveDialog");
-const IgnoreGroupDialog = lazily(() => import("./ignore-group-dialog"), "IgnoreGroupDialog");
+const MuteGroupDialog = lazily(() => import("./mute-group-dialog"), "MuteGroupDialog");
 
 /** Groups of events that failed in the same way. The filter, the order and the verdict are in the address. */
 export function GroupsPage({ initial }: { initial: InitialPage<GroupPage> }) {
@@ -168,13 +168,8 @@ function GroupList(props: {
           >
             Redrive…
           </ActionButton>
-          <ActionButton
-            needs="ignore"
-            size="sm"
-            onClick={() => setAct({ kind: "ignore", groups: chosen })}
-            data-tip="i"
-          >
-            Ignore…
+          <ActionButton needs="ignore" size="sm" onClick={() => setAct({ kind: "mute", groups: chosen })} data-tip="i">
+            Mute or ignore…
           </ActionButton>
           <LinkButton size="sm" prefetch={false} href={eventsHref(groupFilter(filter, chosen))}>
             Open as events
@@ -190,8 +185,8 @@ function GroupList(props: {
 
 function ActDialog(props: { act: Act; filter: EventFilter; onClose: () => void; onDone: () => void }) {
   const { act, filter, onClose, onDone } = props;
-  if (act.kind === "ignore") {
-    return <IgnoreGroupDialog groups={act.groups} filter={filter} onClose={onClose} onDone={onDone} />;
+  if (act.kind === "mute") {
+    return <MuteGroupDialog groups={act.groups} filter={filter} onClose={onClose} onDone={onDone} />;
   }
   return (
     <RedriveDialog
@@ -235,7 +230,7 @@ function useGroupKeys(options: {
     " ": () => toggle(false),
     "shift+x": () => toggle(true),
     r: () => onAct("redrive"),
-    i: () => onAct("ignore"),
+    i: () => onAct("mute"),
     escape: selection.clear,
   });
 }

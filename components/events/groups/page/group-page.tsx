@@ -42,7 +42,7 @@ import { RedriveNow } from "./redrive-now";
 
 const RedriveDialog = lazily(() => import("@/components/redrive/dialog/redrive-dialog"), "RedriveDialog");
 const MergeDialog = lazily(() => import("./merge-dialog"), "MergeDialog");
-const IgnoreGroupDialog = lazily(() => import("../ignore-group-dialog"), "IgnoreGroupDialog");
+const MuteGroupDialog = lazily(() => import("../mute-group-dialog"), "MuteGroupDialog");
 
 /** One group: since when it rises and how much, who is affected, a sample, and what was done before. */
 export function GroupPage({ fingerprint }: { fingerprint: string }) {
@@ -51,7 +51,7 @@ export function GroupPage({ fingerprint }: { fingerprint: string }) {
   const source = sourceOf(within);
   const read = useGroup(fingerprint, within);
   useTitle(read.data && `Group ${visible(read.data.group.errorCode)}`);
-  const back = filterHref("/groups", within);
+  const back = { href: filterHref("/groups", within), label: "Groups" };
   const router = useRouter();
   const now = read.data?.group.fingerprint ?? fingerprint;
   // Another group stands for the one of the address.
@@ -61,7 +61,7 @@ export function GroupPage({ fingerprint }: { fingerprint: string }) {
   if (read.data === undefined) {
     return (
       <>
-        <PageHeader title="Group" actions={<LinkButton href={back}>All groups</LinkButton>} />
+        <PageHeader within={back} title="Group" />
         {read.isPending ? <SkeletonRows rows={10} columns={["w-28", "flex-1", "w-40"]} /> : null}
         {read.error?.code === "unknown-group" ? (
           <EmptyState title="The group has no events">
@@ -87,7 +87,12 @@ function withinOf({ source, from, to }: EventFilter): EventFilter {
 
 type Read = ReturnType<typeof useGroup>;
 
-function Loaded(props: { detail: GroupDetail; within: EventFilter; read: Read; back: string }) {
+function Loaded(props: {
+  detail: GroupDetail;
+  within: EventFilter;
+  read: Read;
+  back: { href: string; label: string };
+}) {
   const { detail, within, read, back } = props;
   const { group, affected } = detail;
   const filter: EventFilter = {
@@ -97,6 +102,7 @@ function Loaded(props: { detail: GroupDetail; within: EventFilter; read: Read; b
   return (
     <>
       <PageHeader
+        within={back}
         title={<bdi className="font-mono wrap-anywhere">{visible(group.errorCode)}</bdi>}
         meta={
           <span className="flex flex-wrap items-center gap-x-3">
@@ -104,7 +110,7 @@ function Loaded(props: { detail: GroupDetail; within: EventFilter; read: Read; b
             {group.mute === null ? null : <MuteNote mute={group.mute} sources={group.sources} />}
           </span>
         }
-        actions={<Actions group={group} filter={filter} back={back} />}
+        actions={<Actions group={group} filter={filter} />}
       />
       <p className="px-4 pb-2 font-mono text-sm wrap-anywhere">
         <bdi>{group.pattern === "" ? "without a message" : visible(group.pattern)}</bdi>
@@ -163,6 +169,11 @@ function Facts({ group, filter, within }: { group: GroupOut; filter: EventFilter
                 </TextLink>
               </li>
             ))}
+            <li>
+              <TextLink data-command="Events of this group" href={eventsHref(filter)}>
+                all events
+              </TextLink>
+            </li>
           </ul>
         </Fact>
         {unstored === null ? null : (
@@ -236,9 +247,8 @@ function Muted({ mute, sources }: { mute: NonNullable<GroupOut["mute"]>; sources
   );
 }
 
-function Actions(props: { group: GroupOut; filter: EventFilter; back: string }) {
-  const { group, filter, back } = props;
-  const [act, setAct] = useState<"redrive" | "verify" | "ignore" | "merge" | null>(null);
+function Actions({ group, filter }: { group: GroupOut; filter: EventFilter }) {
+  const [act, setAct] = useState<"redrive" | "verify" | "mute" | "merge" | null>(null);
   const client = useQueryClient();
   const router = useRouter();
   const pendingOnly = withPart(filter, { status: ["PENDING"] });
@@ -246,12 +256,8 @@ function Actions(props: { group: GroupOut; filter: EventFilter; back: string }) 
   const none = pending === 0 ? "None of its events is PENDING" : null;
   return (
     <>
-      <LinkButton href={back}>All groups</LinkButton>
-      <LinkButton prefetch={false} data-command="Events of this group" href={eventsHref(filter)}>
-        Events
-      </LinkButton>
-      <ActionButton needs="ignore" data-command="Ignore this group…" onClick={() => setAct("ignore")}>
-        Ignore…
+      <ActionButton needs="ignore" data-command="Mute or ignore this group…" onClick={() => setAct("mute")}>
+        Mute or ignore…
       </ActionButton>
       <ActionButton needs="ignore" data-command="Merge this group…" onClick={() => setAct("merge")}>
         Merge into…
@@ -296,7 +302,7 @@ function Actions(props: { group: GroupOut; filter: EventFilter; back: string }) 
           onMerged={(into) => router.replace(groupPath(into, sourceOf(filter), filter))}
         />
       ) : null}
-      {act === "ignore" ? <IgnoreGroupDialog groups={[group]} filter={filter} onClose={() => setAct(null)} /> : null}
+      {act === "mute" ? <MuteGroupDialog groups={[group]} filter={filter} onClose={() => setAct(null)} /> : null}
     </>
   );
 }

@@ -31,10 +31,8 @@ const TIMES = [
   { value: "at", label: "until a time…" },
 ];
 
-/**
- * Ignores the parked events of groups, and tells nobody of the groups until a time or until so many more arrive: either or both.
- */
-export function IgnoreGroupDialog(props: {
+/** Mutes groups until a time or until so many more arrive, or ignores their parked events, or both. */
+export function MuteGroupDialog(props: {
   groups: readonly GroupOut[];
   filter: EventFilter;
   onClose: () => void;
@@ -61,18 +59,19 @@ export function IgnoreGroupDialog(props: {
   const where = sources[0] === null ? "in every source" : `in ${sources.join(", ")}`;
   const wanted = events ? mustType(pending) : null;
   const read = muteTerms(draft, now);
+  const mutes = read.terms !== null || read.faults !== null;
   const name = groups.length === 1 ? visible(groups[0]!.errorCode) : plural(groups.length, "group");
   const typedRight = wanted === null || typed.replaceAll(/[\s,.]/g, "") === wanted;
   return (
     <ReasonDialog
       needs="ignore"
       everySource={sources[0] === null && read.terms !== null}
-      title={`Ignore ${name}`}
+      title={`Mute or ignore ${name}`}
       description={`While a group is muted, no messages about it are sent ${where}: its alerts are shown only in the console, and those still firing when the mute ends are sent then.`}
       size="sm"
-      verb={events && read.terms === null && read.faults === null ? `Ignore ${plural(pending, "event")}` : "Ignore"}
+      verb={events ? `${mutes ? "Mute and ignore" : "Ignore"} ${plural(pending, "event")}` : "Mute"}
       reasonHint="Recorded in the audit log."
-      ready={() => now > 0 && typedRight && (events || read.terms !== null || read.faults !== null)}
+      ready={() => now > 0 && typedRight && (events || mutes)}
       onClose={onClose}
       onSubmit={async (reason) => {
         if (read.faults !== null) return "stay";
@@ -83,7 +82,7 @@ export function IgnoreGroupDialog(props: {
         }
         if (!events) {
           onDone?.();
-          return { title: `No messages about ${name} until then`, tone: "success" };
+          return { title: `Muted ${name}`, tone: "success" };
         }
         const select = pinSelection({ filter: ignored }, counted?.asOf ?? null);
         const change = { kind: "ignore", select, reason } as const;
@@ -99,13 +98,13 @@ export function IgnoreGroupDialog(props: {
         <div className="grid gap-3">
           <div className="grid grid-cols-2 gap-3">
             <SelectField
-              label="mute its alerts"
+              label="Mute its alerts"
               options={TIMES}
               value={draft.time}
               onValue={(time) => setDraft({ ...draft, time })}
             />
             <TextField
-              label="or until more arrive"
+              label="Or until more arrive"
               optional
               inputMode="numeric"
               placeholder="1,000"
