@@ -41,7 +41,7 @@ test("a failing consumer makes a group, its alert comes by webhook and mail, and
   expect((await request.patch(`/api/v1/alert-rules/${rule.id}`, { data: { watch } })).ok()).toBe(true);
 
   await page.goto("/alerts/channels");
-  await page.getByRole("button", { name: "Add a channel…" }).first().click();
+  await page.getByRole("button", { name: "Add a channel…" }).click();
   const adding = page.getByRole("dialog", { name: "Add a channel" });
   await adding.getByRole("button", { name: "Add the channel" }).click();
   await expect(adding.getByText("must not be empty").first()).toBeVisible();
@@ -143,7 +143,7 @@ test("a rule is tried against the past while it is typed, added, switched off an
   const source = await parkade.source("ruled");
   await source.park(numbered("r", 4));
   await page.goto("/alerts/rules");
-  await page.getByRole("button", { name: "Add a rule…" }).first().click();
+  await page.getByRole("button", { name: "Add a rule…" }).click();
   const adding = page.getByRole("dialog", { name: "Add a rule" });
   await adding.getByRole("combobox", { name: "Watch" }).selectOption("Parked events above a number");
   await adding.getByRole("textbox", { name: "more than (events)" }).fill("3");

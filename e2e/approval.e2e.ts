@@ -76,7 +76,6 @@ test("a redrive of a marked source waits for a second viewer, who sees what is s
   const offered = second.getByRole("region", { name: "Approval" });
   await expect(offered).toContainText(`source ${source.name} is marked`);
   await expect(offered).toContainText("pay-1");
-  await expect(offered.locator("code")).toHaveText(/^[0-9a-f]{64}$/);
   const id = second.url().split("/").at(-1)!;
   expect(await downstream.deliveries(source.path)).toEqual([]);
   await offered.getByRole("button", { name: "Approve…" }).click();

@@ -81,7 +81,7 @@ test.describe("on a phone @phone", () => {
     const name = `short-lived-${Date.now() % 1e8}`;
     const dialog = page.getByRole("dialog");
     await page.goto("/sources");
-    await page.getByRole("button", { name: "Connect a source…" }).first().click();
+    await page.getByRole("button", { name: "Connect a source…" }).click();
     expect(await violations(page)).toEqual([]);
     await dialog.getByRole("button", { name: /^HTTP/ }).click();
     await dialog.getByLabel("Redrive URL").fill("no URL");

@@ -31,11 +31,6 @@ export function ResourcePage<Item>(
   const { read, loading, title, meta, actions, needs, add, empty, above, children, dialog } = props;
   const items = itemsOf(read);
   const [editing, setEditing] = useState<{ item: Item | null } | null>(null);
-  const addButton = (variant?: "primary") => (
-    <Button needs={needs} variant={variant} data-command={variant && add} onClick={() => setEditing({ item: null })}>
-      {add}
-    </Button>
-  );
   return (
     <>
       <PageHeader
@@ -44,7 +39,9 @@ export function ResourcePage<Item>(
         actions={
           <>
             {actions}
-            {addButton("primary")}
+            <Button needs={needs} variant="primary" data-command={add} onClick={() => setEditing({ item: null })}>
+              {add}
+            </Button>
           </>
         }
       />
@@ -52,13 +49,7 @@ export function ResourcePage<Item>(
       <ListState
         read={read}
         loading={loading}
-        none={
-          empty && (
-            <EmptyState title={empty.title} action={addButton()}>
-              {empty.text}
-            </EmptyState>
-          )
-        }
+        none={empty && <EmptyState title={empty.title}>{empty.text}</EmptyState>}
       />
       {items.length > 0 ? children(items, (item) => setEditing({ item })) : null}
       {editing ? dialog(editing.item, () => setEditing(null)) : null}

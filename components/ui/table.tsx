@@ -11,7 +11,7 @@ export function Table(
   const { className, focusable, ...rest } = props;
   return (
     // Wide tables scroll inside themselves. `relative` also keeps text for screen readers inside.
-    <div className="relative overflow-x-auto" tabIndex={focusable ? 0 : undefined}>
+    <div className="relative overflow-x-auto overflow-y-hidden" tabIndex={focusable ? 0 : undefined}>
       <table {...rest} className={classNames("w-full border-collapse text-left", className)} />
     </div>
   );

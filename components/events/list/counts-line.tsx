@@ -50,10 +50,9 @@ export function CountsLine(props: {
         <div className="flex min-w-0 flex-wrap items-center gap-x-3">
           <span>
             <NumberWithKind count={counts.total} className="font-medium" />
-            <span className="text-faint">
-              {" "}
-              {counts.total.kind === "exact" ? "exact" : counts.total.kind === "estimated" ? "estimated" : "or more"}
-            </span>
+            {counts.total.kind === "exact" ? null : (
+              <span className="text-faint"> {counts.total.kind === "estimated" ? "estimated" : "or more"}</span>
+            )}
           </span>
           {countsShown(counts).map(({ state, of }) => (
             <span key={state?.status ?? of[0]?.status} className="flex items-center gap-1.5">

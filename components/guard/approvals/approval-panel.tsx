@@ -52,20 +52,15 @@ export function ApprovalPanel(props: {
           {children}
         </>
       ) : null}
-      <details className="text-sm text-muted">
-        <summary>Details</summary>
-        The approval is for exactly this set and these terms, digest{" "}
-        <code className="font-mono break-all select-all">{approval.digest}</code>
-        {approval.terms.recipe ? (
-          <>
-            , and this recipe:
-            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by the keyboard */}
-            <pre tabIndex={0} className="mt-1 max-h-64 overflow-auto rounded-md bg-canvas p-2 font-mono text-sm">
-              {JSON.stringify(approval.terms.recipe, null, 2)}
-            </pre>
-          </>
-        ) : null}
-      </details>
+      {approval.terms.recipe ? (
+        <details className="text-sm text-muted">
+          <summary>Recipe</summary>
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by the keyboard */}
+          <pre tabIndex={0} className="mt-1 max-h-64 overflow-auto rounded-md bg-canvas p-2 font-mono text-sm">
+            {JSON.stringify(approval.terms.recipe, null, 2)}
+          </pre>
+        </details>
+      ) : null}
       {obstacle === null ? null : <p className="text-warning wrap-anywhere first-letter:uppercase">{obstacle}.</p>}
       {open && obstacle === null ? (
         <div className="flex flex-wrap gap-2">

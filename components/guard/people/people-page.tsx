@@ -109,7 +109,7 @@ function Accounts({ signIn }: { signIn: MeOut["signIn"] }) {
         </EmptyState>
       ) : null}
       {items.length > 0 ? (
-        <div className="overflow-x-auto px-3 pb-4">
+        <div className="px-3 pb-4">
           <Table aria-label="Accounts">
             <Head columns={["Name", "Role", "Sources", "Signs in with", "Last signed in", { unseen: "Actions" }]} />
             <tbody>
@@ -279,7 +279,7 @@ function Row(props: {
         ) : null}
       </Td>
       <Td>{account.signedInAt === null ? "never" : <TimeAgo at={account.signedInAt} />}</Td>
-      <Td>
+      <Td className="sticky right-0 bg-surface">
         <div className="flex justify-end gap-1">
           <ActionButton
             needs="change-accounts"

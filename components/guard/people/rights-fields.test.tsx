@@ -23,6 +23,12 @@ it("offers the actions and sources that can be given, and no others", () => {
   ]);
 });
 
+it("folds the single actions until one is given", () => {
+  const givable: Givable = { actions: ["view", "export"], sources: "all" };
+  expect(shown({ actions: ["export"], sources: null }, givable)).toContain("<details open");
+  expect(shown({ actions: [], sources: null }, givable)).toContain("<details>");
+});
+
 it("asks for names where every source could be given, and says that none is missing", () => {
   const html = shown({ actions: [], sources: " " }, { actions: [], sources: "all" });
   expect(html).toContain("Names of the sources");

@@ -1,3 +1,4 @@
+import { useState } from "react";
 import { Choice, TextField, Tick } from "@/components/ui/input";
 import type { Action, Viewer } from "@/lib/guard/viewer/viewer.pure";
 
@@ -20,7 +21,7 @@ export function sourcesFault(draft: RightsDraft): string | null {
   return namedSources(draft)?.length === 0 ? "Name a source, or choose all sources" : null;
 }
 
-/** Single actions, and the sources that they count for. */
+/** The sources, and single actions, folded until one is given or `unfolded`. */
 export function RightsFields(props: {
   draft: RightsDraft;
   set: (draft: RightsDraft) => void;
@@ -30,22 +31,24 @@ export function RightsFields(props: {
   actionsHint: string;
   /** What the choice of every source gives. */
   everySource: string;
+  unfolded?: boolean;
 }) {
-  const { draft, set, givable, pressed, actionsHint, everySource } = props;
+  const { draft, set, givable, pressed, actionsHint, everySource, unfolded = draft.actions.length > 0 } = props;
+  const [open] = useState(unfolded);
   return (
     <>
       <Sources {...{ draft, set, givable, everySource }} fault={pressed ? sourcesFault(draft) : null} />
       {givable.actions.length === 0 ? null : (
-        <fieldset className="grid gap-1">
-          <legend className="mb-1 font-medium">Actions</legend>
-          <p className="text-sm text-muted">{actionsHint}</p>
+        <details open={open}>
+          <summary className="mb-1 font-medium">Single permissions</summary>
+          <p className="mb-1 text-sm text-muted">{actionsHint}</p>
           <Ticks
             values={givable.actions}
             labelOf={(action) => action.replaceAll("-", " ")}
             ticked={draft.actions}
             onTicked={(actions) => set({ ...draft, actions })}
           />
-        </fieldset>
+        </details>
       )}
     </>
   );

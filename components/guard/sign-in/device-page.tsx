@@ -179,6 +179,7 @@ function Decision(props: {
           pressed={pressed}
           actionsHint="Select none to allow everything you may do, except approve."
           everySource="all sources that you can see"
+          unfolded
         />
       ) : null}
       <SelectField label="Expires in" options={DAYS} value={days} onValue={setDays} />

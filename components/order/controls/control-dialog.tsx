@@ -13,7 +13,8 @@ import { ScopePicker } from "./scope-picker";
 import { isOfEverySource, KIND_EFFECT, scopeOf } from "./scope-words";
 
 type ControlDialogProps = {
-  kind: ControlRequest["kind"];
+  /** Absent = it is chosen in the dialog. */
+  kind?: ControlRequest["kind"];
   scope?: ControlRequest["scope"];
   /** The number of selected events; null = unknown, undefined = none selected. */
   selected?: number | null;
@@ -26,7 +27,8 @@ const KINDS = ["blacklist", "cooldown", "whitelist"] as const;
 
 const UNTIL = UNTIL_MINUTES.map((minutes) => ({ value: String(minutes), label: formatDuration(minutes * 60_000) }));
 
-export function ControlDialog({ kind, scope, selected, onClose, onDone }: ControlDialogProps) {
+export function ControlDialog({ kind: given, scope, selected, onClose, onDone }: ControlDialogProps) {
+  const kind = given ?? "blacklist";
   const impose = useImposeControl();
   const lift = useLiftControl();
   const liftAgain = ({ id, kind }: ControlOut) =>
@@ -63,13 +65,15 @@ export function ControlDialog({ kind, scope, selected, onClose, onDone }: Contro
     >
       {(form) => (
         <>
-          <Choice
-            label="Kind"
-            className="flex flex-wrap gap-x-6 gap-y-1"
-            options={KINDS.map((value) => ({ value, label: value }))}
-            value={form.draft.kind}
-            onChange={(chosen) => form.set({ kind: chosen, ...untilFor(chosen, form.draft.until) })}
-          />
+          {given === undefined ? (
+            <Choice
+              label="Kind"
+              className="flex flex-wrap gap-x-6 gap-y-1"
+              options={KINDS.map((value) => ({ value, label: value }))}
+              value={form.draft.kind}
+              onChange={(chosen) => form.set({ kind: chosen, ...untilFor(chosen, form.draft.until) })}
+            />
+          ) : null}
           <ScopePicker {...form} selected={selected ?? null} />
           <Until {...form} />
         </>

@@ -51,7 +51,7 @@ export function ControlsPage() {
           title: "No control is in force",
           text: "A blacklist blocks redrives, a cooldown delays them, and a whitelist overrides cooldowns and automatic blacklists. Parkade blacklists an aggregate that keeps failing, according to the limits below.",
         }}
-        dialog={(_, onClose) => <ControlDialog kind="blacklist" onClose={onClose} />}
+        dialog={(_, onClose) => <ControlDialog onClose={onClose} />}
       >
         {(items) => (
           <ul className="grid grid-cols-[minmax(0,1fr)] gap-2 px-3">
