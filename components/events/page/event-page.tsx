@@ -11,14 +11,12 @@ import { EventActions } from "@/components/events/event-actions";
 import { EventBadge, HeldCause } from "@/components/events/event-badge";
 import { aggregateText } from "@/components/events/event-state";
 import { PayloadView } from "@/components/events/payload/payload-view";
-import { RevisionsView } from "@/components/events/revisions/revisions-view";
 import { SavedRevision } from "@/components/events/revisions/saved-revision";
 import { RevealNote, useReveal } from "@/components/guard/masking/reveal";
-import { MissingEvent } from "@/components/keep/archive/missing-event";
 import { Button, IconButton, LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ErrorPanel } from "@/components/ui/error-panel";
-import { whenOpened } from "@/components/ui/lazily";
+import { lazily, whenOpened } from "@/components/ui/lazily";
 import { ShortId } from "@/components/ui/short-id";
 import { Skeleton } from "@/components/ui/skeleton";
 import { Tabs } from "@/components/ui/tabs";
@@ -33,11 +31,13 @@ import type { EditedAnswer } from "@/lib/repair/revisions/revisions.shapes";
 import { filterHref } from "@/lib/selection/filter/filter-read.browser";
 import { useEventFilter, usePageParam } from "@/lib/selection/filter/filter-url.browser";
 import { isEmptyFilter } from "@/lib/selection/filter/qualified-search.browser";
-import { AggregateView } from "./aggregate-view";
 import { Facts } from "./facts";
-import { HeadersView } from "./headers-view";
-import { HistoryView } from "./history-view";
 
+const AggregateView = lazily(() => import("./aggregate-view"), "AggregateView");
+const HeadersView = lazily(() => import("./headers-view"), "HeadersView");
+const HistoryView = lazily(() => import("./history-view"), "HistoryView");
+const RevisionsView = lazily(() => import("@/components/events/revisions/revisions-view"), "RevisionsView");
+const MissingEvent = lazily(() => import("@/components/keep/archive/missing-event"), "MissingEvent");
 const EventEditor = whenOpened(
   () => import("@/components/repair/editor/event-editor").then(({ EventEditor }) => EventEditor),
   <EditorSkeleton />,
