@@ -56,7 +56,7 @@ function suite(make: () => Promise<App>): void {
       expect(Buffer.from(letter!.payload).toString()).toBe(
         config.url.startsWith("redis") ? '{"amount":-1,"orderId":"o-7"}' : '{"amount": -1, "orderId": "o-7"}',
       );
-      expect((await send(config, letter!)).status).toBe("job order-7 waits again");
+      expect((await send(config, letter!)).status).toBe("job order-7 is waiting again");
       expect(await (await queue.getJob("order-7"))!.getState()).toBe("waiting");
       const { logs } = await queue.getJobLogs("order-7");
       expect(logs.at(-1)).toBe(`parkade: redrive ${REDRIVE} attempt 1 from ${queue.name}/order-7`);
@@ -247,7 +247,7 @@ function suite(make: () => Promise<App>): void {
       giveUp.abort(new Error("given up"));
       expect(await slow).toBe("given up");
       await locks[1]!.client.query("commit");
-      expect(await beside).toBe("job beside waits again");
+      expect(await beside).toBe("job beside is waiting again");
       await Promise.all([watcher, ...locks.map(({ client }) => client)].map((client) => client.end()));
       await publisher.close();
     });

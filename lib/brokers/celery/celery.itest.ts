@@ -99,7 +99,7 @@ function ownTests(): void {
       [1, /leads to 2 queues/],
       [2, /leads back into the dead-letter queue/],
       [3, /no queue is bound/],
-      [4, /does not tell the queue it came from: set redriveTo\.queue/],
+      [4, /does not name the queue it came from: set redriveTo\.queue/],
     ] as const)
       await expect(redrive(parked[n]!, config)).rejects.toMatchObject({
         code: "REDIS_NO_TARGET",

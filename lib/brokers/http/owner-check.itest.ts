@@ -132,7 +132,7 @@ describe("a check call", () => {
 
   test.each<[string, (response: ServerResponse, call: Asked) => void, RegExp]>([
     ["another status", (response) => response.writeHead(503).end("{}"), /answered 503/],
-    ["no JSON", (response) => response.end("<html>"), /no JSON/],
+    ["no JSON", (response) => response.end("<html>"), /not answer with JSON/],
     ["JSON of another form", (response) => response.end('{"ok": true}'), /that has no list "answers"/],
     [
       "a list without the event",
@@ -180,7 +180,7 @@ describe("a check call", () => {
       { url, timeoutMs: 10_000, whenUnanswered: "pass" },
       { clock: systemClock, addresses: refused },
     );
-    expect(await barred.ask([event("a")], never)).toEqual([{ unanswered: expect.stringContaining("may not have") }]);
+    expect(await barred.ask([event("a")], never)).toEqual([{ unanswered: expect.stringContaining("must not use") }]);
     expect(asked).toEqual([]);
     await barred.close();
   });

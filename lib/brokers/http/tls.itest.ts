@@ -126,5 +126,5 @@ it("trusts the authorities of PARKADE_CA_FILE beside the public ones, for every 
   expect((await run("")).stdout).toBe("UNABLE_TO_VERIFY_LEAF_SIGNATURE 0");
   expect((await run(certificates.caFile)).stdout).toBe("200 1");
   for (const file of [certificates.server.keyFile, "/no/such/file"])
-    await expect(run(file)).rejects.toThrow(/PARKADE_CA_FILE names no file with certificates/);
+    await expect(run(file)).rejects.toThrow(/PARKADE_CA_FILE does not name a readable file/);
 });

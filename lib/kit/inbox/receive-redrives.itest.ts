@@ -119,7 +119,7 @@ test.each(FORMATS)(
 test.each([
   ["application/json", "{}", /content type is application\/json: give a request with one event to receiveRedrive/],
   ["application/x-ndjson", "{}\n", /line 1 has no key or x-redrive-id/],
-  ["application/x-ndjson", "no\n", /line 1 is no JSON/],
+  ["application/x-ndjson", "no\n", /line 1 is not JSON/],
   ["application/cloudevents-batch+json", "{}", /not a JSON array/],
   ["application/cloudevents-batch+json", "[{]", /not a JSON array/],
   ["application/cloudevents-batch+json", '[{"id":"1"}]', /event 1 has no idempotencykey or redriveid/],
