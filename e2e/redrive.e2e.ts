@@ -29,7 +29,8 @@ test.describe("redriving one event", () => {
     await page.goto(source.href);
     const panel = await openBeside(page, "single");
     await panel.getByRole("button", { name: "Redrive", exact: true }).click();
-    await expect(toast(page, "Redriving single")).toBeVisible();
+    // The wait before a send is short here: the result may have replaced the first words.
+    await expect(toast(page, /Redriving single|single was sent/)).toBeVisible();
 
     await expect.poll(() => downstream.deliveries(source.path)).toHaveLength(1);
     const [delivery] = await downstream.deliveries(source.path);
@@ -49,7 +50,7 @@ test.describe("redriving one event", () => {
     await page.goto(source.href);
     const other = await openBeside(page, "unlucky");
     await other.getByRole("button", { name: "Redrive", exact: true }).click();
-    await expect(toast(page, "Redriving unlucky")).toBeVisible();
+    await expect(toast(page, /Redriving unlucky|unlucky failed/)).toBeVisible();
     await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Controls" }).first().click();
     await expect(page).toHaveURL(/\/controls$/);
     await expect(toast(page, "unlucky failed")).toContainText("unknown article");

@@ -62,7 +62,7 @@ test("the red button stops all sends, the band outlives a reload, nothing begins
   await page.keyboard.press("Control+k");
   const palette = page.getByPlaceholder("Run a command, go to a page, search, or paste an id");
   await palette.fill("resume");
-  await expect(page.getByRole("option", { name: "Resume all sends…" })).toBeVisible();
+  await expect(page.getByRole("option", { name: "Resume all sends…" })).toHaveAttribute("aria-selected", "true");
   await page.keyboard.press("Enter");
   const resume = page.getByRole("dialog", { name: "Resume all sends?" });
   await resume.getByRole("textbox", { name: "Reason" }).fill("prices are right again");

@@ -1,8 +1,12 @@
 "use client";
 
+import { useEffect } from "react";
 import { Toaster } from "sonner";
+import { toasterMounted } from "@/components/ui/toast";
 
 export function ToastRegion() {
+  // Runs after the effect with which the toaster subscribes.
+  useEffect(toasterMounted, []);
   return (
     <Toaster
       position="bottom-right"

@@ -34,12 +34,18 @@ export function onToasterWanted(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
+const region = Promise.withResolvers<void>();
+
+/** To be called by sonner's region once it is mounted. */
+export const toasterMounted = () => region.resolve();
+
+/** Waits for the region: sonner loses a toast that is shown before. */
 export async function showToast({ id, title, detail, tone = "neutral", action, durationMs }: Toast): Promise<void> {
   if (!wanted) {
     wanted = true;
     for (const listener of listeners) listener();
   }
-  const { toast } = await loadChunk(loadSonner);
+  const [{ toast }] = await Promise.all([loadChunk(loadSonner), region.promise]);
   const show = tone === "success" ? toast.success : tone === "error" ? toast.error : toast;
   show(title, {
     id,
