@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { sourceState } from "@/components/sources/source-state";
+import { neediestFirst, sourceState } from "@/components/sources/source-state";
 import type { ConsumerWord, SourceMode } from "@/lib/brokers/source-mode.pure";
 import type { SourceOut } from "@/lib/sources/sources.shapes";
 
@@ -43,5 +43,27 @@ describe("how a source is doing", () => {
     expect(look("running", null, false).word).toBe("READY");
     expect(look("running", null, false, 0).word).toBe("NO EVENTS YET");
     expect(look("running", null).word).toBe("NOT SEEN");
+  });
+});
+
+describe("the order of the sources", () => {
+  it("puts first what an operator must look at", () => {
+    const sources = [
+      { name: "well", mode: "running", state: state("running", 3_000) },
+      { name: "stopped", mode: "stopped", state: null },
+      { name: "without room", mode: "running", state: state("paused", 3_000) },
+      { name: "silent", mode: "running", state: state("running", 31_000) },
+      { name: "not seen", mode: "running", state: null },
+      { name: "failing", mode: "running", state: state("failing", 3_000) },
+    ] as const;
+    const names = neediestFirst(sources, nowMs, () => true).map(({ name }) => name);
+    expect(names).toEqual(["failing", "without room", "silent", "not seen", "stopped", "well"]);
+  });
+  it("does not wait for the workers of a source that has none", () => {
+    const sources = [
+      { name: "well", mode: "running", state: state("running", 3_000) },
+      { name: "by the API", mode: "running", state: null, events: 4 },
+    ] as const;
+    expect(neediestFirst(sources, nowMs, ({ name }) => name === "well")[0]?.name).toBe("well");
   });
 });

@@ -42,6 +42,24 @@ export function sourceState(
   return { word, ...LOOKS[state.state] };
 }
 
+/**
+ * Sources that fail first, then those that nobody reports on or whose workers paused by themselves, then those that an
+ * operator paused or stopped, then the rest; each part in the order given.
+ */
+export function neediestFirst<Source extends Parameters<typeof sourceState>[0]>(
+  sources: readonly Source[],
+  nowMs: number,
+  reads: (source: Source) => boolean,
+): Source[] {
+  const rank = (source: Source) => {
+    const { colour } = sourceState(source, { reads: reads(source), nowMs });
+    if (colour === LOOKS.failing.colour) return 0;
+    if (source.mode === "paused" || source.mode === "stopped") return 2;
+    return colour === LOOKS.connecting.colour || source.state?.state === "paused" ? 1 : 3;
+  };
+  return sources.toSorted((a, b) => rank(a) - rank(b));
+}
+
 export function isSilent({ at }: { at: string }, nowMs: number): boolean {
   return nowMs > 0 && nowMs - Date.parse(at) > SILENT_MS;
 }

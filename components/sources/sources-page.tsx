@@ -5,19 +5,19 @@ import { lazily } from "@/components/ui/lazily";
 import { itemsOf } from "@/components/ui/loaded";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { Table, Th } from "@/components/ui/table";
+import { useNow } from "@/lib/platform/browser/clock-zone.browser";
 import { plural } from "@/lib/platform/plain/format.pure";
 import { useKinds, useSources } from "@/lib/sources/sources.browser";
 import type { SourceOut } from "@/lib/sources/sources.shapes";
 import { SourceRow } from "./source-row";
+import { neediestFirst } from "./source-state";
 
 const AddSourceDialog = lazily(() => import("@/components/sources/form/add-source-dialog"), "AddSourceDialog");
 
-/** Those that need somebody first; the others in the order of the server. */
-const failingFirst = (items: readonly SourceOut[]) =>
-  items.toSorted((a, b) => Number(b.state?.state === "failing") - Number(a.state?.state === "failing"));
-
 export function SourcesPage() {
   const known = itemsOf(useKinds());
+  const nowMs = useNow();
+  const kindOf = (source: SourceOut) => known.find(({ kind }) => kind === source.kind) ?? null;
   return (
     <ResourcePage
       title="Sources"
@@ -54,8 +54,8 @@ export function SourcesPage() {
               </Th>
             </tr>
           </thead>
-          {failingFirst(items).map((source) => (
-            <SourceRow key={source.id} source={source} kind={known.find(({ kind }) => kind === source.kind) ?? null} />
+          {neediestFirst(items, nowMs, (source) => kindOf(source)?.capabilities.reads ?? true).map((source) => (
+            <SourceRow key={source.id} source={source} kind={kindOf(source)} />
           ))}
         </Table>
       )}

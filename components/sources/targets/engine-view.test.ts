@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { engineView } from "@/components/sources/targets/engine-view";
-import type { TargetEngine } from "@/lib/sources/sources.shapes";
+import { engineView, neediestFirst } from "@/components/sources/targets/engine-view";
+import type { TargetEngine, TargetOut } from "@/lib/sources/sources.shapes";
 
 const engine = (over: Partial<TargetEngine> = {}): TargetEngine => ({
   breaker: { state: "closed", forced: false, waitMs: null },
@@ -42,5 +42,27 @@ describe("a target as its workers see it together", () => {
   it("reads a budget that JSON could not carry as unlimited", () => {
     const unlimited = JSON.parse(JSON.stringify(engine({ budget: { left: Number.POSITIVE_INFINITY, retryRatio: 0 } })));
     expect(engineView([engine(), unlimited])?.budget.left).toBeNull();
+  });
+});
+
+describe("the order of the targets", () => {
+  it("puts first those to which nothing can be sent", () => {
+    const target = (name: string, over: Partial<TargetOut>) =>
+      ({ name, address: "https://orders.example", breakerForce: null, engine: [engine()], ...over }) as TargetOut;
+    const broken = engine({ breaker: { state: "open", forced: false, waitMs: 900 } });
+    const targets = [
+      target("a well", {}),
+      target("b unused", { engine: [] }),
+      target("c held closed", { breakerForce: "closed", engine: [broken] }),
+      target("d held open", { breakerForce: "open", engine: [] }),
+      target("e stopped", {}),
+      target("f open", { engine: [engine(), broken] }),
+      target("g without destination", { address: null, engine: [] }),
+    ];
+    expect(
+      neediestFirst(targets, new Set([null, "e stopped"]))
+        .map(({ name }) => name[0])
+        .join(""),
+    ).toBe("defgcab");
   });
 });

@@ -78,14 +78,21 @@ export function counterWords(name: string): string {
   return name.replaceAll(/([A-Z])/g, " $1").toLowerCase();
 }
 
-/** Open targets first, then used targets, then targets that no worker has used; each part by name. */
-export function openBreakersFirst(targets: readonly TargetOut[]): TargetOut[] {
+/**
+ * Targets to which nothing can be sent first, then those that are probed or held closed against failures, then used
+ * ones, then those that no worker has used; each part by name.
+ *
+ * @param stopped names of the targets whose sends an operator has stopped
+ */
+export function neediestFirst(targets: readonly TargetOut[], stopped: ReadonlySet<string | null>): TargetOut[] {
   const rank = (target: TargetOut) => {
+    if (target.address === null || stopped.has(target.name)) return 0;
     const state = target.breakerForce ?? engineView(target.engine)?.breaker.state;
-    if (state === undefined) return 3;
-    return state === "open" ? 0 : state === "half-open" ? 1 : 2;
+    if (state === "open") return 0;
+    if (state === "half-open" || target.breakerForce !== null) return 1;
+    return state === undefined ? 3 : 2;
   };
-  return [...targets].sort((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name));
+  return targets.toSorted((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name));
 }
 
 /** `212 ms`, `1.4 s`, or `?` where nothing was measured. */

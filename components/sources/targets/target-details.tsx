@@ -1,8 +1,23 @@
+import Link from "next/link";
+import { classNames } from "@/components/ui/class-names";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { formatDuration, formatNumber, formatShare, plural } from "@/lib/platform/plain/format.pure";
 import type { TargetOut } from "@/lib/sources/sources.shapes";
 import { counterWords, type EngineView, latencyText } from "./engine-view";
 import { fallbackWords } from "./target-draft";
+import { TARGET_NUMBERS } from "./target-numbers";
+
+/** The source of a target, and the lane of it that it serves. */
+export function TargetOrigin({ target }: { target: TargetOut }) {
+  return (
+    <>
+      <Link href={`/sources/${encodeURIComponent(target.source)}`} className="hover:text-accent hover:underline">
+        {target.source}
+      </Link>{" "}
+      <span className="text-muted">{target.lane === null ? "named" : target.lane}</span>
+    </>
+  );
+}
 
 /** Where a target sends to, by which rules, and what its workers have counted. */
 export function TargetDetails({ target, engine }: { target: TargetOut; engine: EngineView | null }) {
@@ -18,6 +33,19 @@ export function TargetDetails({ target, engine }: { target: TargetOut; engine: E
   ];
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-2 text-sm text-muted">
+      <p className="wrap-anywhere lg:hidden">
+        <TargetOrigin target={target} />
+      </p>
+      <dl className="flex flex-wrap gap-x-6 gap-y-0.5 lg:hidden">
+        {TARGET_NUMBERS.map(({ name, shown, text, warns }) => (
+          <div key={name} className={classNames("flex gap-1.5", shown.detail)}>
+            <dt>{name}</dt>
+            <dd className={classNames("font-mono", engine && warns?.(engine) ? "text-warning" : "text-ink")}>
+              {text(target, engine) ?? "not reported yet"}
+            </dd>
+          </div>
+        ))}
+      </dl>
       {address === null ? null : <p className="wrap-anywhere">{address}</p>}
       <p className="flex flex-wrap gap-x-4 gap-y-1">
         <span>

@@ -1,7 +1,6 @@
 "use client";
 
 import { ChevronRight } from "lucide-react";
-import Link from "next/link";
 import { type ReactNode, useState } from "react";
 import type { StopOrder } from "@/components/shell/stop/stop-dialog";
 import { ContractPanel } from "@/components/sources/contracts/contract-panel";
@@ -12,12 +11,12 @@ import type { MenuEntry } from "@/components/ui/menu";
 import { MenuButton } from "@/components/ui/popup-button";
 import { Shape, type ShapeName } from "@/components/ui/shape";
 import { Td, Tr } from "@/components/ui/table";
-import { useStatus } from "@/lib/observe/health/status.browser";
-import { formatDuration, formatNumber, formatRate } from "@/lib/platform/plain/format.pure";
+import { formatDuration } from "@/lib/platform/plain/format.pure";
 import type { TargetOut } from "@/lib/sources/sources.shapes";
 import type { PolicyOut, TargetChange } from "@/lib/sources/targets/targets.shapes";
-import { type BreakerWord, type EngineView, engineView, latencyText } from "./engine-view";
-import { TargetDetails } from "./target-details";
+import { type BreakerWord, type EngineView, engineView } from "./engine-view";
+import { TargetDetails, TargetOrigin } from "./target-details";
+import { TARGET_NUMBERS } from "./target-numbers";
 
 const TargetDialog = lazily(() => import("./target-dialog"), "TargetDialog");
 const BreakerDialog = lazily(() => import("./breaker-dialog"), "BreakerDialog");
@@ -41,13 +40,18 @@ const BREAKER_LOOKS: Record<BreakerWord, { shape: ShapeName; colour: string; wor
 };
 
 /** One target: what its workers report now, and the changes that an operator may make. The rest unfolds below it. */
-export function TargetRow(props: { target: TargetOut; others: readonly string[]; policies: PolicyOut[] | undefined }) {
-  const { target, others, policies } = props;
+export function TargetRow(props: {
+  target: TargetOut;
+  /** Its sends are stopped by an operator. */
+  stopped: boolean;
+  others: readonly string[];
+  policies: PolicyOut[] | undefined;
+}) {
+  const { target, stopped, others, policies } = props;
   const [isOpen, setIsOpen] = useState(false);
   const [editing, setEditing] = useState(false);
   const [order, setOrder] = useState<BreakerOrder | null>(null);
   const [stop, setStop] = useState<StopOrder | null>(null);
-  const stopped = useStatus().data?.stops?.some((each) => each.target === target.name) ?? false;
   const engine = engineView(target.engine);
   const entries = ORDERS.map(
     (each): MenuEntry => ({
@@ -63,7 +67,6 @@ export function TargetRow(props: { target: TargetOut; others: readonly string[];
       <Button
         needs="redrive"
         size="sm"
-        variant={stopped ? "secondary" : "danger"}
         aria-label={`${stopped ? "Resume" : "Stop"} sends to ${target.name}`}
         onClick={() => setStop({ stop: !stopped, target: target.name })}
       >
@@ -82,6 +85,7 @@ export function TargetRow(props: { target: TargetOut; others: readonly string[];
             type="button"
             aria-expanded={isOpen}
             aria-label={`${target.name}: details`}
+            data-tip={target.name}
             className="flex min-h-6 max-w-full items-center gap-1.5 font-mono font-medium hover:text-accent"
             onClick={() => setIsOpen(!isOpen)}
           >
@@ -90,15 +94,20 @@ export function TargetRow(props: { target: TargetOut; others: readonly string[];
           </button>
         </Td>
         <Td className="max-w-48 truncate max-lg:hidden">
-          <Link href={`/sources/${encodeURIComponent(target.source)}`} className="hover:text-accent hover:underline">
-            {target.source}
-          </Link>{" "}
-          <span className="text-muted">{target.lane === null ? "named" : target.lane}</span>
+          <TargetOrigin target={target} />
         </Td>
         <Td className="sm:whitespace-nowrap">
           <Breaker target={target} engine={engine} stopped={stopped} />
         </Td>
-        <Numbers target={target} engine={engine} />
+        {TARGET_NUMBERS.map(({ name, shown, text, warns }) => (
+          <Td
+            key={name}
+            numeric
+            className={classNames("whitespace-nowrap", engine && warns?.(engine) && "text-warning", shown.column)}
+          >
+            {text(target, engine)}
+          </Td>
+        ))}
         <Td className="max-sm:hidden">
           {buttons}
           {editing ? (
@@ -155,37 +164,4 @@ function breakerMeaning({ breakerForce }: TargetOut, state: BreakerWord, waitMs:
   if (breakerForce !== null) return `held ${breakerForce} by an operator`;
   if (state === "open") return waitMs === null ? "nothing is sent" : `probes in ${formatDuration(waitMs)}`;
   return { "half-open": "probing", none: "its policy has none", closed: "sending" }[state];
-}
-
-function Numbers({ target, engine }: { target: TargetOut; engine: EngineView | null }) {
-  const { ratePerSecond, sentPerSecondNow } = target;
-  const limit = ratePerSecond === null ? "unlimited" : formatRate(ratePerSecond);
-  const { bulkhead, budget, latency } = engine ?? {};
-  const queued = bulkhead && bulkhead.queued > 0 ? bulkhead.queued : null;
-  return (
-    <>
-      <Cell warns={false} className="max-sm:hidden">
-        {sentPerSecondNow === null || !engine ? limit : `${formatRate(sentPerSecondNow)} of ${limit}`}
-      </Cell>
-      <Cell warns={queued !== null} className="max-lg:hidden">
-        {bulkhead ? `${formatNumber(bulkhead.inUse)} of ` : ""}
-        {formatNumber(bulkhead?.permits ?? target.bulkhead)}
-        {queued === null ? "" : `, ${formatNumber(queued)} queued`}
-      </Cell>
-      <Cell warns={budget?.left === 0} className="max-lg:hidden">
-        {budget ? (budget.left === null ? "unlimited" : formatNumber(Math.floor(budget.left))) : null}
-      </Cell>
-      <Cell warns={false} className="max-lg:hidden">
-        {latency ? `${latencyText(latency.p50Ms)} / ${latencyText(latency.p95Ms)}` : null}
-      </Cell>
-    </>
-  );
-}
-
-function Cell({ warns, className, children }: { warns: boolean; className: string; children: ReactNode }) {
-  return (
-    <Td numeric className={classNames("whitespace-nowrap", warns && "text-warning", className)}>
-      {children}
-    </Td>
-  );
 }

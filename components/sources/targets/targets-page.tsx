@@ -7,10 +7,12 @@ import { ListState } from "@/components/ui/loaded";
 import { PageHeader } from "@/components/ui/page-header";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { Table, Th } from "@/components/ui/table";
+import { useStatus } from "@/lib/observe/health/status.browser";
 import { plural } from "@/lib/platform/plain/format.pure";
 import { usePolicies, useTargets } from "@/lib/sources/targets/targets.browser";
 import { ConfirmationsPanel } from "./confirmations-panel";
-import { openBreakersFirst } from "./engine-view";
+import { neediestFirst } from "./engine-view";
+import { TARGET_NUMBERS } from "./target-numbers";
 import { TargetRow } from "./target-row";
 
 /** The code of the policies is large, so it is loaded after the table. */
@@ -25,7 +27,8 @@ const PolicySection = dynamic(
 export function TargetsPage() {
   const targets = useTargets();
   const policies = usePolicies();
-  const items = openBreakersFirst(targets.data?.items ?? []);
+  const stopped = new Set(useStatus().data?.stops?.map(({ target }) => target));
+  const items = neediestFirst(targets.data?.items ?? [], stopped);
   return (
     <>
       <PageHeader title="Targets" meta={targets.data ? plural(items.length, "target") : undefined} />
@@ -45,18 +48,11 @@ export function TargetsPage() {
               <Th>target</Th>
               <Th className="max-lg:hidden">source</Th>
               <Th>breaker</Th>
-              <Th numeric className="max-sm:hidden">
-                rate
-              </Th>
-              <Th numeric className="max-lg:hidden">
-                parallel sends
-              </Th>
-              <Th numeric className="max-lg:hidden">
-                retry budget
-              </Th>
-              <Th numeric className="max-lg:hidden">
-                latency p50 / p95
-              </Th>
+              {TARGET_NUMBERS.map(({ name, shown }) => (
+                <Th key={name} numeric className={shown.column}>
+                  {name}
+                </Th>
+              ))}
               <Th className="max-sm:hidden">
                 <span className="sr-only">Actions</span>
               </Th>
@@ -66,6 +62,7 @@ export function TargetsPage() {
             <TargetRow
               key={target.id}
               target={target}
+              stopped={stopped.has(target.name)}
               others={items.filter(({ id }) => id !== target.id).map(({ name }) => name)}
               policies={policies.data?.items}
             />
