@@ -105,6 +105,15 @@ test.describe("on a phone @phone", () => {
     await expect(next).toContainText("Waiting for the first event");
     await expect(next).toContainText(`"source":"${name}"`);
     await expect(page.getByText("http://127.0.0.1:9/redrive").first()).toBeVisible();
+    // The table of targets keeps two columns here: its other numbers unfold.
+    await page.goto("/targets");
+    const target = page.getByRole("rowgroup", { name, exact: true });
+    await target.getByRole("button", { name: `${name}: details` }).click();
+    await expect(target.getByRole("link", { name })).toBeVisible();
+    for (const number of ["rate", "parallel sends", "retry budget", "latency p50 / p95"])
+      await expect(target.getByText(number, { exact: true })).toBeVisible();
+    await expectNoSidewaysScroll(page);
+    await page.goto(`/sources/${name}`);
     await page.getByRole("button", { name: `More for ${name}` }).click();
     await page.getByRole("menuitem", { name: "Delete…" }).click();
     await dialog.getByRole("textbox").fill(name);

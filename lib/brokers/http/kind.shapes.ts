@@ -39,7 +39,7 @@ function signature(section: string) {
     scheme: field(choice(["standard-webhooks", "hmac"]), {
       label: "Signature",
       hint: "standard-webhooks: webhook-id, webhook-timestamp and webhook-signature. hmac: one header over the body, HMAC-SHA256.",
-      section,
+      ...rare,
     }),
     rest: {
       header: field(z._default(headerName, "x-signature"), { label: "Header", hint: "Of hmac.", ...rare }),
@@ -78,6 +78,7 @@ const settings = z.strictObject({
     hint: "Where the slow lane posts. Without it the slow lane uses the redrive URL.",
     example: "https://orders.example/slow",
     role: "address",
+    advanced: true,
   }),
   headers: field(
     z.optional(
@@ -108,6 +109,7 @@ const settings = z.strictObject({
         label: "Batches",
         hint: "Several events in one request, with a result for each in the answer. The service must support this format.",
         section: BATCHES,
+        advanced: true,
       }),
       events: field(z._default(wholeNumber(2, 1_000), 100), {
         label: "Events",
@@ -127,7 +129,13 @@ const settings = z.strictObject({
     z
       .strictObject({
         scheme: sentBy.scheme,
-        secret: field(secret(), { label: "Secret", hint: SECRET_HINT, role: "secret", section: SENT_BY }),
+        secret: field(secret(), {
+          label: "Secret",
+          hint: SECRET_HINT,
+          role: "secret",
+          section: SENT_BY,
+          advanced: true,
+        }),
         ...sentBy.rest,
       })
       .check(
@@ -146,6 +154,7 @@ const settings = z.strictObject({
           hint: `A signature by any of them is accepted, so that a secret can be replaced. ${SECRET_HINT}`,
           role: "secret",
           section: SENT_TO,
+          advanced: true,
         }),
         ...sentTo.rest,
       })

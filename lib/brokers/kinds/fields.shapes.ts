@@ -120,6 +120,7 @@ export const tlsSettings = z.strictObject({
     label: "CA certificate",
     hint: "PEM. Needed when the server's certificate is not signed by a public authority.",
     long: true,
+    advanced: true,
   }),
   cert: field(z.optional(text(1, 100_000)), { label: "Client certificate", hint: "PEM.", long: true, advanced: true }),
   key: field(z.optional(secret()), { label: "Client key", hint: "PEM.", role: "secret", long: true, advanced: true }),
@@ -179,6 +180,7 @@ export function slowLane<T extends z.ZodMiniType>(schema: T, destination: string
     label: `Slow-lane ${destination}`,
     hint: "Where the slow lane delivers. Without it the slow lane uses the main destination.",
     example,
+    advanced: true,
   });
 }
 
