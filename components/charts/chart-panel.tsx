@@ -32,28 +32,32 @@ type ChartPanelProps<Row extends { atMs: number }> = {
   empty: string;
   height?: string;
   className?: string;
-  /** What happened, drawn over the chart and listed in the table. Absent or undefined = the chart has no marks, which is still correct. */
-  markers?: readonly Marker[] | undefined;
+  /** What happened, drawn over the chart and listed in the table. The drawing waits for it, because its strip takes height from it. */
+  markers?: readonly Marker[] | "pending";
   /** The marks are explained by another chart of the page. */
   marksExplained?: boolean;
   children: (rows: Row[], markers: MarkerGroup[]) => ReactNode;
 };
 
+const NONE: readonly Marker[] = [];
+
 /** The frame of every chart, with the same numbers as a table. After a failed read the last data stays below the error. */
 export function ChartPanel<Row extends { atMs: number }>(props: ChartPanelProps<Row>) {
-  const { rows, error, height = "h-48" } = props;
+  const { error, height = "h-48" } = props;
+  const markers = props.markers === "pending" ? NONE : (props.markers ?? NONE);
+  const rows = props.markers === "pending" ? undefined : props.rows;
   const [asTable, setAsTable] = useState(false);
   const zone = useZone();
   const id = useId();
   const [widthPx, measure] = useAxisWidth();
   const groups = useMemo(
     () =>
-      placedMarkers(props.markers ?? [], {
+      placedMarkers(markers, {
         fromMs: rows?.[0]?.atMs ?? 0,
         toMs: rows?.at(-1)?.atMs ?? 0,
         widthPx,
       }),
-    [props.markers, rows, widthPx],
+    [markers, rows, widthPx],
   );
   return (
     <Panel
@@ -104,7 +108,6 @@ export function ChartPanel<Row extends { atMs: number }>(props: ChartPanelProps<
           <figcaption id={id} className="sr-only">
             {props.summary}
           </figcaption>
-          {/* The marks come later than the rows, and take their height from the drawing. */}
           <div ref={measure} className={`flex flex-col px-2 pt-1 ${height}`}>
             <MarkerStrip groups={groups} />
             <div className="min-h-0 flex-1 select-none">{props.children(rows, groups)}</div>
@@ -138,7 +141,7 @@ function useAxisWidth() {
 
 function Legend({ legend }: { legend: NonNullable<ChartPanelProps<{ atMs: number }>["legend"]> }) {
   return (
-    <ul className="flex flex-wrap gap-x-4 gap-y-0.5 px-3 pt-1 pb-2 text-sm text-muted">
+    <ul className="flex min-h-9 flex-wrap gap-x-4 gap-y-0.5 px-3 pt-1 pb-2 text-sm text-muted">
       {legend.map((entry) => (
         <li key={entry.key} className="flex min-w-0 items-center gap-1.5">
           {entry.glyph ? (

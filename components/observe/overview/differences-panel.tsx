@@ -9,7 +9,9 @@ import { Toggles } from "@/components/ui/toggles";
 import { groupPath } from "@/lib/events/groups/group-path.pure";
 import type { Against, Difference } from "@/lib/observe/stats/difference.pure";
 import type { Differences } from "@/lib/observe/stats/differences.shapes";
+import { AGAINST_FIRST, onlySource } from "@/lib/observe/stats/differences-address.browser";
 import { useDifferences } from "@/lib/observe/stats/stats.browser";
+import type { InitialPage } from "@/lib/platform/browser/pages.browser";
 import { formatNumber, visible } from "@/lib/platform/plain/format.pure";
 import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
 
@@ -31,15 +33,20 @@ const LOOKS: Record<Difference, { word: string; shape: ShapeName; colour: string
 const SHOWN = 5;
 
 /** The groups that differ from an hour, a day or a week ago: one list, what is new first. */
-export function DifferencesPanel({ filter, className }: { filter: EventFilter; className?: string }) {
-  const [against, setAgainst] = useState<Against>("day");
+export function DifferencesPanel(props: {
+  filter: EventFilter;
+  initial: InitialPage<Differences>;
+  className?: string;
+}) {
+  const { filter, initial, className } = props;
+  const [against, setAgainst] = useState<Against>(AGAINST_FIRST);
   const [all, setAll] = useState(false);
-  const source = filter.source?.length === 1 ? filter.source[0]! : null;
+  const source = onlySource(filter);
   // The list can be narrowed to one source alone.
   const excludes = filter["not.source"] !== undefined || filter["not.errorCode"] !== undefined;
   const narrower =
     excludes || (filter.source?.length ?? 0) > 1 || (source === null && (filter.errorCode?.length ?? 0) > 0);
-  const read = useDifferences(against, source);
+  const read = useDifferences(against, source, initial);
   const items = read.data?.items ?? [];
   return (
     <Panel

@@ -30,7 +30,6 @@ export function SizePanel(props: {
   const { filter, size } = props;
   const router = useRouter();
   const [chosen, setChosen] = useState<Window | null>(null);
-  // A chart without marks is still correct, so a failed read of them shows no error.
   const markers = useMarkers(filter);
   const data = useMemo(() => (size.data ? sizeSeries(size.data) : undefined), [size.data]);
   const colours = useMemo(() => seriesColours(data?.series.map((series) => series.key) ?? []), [data]);
@@ -51,7 +50,7 @@ export function SizePanel(props: {
       error={size.error}
       onRetry={props.onRetry}
       empty="Nothing was parked in this window."
-      legend={data?.series.map((series) => ({
+      legend={(data?.series ?? []).map((series) => ({
         key: series.key,
         label: `${series.key} ${formatNumber(series.last)}`,
         colour: colours.get(series.key)!,

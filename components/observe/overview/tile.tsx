@@ -21,7 +21,7 @@ export function Tile<Data>(props: {
   const inBand = useIsInBand(error);
   if (data === undefined) {
     return (
-      <li className="grid min-h-18 content-start gap-1 px-3 py-2">
+      <li className="grid min-h-18 content-start max-md:min-h-20 gap-1 px-3 py-2">
         <h2 className="text-sm text-muted">{title}</h2>
         {error ? (
           <p role="alert" className="flex items-baseline gap-1.5 text-danger" data-tip={error.detail}>
@@ -36,7 +36,7 @@ export function Tile<Data>(props: {
   }
   const shown = children(data);
   return (
-    <li className="relative grid min-h-18 content-start gap-1 px-3 py-2 hover:bg-hover">
+    <li className="relative grid min-h-18 content-start max-md:min-h-20 gap-1 px-3 py-2 hover:bg-hover">
       <h2 className="text-sm text-muted">
         {/* No prefetch: the address changes with the clock and would be fetched again at each poll. */}
         <Link href={shown.href} prefetch={false} className="after:absolute after:inset-0">

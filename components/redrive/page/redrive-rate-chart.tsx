@@ -20,7 +20,10 @@ export function RedriveRateChart(props: { redrive: RedriveOut; live: boolean; cl
   const window = useMemo(() => windowOf(rows), [rows]);
   const markers = useMarkers(window);
   const audit = useRedriveAudit(redrive.id, live);
-  const marks = useMemo(() => [...(markers ?? []), ...pauseMarkers(audit.data?.items ?? [])], [markers, audit.data]);
+  const marks = useMemo(
+    () => (markers === "pending" ? markers : [...markers, ...pauseMarkers(audit.data?.items ?? [])]),
+    [markers, audit.data],
+  );
   const set = redrive.effectiveRatePerSecond;
   const { deduplicated } = redrive;
   const series = useMemo(() => rateLines(deduplicated), [deduplicated]);
@@ -38,7 +41,7 @@ export function RedriveRateChart(props: { redrive: RedriveOut; live: boolean; cl
           ? series
           : [...series, { key: "set", label: `set rate ${rateWords(set)}`, colour: "var(--muted)", dash: "6 4" }]
       }
-      markers={rows && rows.length > 1 ? marks : undefined}
+      markers={rows && rows.length > 1 ? marks : []}
       columns={[...series, { key: "refused", label: "refused" } as const].map(({ key, label }) => ({
         label,
         value: (row: RateRow) => formatRate(row.values[key]),

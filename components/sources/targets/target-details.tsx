@@ -34,14 +34,14 @@ export function TargetDetails({ target, engine }: { target: TargetOut; engine: E
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-2 text-sm text-muted">
       <p className="wrap-anywhere lg:hidden">
-        <TargetOrigin target={target} />
+        source <TargetOrigin target={target} />
       </p>
       <dl className="flex flex-wrap gap-x-6 gap-y-0.5 lg:hidden">
         {TARGET_NUMBERS.map(({ name, shown, text, warns }) => (
           <div key={name} className={classNames("flex gap-1.5", shown.detail)}>
             <dt>{name}</dt>
-            <dd className={classNames("font-mono", engine && warns?.(engine) ? "text-warning" : "text-ink")}>
-              {text(target, engine) ?? "not reported yet"}
+            <dd className={engine && warns?.(engine) ? "text-warning" : "text-ink"}>
+              {text(target, engine) ?? "unknown"}
             </dd>
           </div>
         ))}

@@ -22,3 +22,12 @@ export function aboutPath({ id, source, subject: { fingerprint, errorCode } }: A
 export function runbookAt(publicUrl: string): (name: string) => string {
   return (name) => `${publicUrl}/runbooks/${name}`;
 }
+
+const PAGE = 50;
+
+export type AlertState = "firing" | "resolved" | "pending";
+
+/** The API's list of alerts, as the console reads it. */
+export function alertsPath(state: AlertState, params: { source?: string; rule?: string } = {}): string {
+  return `/api/v1/alerts?${new URLSearchParams({ state, limit: String(PAGE), ...params })}`;
+}

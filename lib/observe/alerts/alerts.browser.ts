@@ -1,3 +1,4 @@
+import { type AlertState, alertsPath } from "@/lib/observe/alerts/alert-paths.pure";
 import type { AlertAcknowledge, AlertList, AlertOut } from "@/lib/observe/alerts/alerts.shapes";
 import type { AlertWatch } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
 import type {
@@ -9,16 +10,18 @@ import type {
 } from "@/lib/observe/alerts/rules/alert-rules.shapes";
 import { unlessUnchanged } from "@/lib/platform/browser/changes.browser";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { firstPageEvery, usePages } from "@/lib/platform/browser/pages.browser";
+import { firstPageEvery, type InitialPage, usePages } from "@/lib/platform/browser/pages.browser";
 import { resourceOf, useChange, useRead } from "@/lib/platform/browser/resource.browser";
 
 const POLL_MS = 5_000;
-const PAGE = 50;
 
-export function useAlerts(state: "firing" | "resolved" | "pending", params: { source?: string; rule?: string } = {}) {
-  const query = new URLSearchParams({ state, limit: String(PAGE), ...params });
-  return usePages<AlertList>("alerts", `/api/v1/alerts?${query}`, firstPageEvery(POLL_MS), {
+export function useAlerts(
+  state: AlertState,
+  { initial, ...params }: { source?: string; rule?: string; initial?: InitialPage<AlertList> } = {},
+) {
+  return usePages<AlertList>("alerts", alertsPath(state, params), firstPageEvery(POLL_MS), {
     persister: unlessUnchanged,
+    initial,
   });
 }
 

@@ -11,9 +11,11 @@ import type {
 } from "@/lib/observe/stats/stats.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { unlessUnchanged } from "@/lib/platform/browser/changes.browser";
+import { beginningWith, type InitialPage } from "@/lib/platform/browser/pages.browser";
 import { useRead } from "@/lib/platform/browser/resource.browser";
 import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
 import { toSearchParams } from "@/lib/selection/filter/filter-params.shapes";
+import { differencesPath } from "./differences-address.browser";
 
 const POLL_MS = 10_000;
 /** They compare hours: a poll each few seconds changes nothing in them. */
@@ -29,10 +31,14 @@ type StatsByName = {
 };
 
 /** `source`: null = all. */
-export function useDifferences(against: Against, source: string | null): UseQueryResult<Differences, ApiError> {
-  const params = new URLSearchParams({ against, ...(source === null ? {} : { source }) });
-  const query = params.toString();
-  return useRead<Differences>("stats", `/api/v1/stats/differences?${query}`, {
+export function useDifferences(
+  against: Against,
+  source: string | null,
+  initial: InitialPage<Differences>,
+): UseQueryResult<Differences, ApiError> {
+  const path = differencesPath(against, source);
+  return useRead<Differences>("stats", path, {
+    ...beginningWith(initial, path, (differences) => differences),
     refetchInterval: DIFFERENCES_POLL_MS,
     persister: unlessUnchanged,
     placeholderData: keepPreviousData,
@@ -40,14 +46,15 @@ export function useDifferences(against: Against, source: string | null): UseQuer
   });
 }
 
-/** What happened in the window of a chart, of the sources of its filter; undefined = not known. */
+/** What happened in the window of a chart, of the sources of its filter; none where the read of it failed. */
 export function useMarkers({
   from,
   to,
   source,
-}: Pick<EventFilter, "from" | "to" | "source">): Markers["items"] | undefined {
+}: Pick<EventFilter, "from" | "to" | "source">): Markers["items"] | "pending" {
   const filter = { ...(from && { from }), ...(to && { to }), ...(source && { source }) };
-  return useStats("markers", filter).data?.items;
+  const { data, isPending } = useStats("markers", filter);
+  return isPending ? "pending" : (data?.items ?? []);
 }
 
 /** The width of the buckets of a chart; without it the server chooses by the window. */

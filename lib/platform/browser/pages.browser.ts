@@ -6,8 +6,16 @@ import type { Noun } from "./keys.browser";
 
 type Page = { nextCursor: string | null };
 
-/** The first page of a list, read by the server, and the address of that list. */
-export type InitialPage<P extends Page> = { path: string; page: P; readAtMs: number } | null;
+/** What the server read for the first HTML, and the address at which the browser reads it again. */
+export type InitialPage<P> = { path: string; page: P; readAtMs: number } | null;
+
+/** The options of a query that begins with what the server read, if that is of its address. */
+export function beginningWith<P, Data>(initial: InitialPage<P> | undefined, path: string, data: (page: P) => Data) {
+  if (initial?.path !== path) return {};
+  const { page, readAtMs } = initial;
+  // A server whose clock is ahead must not delay the next read.
+  return { initialData: data(page), initialDataUpdatedAt: () => Math.min(readAtMs, Date.now()) };
+}
 
 /**
  * A list behind cursors: its first page, and each further page when it is asked for. `path` has the query of the list, with
@@ -19,13 +27,9 @@ export function usePages<P extends Page>(
   poll: (pages: readonly P[]) => number | false,
   { initial, ...options }: { persister?: typeof unlessUnchanged; initial?: InitialPage<P> } = {},
 ) {
-  const first = initial?.path === path ? initial : null;
   return useInfiniteQuery<P, ApiError, InfiniteData<P>, readonly unknown[], string | null>({
     ...options,
-    ...(first && {
-      initialData: { pages: [first.page], pageParams: [null] },
-      initialDataUpdatedAt: () => Math.min(first.readAtMs, Date.now()),
-    }),
+    ...beginningWith(initial, path, (page) => ({ pages: [page], pageParams: [null] })),
     queryKey: [noun, "pages", path],
     queryFn: ({ signal, pageParam }) =>
       fetchJson<P>(pageParam === null ? path : `${path}&cursor=${encodeURIComponent(pageParam)}`, { signal }),
