@@ -1,8 +1,6 @@
-import type { Control } from "@/lib/order/controls/control.pure";
-import { BLACKLISTED_HASHED } from "@/lib/order/controls/control.sql";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { paramsFrom } from "@/lib/platform/database/params.sql";
-import { UUID_MAX, UUID_MIN, uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";
+import { UUID_MAX, UUID_MIN, uuidv7LowerBound } from "@/lib/platform/ids";
 import { IN_RANGE, kindConditions, kindShare, rangesOf } from "@/lib/selection/event-kinds.read";
 import { inGroups, isInFacts, mergedPage, narrow, readSearch, type Search } from "@/lib/selection/event-search.read";
 import { type CompiledFilter, compileFilter } from "@/lib/selection/filter/event-filter.sql";
@@ -10,7 +8,6 @@ import type { GateFacts } from "@/lib/selection/gate-facts.pure";
 import { type ScopedFilter, type ScopedSelection, sourcesOf } from "@/lib/selection/scope.shapes";
 import type { Selection } from "@/lib/selection/selection.shapes";
 import { type ItemsOfRedrive, itemsOfRedrive, selectedItems } from "@/lib/states/item-outcome.sql";
-import { EVENT } from "@/lib/states/state.sql";
 
 /** An event as a bulk operation reads it: the input of the gate, and the target. */
 export type Candidate = GateFacts & {
@@ -80,14 +77,11 @@ function changedBy(operation: string): string {
 /** The condition on the events of a page, without its cutoff. */
 export async function selectedWhere(
   db: Queryable,
-  page: Pick<Selected, "selection" | "asOfMs" | "also">,
+  page: Pick<Selected, "selection" | "asOfMs">,
   firstParam: number,
 ): Promise<Pick<CompiledFilter, "where" | "values">> {
   const compiled = compileSelection(page.selection, page.asOfMs, firstParam);
-  const { where, values } =
-    "filter" in page.selection ? await narrow(db, page.selection.filter, compiled, firstParam) : compiled;
-  if (!page.also || page.also.length === 0) return { where, values };
-  return { where: `(${where} or e.id = any($${firstParam + values.length}::uuid[]))`, values: [...values, page.also] };
+  return "filter" in page.selection ? narrow(db, page.selection.filter, compiled, firstParam) : compiled;
 }
 
 /**
@@ -105,8 +99,6 @@ export type Selected = {
   asOfMs: number;
   /** Later arrivals are not included: ids above this are left out. */
   cutoff: string;
-  /** Further selected events. */
-  also?: readonly string[];
 };
 
 export type CandidatePage = Selected & {
@@ -281,32 +273,6 @@ async function readByKinds<Row extends { id: string }>(
   }
 }
 
-/** Number of places between the oldest and the newest selected event from which a sample takes events. */
-const SAMPLE_PLACES = 4;
-
-/** Up to `most` selected events that are PENDING: the newest, the oldest, and some from places between. */
-export async function sampleCandidates(db: Queryable, page: Selected, most: number): Promise<Candidate[]> {
-  const compiled = await selectedWhere(db, page, 3);
-  const read = (bound: string, order: "asc" | "desc", id: string, limit: number) =>
-    db.query<Candidate>(
-      `select ${CANDIDATE_COLUMNS} from dlq_event_rows e join sources s on s.id = e.source_id
-        where e.id ${bound} $1 and e.status = ${EVENT.PENDING} and ${compiled.where} order by e.id ${order} limit $2`,
-      [id, limit, ...compiled.values],
-    );
-  const newest = await read("<=", "desc", page.cutoff, most);
-  if (newest.length < most) return newest;
-  const each = Math.floor(most / (SAMPLE_PLACES + 2));
-  const oldest = await read(">=", "asc", UUID_MIN, each);
-  const [fromMs, toMs] = [uuidv7TimeMs(oldest[0]!.id), uuidv7TimeMs(newest[0]!.id)];
-  const between: Candidate[] = [];
-  for (let place = 1; place <= SAMPLE_PLACES; place++) {
-    const atMs = Math.round(fromMs + ((toMs - fromMs) * place) / (SAMPLE_PLACES + 1));
-    between.push(...(await read("<=", "desc", uuidv7LowerBound(atMs), each)));
-  }
-  const spread = [...oldest, ...between, ...newest];
-  return [...new Map(spread.map((event) => [event.id, event])).values()].slice(0, most);
-}
-
 /** Bytes of the payloads of these events as they arrived, by id. */
 export async function readPayloadBytes(db: Queryable, ids: readonly string[]): Promise<Map<string, number>> {
   const rows = await db.query<{ id: string; bytes: number }>(
@@ -317,70 +283,18 @@ export async function readPayloadBytes(db: Queryable, ids: readonly string[]): P
   return new Map(rows.map(({ id, bytes }) => [id, bytes]));
 }
 
-/** Those of these events that a selection holds. */
-export async function selectedAmong(db: Queryable, page: Selected, ids: readonly string[]): Promise<Set<string>> {
-  if (ids.length === 0) return new Set();
-  const { where, values } = await selectedWhere(db, page, 3);
-  const rows = await db.query<{ id: string }>(
-    `select e.id from dlq_event_rows e where e.id = any($2::uuid[]) and e.id <= $1 and ${where}`,
-    [page.cutoff, ids, ...values],
-  );
-  return new Set(rows.map(({ id }) => id));
-}
+/** Selected events that the gate may treat alike, by what all of them have in common. */
+export type CandidateCount = { source: string; errorCode: string; status: string; count: number };
 
-/** Events of one kind, as far as the gate can tell them apart without event and aggregate controls. */
-export type CandidateGroup = Omit<
-  GateFacts,
-  "eventId" | "aggregateType" | "aggregateId" | "cooldownUntilMs" | "redrives"
-> & {
-  cooling: boolean;
-  exhausted: boolean;
-  /** By Parkade itself. */
-  blacklisted: boolean;
-  count: number;
-};
-
-/**
- * Counts the selection by the input of the gate, so that the same gate decides a preview of millions of events from a
- * few hundred groups. Events that a person's control on their eventId or aggregateId may match are left out and decided
- * one by one, see `readTouched`.
- */
-export async function groupCandidates(
-  db: Queryable,
-  page: Selected,
-  options: { redriveLimit: number; touched: readonly string[] },
-): Promise<CandidateGroup[]> {
-  const compiled = await selectedWhere(db, page, 5);
-  return db.query<CandidateGroup>(
-    `select s.name as source, g.error_code as "errorCode", g.status, g.cooling, g.exhausted, g.blacklisted, g.admission,
-            g.n as count
-       from (select e.source_id, e.error_code, e.status, e.admission,
-                    (e.cooldown_until > to_timestamp($2::float8 / 1000)) is true as cooling,
-                    e.redrives >= $3 as exhausted, ${BLACKLISTED_HASHED} as blacklisted, count(*) as n
-               from dlq_event_rows e
-              where e.id <= $1 and e.id <> all($4::uuid[]) and ${compiled.where}
-              group by 1, 2, 3, 4, 5, 6, 7) g
+/** Counts a selection. */
+export async function countCandidates(db: Queryable, page: Selected): Promise<CandidateCount[]> {
+  const { where, values } = await selectedWhere(db, page, 2);
+  return db.query<CandidateCount>(
+    `select s.name as source, g.error_code as "errorCode", g.status, g.n as count
+       from (select e.source_id, e.error_code, e.status, count(*) as n from dlq_event_rows e
+              where e.id <= $1 and ${where} group by 1, 2, 3) g
        join sources s on s.id = g.source_id`,
-    [page.cutoff, page.asOfMs, options.redriveLimit, options.touched, ...compiled.values],
-  );
-}
-
-/** Maximum number of events under a control on the event or its aggregate that a preview decides one by one. */
-export const TOUCHED_MAX = 20_000;
-
-/** Selected events whose eventId or aggregateId stands under a control in force. */
-export async function readTouched(db: Queryable, page: Selected, controls: readonly Control[]): Promise<Candidate[]> {
-  const events = controls.filter((control) => control.scope === "eventId").map((control) => control.value);
-  const aggregates = controls.filter((control) => control.scope === "aggregateId").map((control) => control.value);
-  if (events.length === 0 && aggregates.length === 0) return [];
-  const compiled = await selectedWhere(db, page, 5);
-  return db.query<Candidate>(
-    `select ${CANDIDATE_COLUMNS} from dlq_event_rows e join sources s on s.id = e.source_id
-      where e.id <= $1
-        and (e.id in (select id from event_keys where event_id = any($2::text[])) or e.found_aggregate_id = any($3::text[]))
-        and ${compiled.where}
-      limit $4`,
-    [page.cutoff, events, aggregates, TOUCHED_MAX, ...compiled.values],
+    [page.cutoff, ...values],
   );
 }
 

@@ -70,12 +70,6 @@ export function sourcesOf(selection: ScopedSelection): string[] | null {
   return ("filter" in selection ? selection.filter.source : selection.sources) ?? null;
 }
 
-/** These events of a selection, under its restriction. */
-export function someOf(selection: ScopedSelection, ids: string[]): ScopedSelection {
-  const sources = sourcesOf(selection);
-  return (sources === null ? { ids } : { ids, sources }) as ScopedSelection;
-}
-
 /** The selection that a worker walks, and the moment its relative times refer to. */
 export type FrozenSelection = ScopedSelection & { asOfMs: number };
 

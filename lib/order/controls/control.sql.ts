@@ -17,8 +17,3 @@ export const BLACKLISTED_BY_PARKADE = `exists (
   select 1 from controls c join sources s on s.name = c.source
    where c.origin = 'automatic' and c.lifted_at is null
      and c.value = e.aggregate_id and s.id = e.source_id and c.aggregate_type = coalesce(e.aggregate_type, ''))`;
-
-/** The same for whole selections: the blacklisted aggregates are read once and looked up in memory. */
-export const BLACKLISTED_HASHED = `((e.aggregate_id, e.source_id, coalesce(e.aggregate_type, '')) in (
-  select c.value, s.id, c.aggregate_type from controls c join sources s on s.name = c.source
-   where c.origin = 'automatic' and c.lifted_at is null)) is true`;

@@ -3,6 +3,7 @@ import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import { systemClock } from "@/lib/platform/clock";
 import type { DeadLetter } from "@/lib/platform/plain/dead-letter.pure";
+import { PLANNED_MAX } from "@/lib/redrive/plan/plan-selection";
 import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
 import type { PreviewOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 import type { RedriveRequest } from "@/lib/redrive/request/redrive-request.shapes";
@@ -368,7 +369,7 @@ describe("the controls that refuse events", () => {
     expect((await ask({ select, sample: false } as Partial<RedriveRequest>)).controls).toBeNull();
   });
 
-  test("are named of a selection that is too large to be planned", async () => {
+  test("are named without a count where more events are refused than are looked up", async () => {
     const select = await arrange("controlled-many", {
       events: times(2_001, (index) => unversioned(`order-${index}`)),
       facts: [...times(3, (index) => automatic(`order-${index}`)), control("whitelist", "aggregateId", "order-0")],
@@ -384,6 +385,28 @@ describe("the controls that refuse events", () => {
   });
 });
 
+test("a selection of more events than are planned is counted, and what happens to it is estimated from the newest", async () => {
+  // The oldest tenth, which is not planned, has a code of its own under a blacklist; a fifth of the others cools down.
+  const events = times(PLANNED_MAX + 2_000, (index) => {
+    const errorCode = index < 2_000 ? "OLD" : "UPSTREAM_5XX";
+    return { aggregateId: null, errorCode, ...payload({ amount: 1 }) };
+  });
+  const select = await arrange("estimated", {
+    events,
+    facts: [
+      "update dlq_events set cooldown_until = now() + interval '15 minutes' where source_id = $1 and right(event_id, 1) in ('1', '2')",
+    ],
+    goes: 0,
+    refused: {},
+  });
+  const preview = await ask({ select } as Partial<RedriveRequest>);
+  expect(preview).toMatchObject({
+    ...{ kind: "estimated", total: PLANNED_MAX + 2_000, eligible: 17_600, refused: { cooling: 4_400 } },
+    ...{ byErrorCode: { OLD: 1_600, UPSTREAM_5XX: 16_000 }, earlier: { heldEvents: 0, bounded: true } },
+    ...{ sample: { checked: 50, whole: false }, unknown: [] },
+  });
+});
+
 /** Runs `look` while another transaction holds the table, so that what reads it is not answered in time. */
 async function whileHeld<Answer>(table: string, look: () => Promise<Answer>): Promise<Answer> {
   return world.db.transaction(async (tx) => {
@@ -393,14 +416,18 @@ async function whileHeld<Answer>(table: string, look: () => Promise<Answer>): Pr
 }
 
 test("a preview that the store does not answer in time says which part is unknown, and answers the others", async () => {
-  const many = await arrange("slow-store", { events: times(2_001, () => unversioned()), goes: 0, refused: {} });
-  const look = () => ask({ select: many } as Partial<RedriveRequest>);
+  const many = await arrange("slow-store", { events: [version(1), unversioned()], goes: 0, refused: {} });
+  const look = (request: Partial<RedriveRequest> = {}) => ask({ select: many, ...request } as Partial<RedriveRequest>);
+  const partsOf = ({ unknown }: PreviewOut) => unknown.map(({ part }) => part).sort();
   const withoutOrder = await whileHeld("processed_events", look);
-  expect(withoutOrder).toMatchObject({ total: 2_001, kind: "exact", eligible: null, earlier: null, sample: null });
+  expect(withoutOrder).toMatchObject({ total: 2, kind: "exact", eligible: null, earlier: null, sample: null });
   expect(withoutOrder.approvalCauses).toBeNull();
-  expect(withoutOrder.unknown.map(({ part }) => part).sort()).toEqual(["earlier", "sample"]);
-  const withoutCount = await whileHeld("dlq_events", look);
-  expect(withoutCount).toMatchObject({ total: null, eligible: null });
-  expect(withoutCount.unknown.map(({ part }) => part).sort()).toEqual(["sample", "total"]);
-  expect((await look()).unknown).toEqual([]);
+  expect(partsOf(withoutOrder)).toEqual(["earlier"]);
+  const withoutSample = await whileHeld("skipped_heads", () => look({ earlier: "pass" }));
+  expect(withoutSample).toMatchObject({ total: 2, eligible: 2, sample: null });
+  expect(partsOf(withoutSample)).toEqual(["sample"]);
+  const withoutEvents = await whileHeld("dlq_events", look);
+  expect(withoutEvents).toMatchObject({ total: null, eligible: null });
+  expect(partsOf(withoutEvents)).toEqual(["earlier", "total"]);
+  expect(partsOf(await look())).toEqual([]);
 });

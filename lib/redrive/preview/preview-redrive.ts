@@ -3,32 +3,29 @@ import { markedPlacesOfSources } from "@/lib/guard/approvals/approvals.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Deps } from "@/lib/lane/deps";
-import type { Earlier } from "@/lib/order/order-gate.pure";
 import { isReadTimeout } from "@/lib/platform/database/retrying";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import type { DomainError } from "@/lib/platform/plain/problem.pure";
 import { isByControl, readRefusingControls } from "@/lib/redrive/list/refusing-controls.read";
 import { canaryAhead, effectiveRate, pacesOf, redriveTimeMs } from "@/lib/redrive/pace/redrive-rate.pure";
 import type { PlannedItem } from "@/lib/redrive/plan/freeze-events.write";
-import {
-  type CountedEvents,
-  findEarlier,
-  type JudgedSelection,
-  judgeSelection,
-  planSelection,
-  type SelectedForRedrive,
-} from "@/lib/redrive/plan/judge-selection";
-import type { EarlierSummary } from "@/lib/redrive/preview/earlier-summary.read";
+import { planSelection, type SelectedForRedrive, type SelectionPlan } from "@/lib/redrive/plan/plan-selection";
+import { estimateOutcomes, type Outcome, type Tally, tally } from "@/lib/redrive/preview/outcomes.pure";
 import {
   CONTROLLED_MAX,
-  type EarlierOut,
   type PreviewOut,
   type PreviewRequest,
   type UnknownPart,
 } from "@/lib/redrive/preview/redrive-preview.shapes";
 import { type SampleDeps, sampleDryRun } from "@/lib/redrive/preview/sample-dry-run";
 import { canarySchema } from "@/lib/redrive/request/redrive-request.shapes";
-import { countChangedSince, cutoffOf, ofPassed, readCandidates } from "@/lib/selection/candidates.read";
+import {
+  type CandidateCount,
+  countCandidates,
+  countChangedSince,
+  cutoffOf,
+  ofPassed,
+} from "@/lib/selection/candidates.read";
 import { readScopedSelection } from "@/lib/selection/scope.read";
 import type { ScopedSelection } from "@/lib/selection/scope.shapes";
 import { assertSameKind, redriveTarget } from "@/lib/sources/targets/redrive-target";
@@ -39,15 +36,14 @@ import type { Refusal } from "@/lib/states/refusal.pure";
 /** A part that needs longer is unknown, and the answer names it; the redrive is not delayed: the freeze is exact anyway. */
 const PREVIEW_TIMEOUT_MS = 4_000;
 const READ_ONLY = { statementTimeoutMs: PREVIEW_TIMEOUT_MS, readOnly: true };
-/** Time to count the events behind earlier versions; after it the preview says that the count is not known. */
-const EARLIER_TIMEOUT_MS = 3_000;
 
 /** Without `sample` no event is examined. */
 type PreviewDeps = Deps & { sample?: Pick<SampleDeps, "checkPayloads" | "askOwner" | "probe" | "leftOut"> };
 
 /**
  * Previews a redrive of this selection: the number of events, by error code, the refused ones by reason, the time at
- * the set rate, and the dry run of some events. It counts with the same gate as the freeze. Throws DomainError
+ * the set rate, and the dry run of some events. It plans the events as the freeze does, and estimates from PLANNED_MAX of
+ * them how a larger selection ends. Throws DomainError
  * `invalid-filter`, `unknown-target`, `invalid-request` for a target of another kind than the events.
  */
 export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest, viewer: Viewer): Promise<PreviewOut> {
@@ -82,13 +78,13 @@ export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest,
     controls:
       request.sample === false || total === null
         ? null
-        : await inTime("controls", () => controlsOf(deps, viewer, { selected, refused, plan })),
+        : await inTime("controls", () => controlsOf(deps, viewer, { selected, plan })),
     sample,
     earlier,
     sources,
     canaryQuietMs,
     reasonRequiredAbove,
-    kind: total === null ? "estimated" : "exact",
+    kind: plan?.whole || (eligible === null && total !== null) ? "exact" : "estimated",
     ratePerSecond: effectiveRate(asked, eligible === null ? all : Object.values(sources)),
     etaMs: times ? null : previewTimeMs(request, eligible, sources, canaryQuietMs),
     changedSince,
@@ -100,7 +96,7 @@ export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest,
 
 const UNKNOWN: Record<UnknownPart["part"], string> = {
   total: "The events were not counted in time",
-  earlier: "How many events are behind earlier versions was not counted in time",
+  earlier: "Which events can be sent, and which are behind earlier versions, was not found in time",
   sample: "No event was checked: a dry run checks each of them",
   controls: "Which controls refuse events was not found in time",
   changedSince: "Which events have changed since was not found in time",
@@ -124,9 +120,11 @@ async function knownInTime<Part>(
 type InTime = <Part>(part: UnknownPart["part"], read: () => Promise<Part>) => Promise<Part | null>;
 
 /** `frozen`: what the redrive would freeze to send. `counted`: without what its dry run refuses, when all were checked. */
-type Counts = Pick<PreviewOut, "sample" | "earlier"> & { counted: Counted; frozen: Counted; plan: Planned };
-/** null = the selection was too large to be planned. */
-type Planned = readonly PlannedItem[] | null;
+type Counts = Pick<PreviewOut, "sample" | "earlier"> & {
+  counted: Counted;
+  frozen: Counted;
+  plan: SelectionPlan | null;
+};
 
 async function countAndSample(
   deps: PreviewDeps,
@@ -134,47 +132,56 @@ async function countAndSample(
   selected: SelectedForRedrive,
   inTime: InTime,
 ): Promise<Counts> {
-  const choice = request.earlier ?? "hold";
-  const found = await inTime("total", async () => ({
-    plan: await deps.db.transaction((tx) => planSelection(tx, selected, choice), READ_ONLY),
-  }));
-  const plan = found?.plan ?? null;
+  const plan = await inTime("earlier", () =>
+    deps.db.transaction((tx) => planSelection(tx, selected, request.earlier ?? "hold"), READ_ONLY),
+  );
+  if (plan === null) {
+    const counts = await inTime("total", () => countAll(deps, selected));
+    const total = counts?.reduce((sum, { count }) => sum + count, 0) ?? null;
+    const counted = { ...UNCOUNTED, total };
+    return { counted, frozen: counted, sample: null, earlier: null, plan };
+  }
+  const { earlier, whole } = plan;
+  const planned = [...plan.selected, ...plan.along];
   const { sample: checks } = deps;
   const sampling =
     request.sample !== false && checks
-      ? inTime("sample", () => sampleDryRun({ ...deps, ...checks }, request, selected, plan?.planned ?? null))
-      : Promise.resolve(null);
+      ? inTime("sample", () => sampleDryRun({ ...deps, ...checks }, request, { selected, planned, whole }))
+      : null;
   // A large selection is counted meanwhile; if both fail, the failure of the count is thrown.
-  sampling.catch(() => undefined);
-  const large = found !== null && plan === null ? await countLarge(deps, selected, choice, inTime) : null;
+  sampling?.catch(() => undefined);
+  const counts = whole ? null : await inTime("total", () => countAll(deps, selected));
   const sampled = await sampling;
   const sample = sampled?.out ?? null;
-  if (plan === null) return { counted: UNCOUNTED, frozen: UNCOUNTED, earlier: null, ...large, sample, plan };
-  const frozen = tallyPlan(plan.planned);
-  const counted = sampled?.refusals ? tallyPlan(plan.planned, sampled.refusals) : frozen;
-  return { counted, frozen, sample, earlier: plan.earlier, plan: plan.planned };
+  if (whole) {
+    const frozen = tally(outcomesOf(planned));
+    const counted = sampled?.refusals ? tally(outcomesOf(planned, sampled.refusals)) : frozen;
+    return { counted, frozen, sample, earlier, plan };
+  }
+  const parts = { planned: outcomesOf(plan.selected), along: outcomesOf(plan.along) };
+  const counted = counts === null ? UNCOUNTED : tally(estimateOutcomes(parts, counts));
+  return { counted, frozen: counted, sample, earlier, plan };
 }
 
-/**
- * Of a selection that was not planned the newest events are looked at, whether they are refused or not: how many a control refuses is
- * then not known.
- */
+function countAll({ db }: Deps, selected: SelectedForRedrive): Promise<CandidateCount[]> {
+  return db.transaction((tx) => countCandidates(tx, selected), READ_ONLY);
+}
+
+/** The controls of the planned events that one refuses. */
 async function controlsOf(
   deps: Deps,
   viewer: Viewer,
-  { selected, refused, plan }: { selected: SelectedForRedrive; refused: PreviewOut["refused"]; plan: Planned },
+  { selected: { asOfMs }, plan }: { selected: SelectedForRedrive; plan: SelectionPlan | null },
 ): Promise<PreviewOut["controls"]> {
-  if (!Object.keys(refused).some(isByControl)) return [];
-  return deps.db.transaction(async (tx) => {
-    const stopped = plan?.flatMap(({ candidate, refusal }) => (isByControl(refusal) ? [candidate] : []));
-    const events = stopped ?? (await readCandidates(tx, { ...selected, after: null, limit: CONTROLLED_MAX }));
-    const ids = events.slice(0, CONTROLLED_MAX).map(({ id }) => id);
-    const controls = [...(await readRefusingControls(tx, viewer, ids, selected.asOfMs)).values()];
-    const whole = stopped !== undefined && stopped.length <= CONTROLLED_MAX;
-    return [...Map.groupBy(controls, ({ id }) => id).values()]
-      .sort((a, b) => b.length - a.length)
-      .map((same) => ({ refuses: whole ? same.length : null, control: same[0]! }));
-  }, READ_ONLY);
+  if (plan === null) return null;
+  const stopped = [...plan.selected, ...plan.along].filter(({ refusal }) => isByControl(refusal));
+  if (stopped.length === 0) return [];
+  const ids = stopped.slice(0, CONTROLLED_MAX).map(({ candidate: { id } }) => id);
+  const controls = await deps.db.transaction((tx) => readRefusingControls(tx, viewer, ids, asOfMs), READ_ONLY);
+  const whole = plan.whole && stopped.length <= CONTROLLED_MAX;
+  return [...Map.groupBy(controls.values(), ({ id }) => id).values()]
+    .sort((a, b) => b.length - a.length)
+    .map((same) => ({ refuses: whole ? same.length : null, control: same[0]! }));
 }
 
 /** As `askIfNeeded` decides it when the manifest is complete. */
@@ -229,90 +236,16 @@ function sharesOf(bySource: Counted["bySource"], { ratePerSecond, warmUpMs }: Ta
   );
 }
 
-type Counted = Pick<PreviewOut, "byErrorCode" | "refused"> & {
-  /** null = not known. */
-  total: number | null;
-  eligible: number | null;
-  /** Eligible events by source name. */
-  bySource: Record<string, number>;
-};
-
-/** Counted in time. */
-type Tally = Counted & { total: number; eligible: number };
+/** null = not known. */
+type Counted = Omit<Tally, "total" | "eligible"> & { [Name in "total" | "eligible"]: number | null };
 
 const UNCOUNTED: Counted = { total: null, eligible: null, refused: {}, byErrorCode: {}, bySource: {} };
 
-async function countLarge(
-  { db }: Deps,
-  selected: SelectedForRedrive,
-  choice: Earlier,
-  inTime: InTime,
-): Promise<Omit<Counts, "sample" | "plan">> {
-  const judge = (of: SelectedForRedrive) =>
-    inTime("total", () => db.transaction((tx) => judgeSelection(tx, of), READ_ONLY));
-  const find = (of: SelectedForRedrive, judged: JudgedSelection) =>
-    inTime("earlier", () => findEarlier(db, of, judged, EARLIER_TIMEOUT_MS));
-  const judged = await judge(selected);
-  if (judged === null) return { counted: UNCOUNTED, frozen: UNCOUNTED, earlier: null };
-  const found = await find(selected, judged);
-  let counted = choice === "pass" ? tally(judged.counts) : withHeld(judged, found);
-  if (choice === "include") {
-    // With the earlier versions the set is larger: it is counted again by the same gate.
-    const taken = { ...selected, also: found?.ids ?? [] };
-    const judgedTaken = found && (await judge(taken));
-    counted = judgedTaken
-      ? withHeld(judgedTaken, await find(taken, judgedTaken))
-      : { ...withHeld(judged, null), total: null };
-  }
-  return { counted, frozen: counted, earlier: found && earlierOut(found) };
-}
-
-function earlierOut({ held: _held, ids: _ids, ...out }: EarlierSummary): EarlierOut {
-  return out;
-}
-
-/** `found` null: what the gate refuses is known; what the order refuses of the rest is not. */
-function withHeld({ counts }: JudgedSelection, found: EarlierSummary | null): Counted {
-  if (found !== null) return tally([...counts, ...found.held.flatMap(heldBack)]);
-  const { refused, total } = tally(counts);
-  return { ...UNCOUNTED, refused, total };
-}
-
-/** Events that passed the gate and are behind an earlier version count as refused. */
-function heldBack({ count, ...of }: EarlierSummary["held"][number]): CountedEvents[] {
-  return [
-    { ...of, refusal: null, count: -count },
-    { ...of, refusal: "held-by-head", count },
-  ];
-}
-
 /** `refusals`: those of the dry run, by the id of the event. */
-function tallyPlan(planned: readonly PlannedItem[], refusals?: ReadonlyMap<string, Refusal>): Tally {
-  return tally(
-    planned.map(({ candidate: { id, source, errorCode }, refusal }) => {
-      return { source, errorCode, refusal: refusal ?? refusals?.get(id) ?? null, count: 1 };
-    }),
-  );
-}
-
-function tally(counts: readonly CountedEvents[]): Tally {
-  const counted: Tally = { total: 0, eligible: 0, refused: {}, byErrorCode: {}, bySource: {} };
-  for (const { source, errorCode, refusal, count } of counts) {
-    counted.total += count;
-    if (refusal !== null) addTo(counted.refused, refusal, count);
-    else {
-      counted.eligible += count;
-      addTo(counted.byErrorCode, errorCode, count);
-      addTo(counted.bySource, source, count);
-    }
-  }
-  return counted;
-}
-
-function addTo(counts: Record<string, number>, name: string, count: number): void {
-  const sum = (counts[name] ?? 0) + count;
-  if (sum > 0) counts[name] = sum;
-  else delete counts[name];
+function outcomesOf(planned: readonly PlannedItem[], refusals?: ReadonlyMap<string, Refusal>): Outcome[] {
+  return planned.map(({ candidate: { id, source, errorCode, status }, refusal }) => {
+    return { source, errorCode, status, refusal: refusal ?? refusals?.get(id) ?? null, count: 1 };
+  });
 }
 
 /** Events that passed a dry run and changed since are not selected, and are counted as refused. */

@@ -55,9 +55,8 @@ const earlierSampleSchema = z.object({
     z.object({ id: idOut, eventId: z.string(), version: versionOut, status: z.enum(["PENDING", "IGNORED"]) }),
   ),
 });
-export type EarlierSample = z.infer<typeof earlierSampleSchema>;
 
-/** `bounded` = the counts are lower bounds, the selection is too large to look at all. */
+/** `bounded` = the counts are lower bounds: of a selection of more than 20,000 events its newest are looked at. */
 const earlierSchema = z.object({
   /** Selected events that would go, were they not behind an earlier version. */
   heldEvents: countOut,
@@ -118,7 +117,8 @@ const unknownPartSchema = z.object({
 export type UnknownPart = z.infer<typeof unknownPartSchema>;
 
 /**
- * POST /api/v1/redrives/preview. `kind` says what `total` is. `etaMs` counts the rates, the warm-ups and the canary's waits;
+ * POST /api/v1/redrives/preview. `kind` says what the counts are: those of more than 20,000 events are estimated from the newest
+ * of them. `etaMs` counts the rates, the warm-ups and the canary's waits;
  * null = nothing limits it, or the total is unknown.
  */
 export const previewSchema = named(

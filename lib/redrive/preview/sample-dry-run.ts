@@ -11,23 +11,15 @@ import { type Check, type DryRunFacts, dryRun, withFix } from "@/lib/redrive/gat
 import { readPlannedOrderFacts } from "@/lib/redrive/gate/dry-run-facts.read";
 import { readOpenBreakers } from "@/lib/redrive/life/stall-facts.read";
 import { readRedrive } from "@/lib/redrive/list/redrives.read";
-import { FREEZE_INLINE_MAX, planEvents, versionOf, wantedAggregates } from "@/lib/redrive/plan/freeze-chunk";
+import { FREEZE_INLINE_MAX, versionOf } from "@/lib/redrive/plan/freeze-chunk";
 import type { PlannedItem } from "@/lib/redrive/plan/freeze-events.write";
-import type { SelectedForRedrive } from "@/lib/redrive/plan/judge-selection";
+import type { SelectedForRedrive } from "@/lib/redrive/plan/plan-selection";
 import { aggregateRuns } from "@/lib/redrive/plan/redrive-plan.pure";
 import type { PreviewRequest, SampleOut, SampleTarget } from "@/lib/redrive/preview/redrive-preview.shapes";
 import { checkedEvent, type OwnerJudgement, ownerFinding } from "@/lib/redrive/run/ask-owner";
 import { type EventBody, readBodies } from "@/lib/selection/bodies.read";
-import {
-  type Candidate,
-  cutoffOf,
-  readCandidates,
-  readPayloadBytes,
-  sampleCandidates,
-  selectedAmong,
-} from "@/lib/selection/candidates.read";
-import { readEarlierVersions } from "@/lib/selection/outside-order.read";
-import { scopeSelection, someOf } from "@/lib/selection/scope.shapes";
+import { type Candidate, cutoffOf, readCandidates, readPayloadBytes } from "@/lib/selection/candidates.read";
+import { scopeSelection } from "@/lib/selection/scope.shapes";
 import type { PayloadChecker } from "@/lib/sources/schemas/check-payload";
 import { redriveTarget } from "@/lib/sources/targets/redrive-target";
 import { readTargets, type TargetRow } from "@/lib/sources/targets/targets.read";
@@ -43,8 +35,6 @@ const READ_ONLY = { statementTimeoutMs: 1_500, readOnly: true };
 const SAMPLES_MAX = 5;
 /** Different warnings that the preview shows. */
 const WARNINGS_MAX = 5;
-/** Earlier versions of sampled events that are read, at most. */
-const EARLIER_MAX = 1_000;
 /** Maximum number of targets of a selection whose connection is tested. */
 const TARGETS_MAX = 8;
 
@@ -70,19 +60,16 @@ type SampleRequest = Pick<PreviewRequest, "lane" | "earlier"> & { target: Target
  */
 type Sampled = { out: SampleOut; refusals: ReadonlyMap<string, Refusal> | null };
 
+/** `whole`: every event that the redrive plans is among those planned here. */
+type ToSample = { selected: SelectedForRedrive; planned: readonly PlannedItem[]; whole: boolean };
+
 /**
- * The dry run of the events that the gate and the order let go, the first of each aggregate before its later ones, with
- * the state of the targets. `planned` null: the selection is too large to be planned, and events spread over its time
- * are planned here. The dry run cannot know how the target will answer, nor what changes before the send. Throws
+ * The dry run of planned events that the gate and the order let go, the first of each aggregate before its later ones,
+ * with the state of the targets. It cannot know how the target will answer, nor what changes before the send. Throws
  * DomainError `read-timeout`.
  */
-export async function sampleDryRun(
-  deps: SampleDeps,
-  request: SampleRequest,
-  selected: SelectedForRedrive,
-  planned: readonly PlannedItem[] | null,
-): Promise<Sampled> {
-  const facts = await deps.db.transaction((tx) => readFacts(tx, request, { selected, planned }), READ_ONLY);
+export async function sampleDryRun(deps: SampleDeps, request: SampleRequest, of: ToSample): Promise<Sampled> {
+  const facts = await deps.db.transaction((tx) => readFacts(tx, request, of), READ_ONLY);
   return examine(deps, request, facts);
 }
 
@@ -100,7 +87,7 @@ export async function sampleFrozen(deps: SampleDeps, id: string, viewer: Viewer)
   const facts = await deps.db.transaction(async (tx) => {
     const frozen = await readCandidates(tx, { ...selected, after: null, limit: FREEZE_INLINE_MAX });
     const planned = frozen.map((candidate) => ({ candidate, refusal: null, detail: null }));
-    return readFacts(tx, { lane, earlier, target }, { selected, planned });
+    return readFacts(tx, { lane, earlier, target }, { selected, planned, whole: true });
   }, READ_ONLY);
   return (await examine(deps, { lane, earlier, target }, facts)).out;
 }
@@ -130,11 +117,10 @@ type Facts = {
 
 async function readFacts(
   tx: Queryable,
-  { lane, earlier = "hold", target }: SampleRequest,
-  { selected, planned }: { selected: SelectedForRedrive; planned: readonly PlannedItem[] | null },
+  { lane, target }: SampleRequest,
+  { selected, planned, whole }: ToSample,
 ): Promise<Facts> {
-  const plan = planned ?? (await planSome(tx, selected, earlier));
-  const passing = plan.flatMap(({ candidate, refusal }) =>
+  const passing = planned.flatMap(({ candidate, refusal }) =>
     refusal === null ? [{ ...candidate, version: versionOf(candidate) }] : [],
   );
   const events = await firstOfEach(tx, passing);
@@ -160,7 +146,7 @@ async function readFacts(
     ),
     bytesMax: payloadBytesMax,
     despite: selected.despite,
-    whole: planned !== null && held.length === passing.length,
+    whole: whole && held.length === passing.length,
   };
 }
 
@@ -175,29 +161,6 @@ async function examine(deps: SampleDeps, { lane, earlier = "hold" }: SampleReque
       ? refusalsOf(endsOf(examined, skipped, earlier, ({ refusalIfTargetsReady }) => refusalIfTargetsReady))
       : null,
   };
-}
-
-/** Some events of a large selection, spread over its time, with what comes before them in their aggregates. */
-async function planSome(tx: Queryable, selected: SelectedForRedrive, earlier: Earlier): Promise<PlannedItem[]> {
-  const sampled = await sampleCandidates(tx, selected, SAMPLE_MAX);
-  const named = (events: readonly Candidate[]) => ({
-    ...selected,
-    selection: someOf(
-      selected.selection,
-      events.map(({ id }) => id),
-    ),
-  });
-  const wanted = wantedAggregates(sampled.map((candidate) => ({ candidate, refusal: null })));
-  const page = { ...named(sampled), redriveId: null, above: null, limit: EARLIER_MAX };
-  const before = await readEarlierVersions(tx, wanted, page);
-  const inside = await selectedAmong(
-    tx,
-    selected,
-    before.map(({ id }) => id),
-  );
-  const events = [...sampled, ...before.filter(({ id }) => inside.has(id))];
-  // An event of the selection that is not among these counts as parked outside: it holds what is behind it.
-  return planEvents(tx, { ...named(events), id: null, earlier }, events, selected.asOfMs);
 }
 
 /**

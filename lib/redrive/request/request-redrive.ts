@@ -13,10 +13,9 @@ import { insertRedrive, type NewRedrive } from "@/lib/redrive/life/redrive.write
 import { ringStarted, startOrFinish } from "@/lib/redrive/life/start-redrive";
 import { assertPace } from "@/lib/redrive/pace/assert-pace";
 import { CANARY_ABOVE, stepAfter } from "@/lib/redrive/pace/canary.pure";
-import { FREEZE_INLINE_MAX, freezeChunk } from "@/lib/redrive/plan/freeze-chunk";
-import { findEarlier, judgeSelection, type SelectedForRedrive } from "@/lib/redrive/plan/judge-selection";
+import { FREEZE_INLINE_MAX, freezeChunk, wantedAggregates } from "@/lib/redrive/plan/freeze-chunk";
+import { planSelection, type SelectedForRedrive } from "@/lib/redrive/plan/plan-selection";
 import { sliceCount } from "@/lib/redrive/plan/redrive-plan.pure";
-import { countEarlierUpTo } from "@/lib/redrive/preview/earlier-summary.read";
 import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
 import {
   type Brake,
@@ -37,6 +36,7 @@ import {
 } from "@/lib/selection/candidates.read";
 import { toSearchParams } from "@/lib/selection/filter/filter-params.shapes";
 import { setOperationTells } from "@/lib/selection/operations/operation-tells.write";
+import { readEarlierVersions } from "@/lib/selection/outside-order.read";
 import { readScopedSelection } from "@/lib/selection/scope.read";
 import { askedSelection, sourcesOf } from "@/lib/selection/scope.shapes";
 import { selectEvents } from "@/lib/selection/select-events";
@@ -78,7 +78,7 @@ export async function requestRedrive(
     const named = candidates.length;
     const passed = ofPassed(selection);
     const changed = passed !== null && named <= FREEZE_INLINE_MAX ? await countChangedSince(tx, passed) : 0;
-    const size = named + (await countTakenAlong(tx, input.request, selected, FREEZE_INLINE_MAX + 1 - named));
+    const size = named + (await countTakenAlong(tx, input.request, { selected, candidates }));
     // Earlier versions that are taken along are of the same aggregates, so of the same sources.
     const sources =
       size > FREEZE_INLINE_MAX ? sourcesOf(selection) : [...new Set(candidates.map(({ source }) => source))];
@@ -130,13 +130,12 @@ const STRANDED_SAMPLE_MAX = 10;
 /** null = not counted within the time limit; the redrive starts all the same. */
 async function countStranded(deps: Deps, selected: SelectedForRedrive): Promise<Stranded | null> {
   try {
-    const judged = await deps.db.transaction((tx) => judgeSelection(tx, selected), {
+    const { earlier } = await deps.db.transaction((tx) => planSelection(tx, selected, "pass"), {
       statementTimeoutMs: STRANDED_TIMEOUT_MS,
       readOnly: true,
     });
-    const found = await findEarlier(deps.db, selected, judged, STRANDED_TIMEOUT_MS);
-    const sample = found.samples.flatMap(({ behind }) => behind.map(({ id }) => id)).slice(0, STRANDED_SAMPLE_MAX);
-    return { count: found.earlierEvents, bounded: found.bounded, sample };
+    const sample = earlier.samples.flatMap(({ behind }) => behind.map(({ id }) => id)).slice(0, STRANDED_SAMPLE_MAX);
+    return { count: earlier.earlierEvents, bounded: earlier.bounded, sample };
   } catch (error) {
     if (error instanceof DomainError && error.code === "read-timeout") return null;
     throw error;
@@ -144,16 +143,20 @@ async function countStranded(deps: Deps, selected: SelectedForRedrive): Promise<
 }
 
 /**
- * The number of earlier versions that a redrive takes along, up to `limit`: the total decides whether the request or
- * the worker freezes it.
+ * The number of earlier versions that a redrive takes along, before any gate and as far as it matters: the total decides
+ * whether the request or the worker freezes it.
  */
 async function countTakenAlong(
   tx: Tx,
-  request: RedriveRequest,
-  selected: SelectedForRedrive,
-  limit: number,
+  { earlier }: RedriveRequest,
+  { selected, candidates }: { selected: SelectedForRedrive; candidates: readonly Candidate[] },
 ): Promise<number> {
-  return request.earlier === "include" && limit > 0 ? countEarlierUpTo(tx, selected, limit) : 0;
+  const limit = FREEZE_INLINE_MAX + 1 - candidates.length;
+  if (earlier !== "include" || limit <= 0) return 0;
+  const wanted = wantedAggregates(
+    candidates.filter(({ status }) => status === "PENDING").map((candidate) => ({ candidate, refusal: null })),
+  );
+  return (await readEarlierVersions(tx, wanted, { ...selected, redriveId: null, above: null, limit })).length;
 }
 
 /** `slices`: those with open items; null = the queue needs no job. */
