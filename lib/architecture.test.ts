@@ -517,7 +517,7 @@ describe("architecture", () => {
   });
 
   test("a function that changes events or items locks them first, in the order of their ids", () => {
-    const LOCKS = /lockEvents\(|heldItems\(|lockSlicesOf\(|order by (?:i\.)?id[^;]*?for no key update/;
+    const LOCKS = /lockEvents\(|ownedItems\(|lockSlicesOf\(|order by (?:i\.)?id[^;]*?for no key update/;
     /** Their callers hold the locks, and say so. */
     const LOCKED_BY_CALLER = ["moveCurrent", "ofSentRecords", "renameEntries", "takeOut"];
     const found = files

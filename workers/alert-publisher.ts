@@ -8,8 +8,8 @@ import { createOutboxPublisher, type OutboxPublisher } from "@/lib/kit/outbox/pu
 import { failureOf, toReceivers } from "@/lib/kit/outbox/transports/send-each";
 import { readChannelConfig } from "@/lib/observe/channels/channels.read";
 import { channelUrlFault } from "@/lib/observe/channels/channels.shapes";
+import { ALERT_OUTBOX } from "@/lib/observe/channels/notify-channels";
 import { type Carriers, ChannelRefusal, sendAlert, UnresolvedSecret } from "@/lib/observe/channels/send-alert";
-import { ALERT_OUTBOX } from "@/lib/observe/channels/tell-channels";
 import type { AddressFilter } from "@/lib/platform/address-filter";
 import { addressRefusal } from "@/lib/platform/address-filter";
 import type { Clock } from "@/lib/platform/clock";

@@ -1,5 +1,5 @@
 import type { BucketState } from "@/lib/lane/bucket-fallback";
-import type { TargetReport } from "@/lib/redrive/targets/target-line";
+import type { TargetReport } from "@/lib/redrive/targets/target-runtime";
 import type { TargetSnapshot } from "@/lib/retry/target";
 import type { HeartbeatInfo } from "@/lib/sources/targets/target-list.read";
 

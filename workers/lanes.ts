@@ -49,7 +49,7 @@ export async function startLanes(redriver: JobDeps, connection: LaneConnection, 
 
 function runJob(redriver: JobDeps, job: LaneJob, queue: QueueName, signal: AbortSignal): Promise<JobOutcome> {
   if (job.kind === "slice" || job.kind === "canary") {
-    // Never rung there: a lane's job has a lane.
+    // Never enqueued there: a lane's job has a lane.
     if (queue === "sets") return Promise.resolve({ kind: "done" });
     return runSlice(redriver, job, queue, signal);
   }

@@ -1,4 +1,4 @@
-import { type ChangeChunk, changeEnded, endedDelta, ringWithdrawn } from "@/lib/events/bulk/change-events";
+import { type ChangeChunk, changeEnded, endedDelta, enqueueWithdrawn } from "@/lib/events/bulk/change-events";
 import { ignoreChunk, releaseChunk } from "@/lib/events/bulk/ignore-events";
 import { appendSubjects } from "@/lib/guard/audit/audit.write";
 import { confirmChunk } from "@/lib/intake/confirm-events";
@@ -84,7 +84,7 @@ export async function workBulkOperation(deps: WorkingDeps, id: string, signal: A
       await countBulkOperation(tx, id, changed.length, left);
       if (inFlight.length === 0 && withdrawn.length === 0) return undefined;
       return async () => {
-        await ringWithdrawn(deps, withdrawn);
+        await enqueueWithdrawn(deps, withdrawn);
         let late: typeof withdrawn = [];
         await changeEnded(deps, inFlight, async (endTx, ended) => {
           // The operation ends with its last chunk, which another worker may have worked.
@@ -94,7 +94,7 @@ export async function workBulkOperation(deps: WorkingDeps, id: string, signal: A
           const delta = endedDelta(changedLate, ended.length);
           await countBulkOperation(endTx, id, delta.changed, delta.refused);
         });
-        await ringWithdrawn(deps, late);
+        await enqueueWithdrawn(deps, late);
       };
     },
     refuse: async (tx, candidate, error) => {

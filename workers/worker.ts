@@ -19,7 +19,7 @@ import { createLaneQueue } from "@/lib/lane/queue";
 import { openTokenBucket } from "@/lib/lane/token-bucket";
 import { removeOldAlerts } from "@/lib/observe/alerts/alerts.write";
 import { evaluateAlerts } from "@/lib/observe/alerts/evaluate-alerts";
-import { tellOperations } from "@/lib/observe/channels/tell-operations";
+import { notifyOperations } from "@/lib/observe/channels/notify-operations";
 import { removeHeartbeat, writeHeartbeat } from "@/lib/observe/health/heartbeat.write";
 import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import { removeExpired } from "@/lib/observe/rollups/upkeep.write";
@@ -195,7 +195,7 @@ export async function startWorker(
   const results: RegularWork = {
     name: "results",
     everyMs: paces.resultsMs,
-    work: () => tellOperations({ db, clock, publicUrl: env.publicUrl }),
+    work: () => notifyOperations({ db, clock, publicUrl: env.publicUrl }),
   };
   const places = openAnchorPlaces(env.auditAnchors.locations, { clock: machine, keys: env.archiveKeys });
   const anchoring = { db, clock, places, ...env.auditAnchors };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Inbox } from "@/lib/brokers/inbox";
+import { DeliveryBuffer } from "@/lib/brokers/delivery-buffer";
 import { ParkLoop } from "@/lib/brokers/park-loop";
 import type { Reader, ReadMode } from "@/lib/brokers/port";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
@@ -22,7 +22,7 @@ function scene({ mode, refuse = false, hold = false }: { mode?: ReadMode; refuse
   const parked: string[] = [];
   /** `bad`: messages that fail with every batch that holds one. `refused`: the same, with the store's own word for it. */
   const store = { out: false, bad: new Set<string>(), refused: new Set<string>(), busy: Promise.resolve() };
-  let inbox = new Inbox<string>();
+  let inbox = new DeliveryBuffer<string>();
   const reader: Reader<string> = {
     what: "queue q",
     batchMax: 10,
@@ -31,7 +31,7 @@ function scene({ mode, refuse = false, hold = false }: { mode?: ReadMode; refuse
       broker.opened += 1;
       if (broker.refuse) throw new Error("wrong password");
       broker.open += 1;
-      inbox = new Inbox();
+      inbox = new DeliveryBuffer();
       for (const id of broker.queue) inbox.push(id);
       return {
         inHandMax: 100,

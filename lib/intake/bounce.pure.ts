@@ -117,7 +117,7 @@ function isFromBeforeSend({ firstSeenMs, firstStoredMs, sentAtMs }: KnownEvent, 
   return spanMs + (spanMs === 0 ? STAMP_MS : BROKER_SKEW_MS) < sentAtMs - firstSeenMs;
 }
 
-export function meaningOf(
+export function classifyArrival(
   known: KnownEvent,
   { markedRedrive, storedMs }: ArrivedLetter,
   redriveLimit: number,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Origin } from "@/lib/platform/plain/dead-letter.pure";
-import { type ArrivalMeaning, BROKER_SKEW_MS, type KnownEvent, meaningOf, placeOf } from "./bounce.pure";
+import { type ArrivalMeaning, BROKER_SKEW_MS, classifyArrival, type KnownEvent, placeOf } from "./bounce.pure";
 
 const LIMIT = 4;
 const known: KnownEvent = {
@@ -119,7 +119,7 @@ test.each<[string, Partial<KnownEvent>, string | null, ArrivalMeaning]>([
   ],
   ["ignored meanwhile: a bounce does not release", { status: "IGNORED" }, "r1", bounce("IGNORED", "r1")],
 ])("%s", (_, facts, mark, meaning) => {
-  expect(meaningOf({ ...known, ...facts }, { markedRedrive: mark, storedMs: null }, LIMIT)).toEqual(meaning);
+  expect(classifyArrival({ ...known, ...facts }, { markedRedrive: mark, storedMs: null }, LIMIT)).toEqual(meaning);
 });
 
 /** The store's clock, and a broker whose clock shows `aheadMs` more. */
@@ -132,7 +132,7 @@ describe.each([
   const meaning = (letterMs: number, change: Partial<KnownEvent> = {}) => {
     const times = { firstSeenMs: seenMs, firstStoredMs: diedMs + aheadMs, sentAtMs: sentMs };
     const event: KnownEvent = { ...known, status: "REDRIVEN", deliveredRedrive: "r2", ...times, ...change };
-    return meaningOf(event, { markedRedrive: null, storedMs: letterMs + aheadMs }, LIMIT).kind;
+    return classifyArrival(event, { markedRedrive: null, storedMs: letterMs + aheadMs }, LIMIT).kind;
   };
 
   test("a letter from before the send is no bounce", () => {

@@ -1,7 +1,7 @@
 import { appendAudits } from "@/lib/guard/audit/audit.write";
 import type { Settings } from "@/lib/guard/settings/settings.pure";
 import { readSettings } from "@/lib/guard/settings/settings.read";
-import { meaningOf, storedMsOf } from "@/lib/intake/bounce.pure";
+import { classifyArrival, storedMsOf } from "@/lib/intake/bounce.pure";
 import { type BroughtRevision, currentRevisions, keepBrought } from "@/lib/intake/brought-revisions.write";
 import { archivedAmongKeys, keyOf } from "@/lib/intake/event-keys.write";
 import { markSuperseded } from "@/lib/intake/mark-superseded";
@@ -191,7 +191,7 @@ async function newsAmong(
     const mark = parking.letter.redrive?.redriveId ?? null;
     const markedRedrive = mark !== null && ours.has(mark) ? mark : null;
     const arrived = { markedRedrive, storedMs: storedMsOf(parking.letter.origin) };
-    const meaning = meaningOf(event, arrived, settings.redriveLimit);
+    const meaning = classifyArrival(event, arrived, settings.redriveLimit);
     if (meaning.kind === "changed") changes.push({ found: event, parking });
     if (meaning.kind !== "bounce") continue;
     const { status, redriveId, failed } = meaning;

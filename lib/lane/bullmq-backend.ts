@@ -138,7 +138,7 @@ type OpenWorkerOptions = Pick<
 export type OpenWorker = {
   worker: LaneBullWorker;
   /** Puts a job behind all that wait, to be started after `delayMs` (whole milliseconds). */
-  ringAgain(job: LaneJob, options: { wallMs: number; delayMs: number }): Promise<void>;
+  enqueueAgain(job: LaneJob, options: { wallMs: number; delayMs: number }): Promise<void>;
   /** Resolves when the server answers. */
   ping(): Promise<unknown>;
   /** Gives up on commands that wait for a server which does not come back, and drops the connection. */
@@ -188,11 +188,11 @@ async function ready(
     throw readable(kind, error);
   }
   const ping = () => worker.getBackend().getQueueMetaField("version");
-  const ringAgain: OpenWorker["ringAgain"] = async (job, { wallMs, delayMs }) => {
+  const enqueueAgain: OpenWorker["enqueueAgain"] = async (job, { wallMs, delayMs }) => {
     const { name, data, opts } = bullJob(job, wallMs, delayMs);
     await Job.create(worker, name, data, opts);
   };
-  return { worker, ringAgain, ping, cut: open.cut, release: open.release };
+  return { worker, enqueueAgain, ping, cut: open.cut, release: open.release };
 }
 
 /** Creating or changing the tables of BullMQ; also waits for another process that does so. */

@@ -15,7 +15,7 @@ describe("ids of lane jobs", () => {
     expect(parseLaneJobId(laneJobId(each, 1_767_000_000_000))).toEqual(each);
   });
 
-  test("differ with every ring, since BullMQ ignores an id it has seen", () => {
+  test("differ with every enqueue, since BullMQ ignores an id it has seen", () => {
     const ids = Array.from({ length: 100 }, () => laneJobId(job, 1_767_000_000_000));
     expect(new Set(ids).size).toBe(100);
   });

@@ -2,7 +2,7 @@ import { type LaneJob, laneJobKey } from "@/lib/lane/jobs.shapes";
 import { uuidv7 } from "@/lib/platform/ids";
 
 /**
- * BullMQ job id of one ring: `<id>.<slice, or plan, canary or bulk>.<uuid>`. New for every ring, because BullMQ silently
+ * BullMQ job id of one enqueue: `<id>.<slice, or plan, canary or bulk>.<uuid>`. New for every enqueue, because BullMQ silently
  * ignores an id it has seen, also when that job is long finished. Never all digits and without a colon, which BullMQ
  * refuses. The job can be read back from it, so that listing a lane takes no read per job.
  */

@@ -85,7 +85,7 @@ export function laneConformance(open: () => Promise<LaneServer>, { faults = true
   describe("carrying", () => {
     test("runs every slice once, with its ids, and keeps nothing of what is done", async () => {
       const jobs = slices(25);
-      await queue.ring("main", jobs);
+      await queue.enqueue("main", jobs);
       const { started } = await start(done);
       await expect.poll(() => started.length).toBe(25);
       expect(sorted(started)).toEqual(sorted(jobs));
@@ -98,7 +98,7 @@ export function laneConformance(open: () => Promise<LaneServer>, { faults = true
       const tookMs: number[] = [];
       for (let times = 1; times <= 6; times++) {
         const rungMs = performance.now();
-        await queue.ring("main", slices(1));
+        await queue.enqueue("main", slices(1));
         await expect.poll(() => started.length, { interval: 5 }).toBe(times);
         tookMs.push(performance.now() - rungMs);
       }
@@ -109,41 +109,41 @@ export function laneConformance(open: () => Promise<LaneServer>, { faults = true
     test("lists what is delayed, waiting and running", async () => {
       const [running, waiting, delayed] = slices(3);
       await start(untilAborted, { concurrency: 1 });
-      await queue.ring("main", [running!]);
+      await queue.enqueue("main", [running!]);
       await expect.poll(() => workers[0]!.running()).toBe(1);
-      await queue.ring("main", [waiting!]);
-      await queue.ring("main", [delayed!], { delayMs: 60_000 });
+      await queue.enqueue("main", [waiting!]);
+      await queue.enqueue("main", [delayed!], { delayMs: 60_000 });
       expect(sorted((await queue.jobs("main"))!)).toEqual(sorted([running!, waiting!, delayed!]));
     });
 
-    test("rings many slices and lists them all", async () => {
+    test("enqueues many slices and lists them all", async () => {
       const jobs = slices(2_345);
-      await queue.ring("main", jobs);
+      await queue.enqueue("main", jobs);
       expect(sorted((await queue.jobs("main"))!)).toEqual(sorted(jobs));
     });
 
-    test("a slice rung twice may start twice, and is listed once", async () => {
+    test("a slice enqueued twice may start twice, and is listed once", async () => {
       const jobs = slices(1);
-      await queue.ring("main", jobs);
-      await queue.ring("main", jobs);
+      await queue.enqueue("main", jobs);
+      await queue.enqueue("main", jobs);
       expect(await queue.jobs("main")).toEqual(jobs);
       const { started } = await start(done);
       await expect.poll(() => started).toEqual([...jobs, ...jobs]);
     });
 
-    test("a slice that is done can be rung again", async () => {
+    test("a slice that is done can be enqueued again", async () => {
       const jobs = slices(1);
       const { started } = await start(done);
       for (let times = 1; times <= 3; times++) {
-        await queue.ring("main", jobs);
+        await queue.enqueue("main", jobs);
         await expect.poll(() => started.length).toBe(times);
       }
     });
 
     test("the lanes are apart", async () => {
       const [main, slow] = [slices(2), slices(3)];
-      await queue.ring("main", main);
-      await queue.ring("slow", slow);
+      await queue.enqueue("main", main);
+      await queue.enqueue("slow", slow);
       const { started } = await start(done, { lane: "slow" });
       await expect.poll(() => started.length).toBe(3);
       expect(sorted(started)).toEqual(sorted(slow));
@@ -152,7 +152,7 @@ export function laneConformance(open: () => Promise<LaneServer>, { faults = true
 
     test("never runs more slices at once than its concurrency", async () => {
       let most = 0;
-      await queue.ring("main", slices(12));
+      await queue.enqueue("main", slices(12));
       const full = Promise.withResolvers<void>();
       const { started, worker } = await start(
         async () => {
@@ -175,7 +175,7 @@ export function laneConformance(open: () => Promise<LaneServer>, { faults = true
     test("holds a delayed slice back, then begins it", async () => {
       const { started } = await start(done);
       const rungMs = performance.now();
-      await queue.ring("main", slices(1), { delayMs: 600 });
+      await queue.enqueue("main", slices(1), { delayMs: 600 });
       await expect.poll(() => started.length, { interval: 5 }).toBe(1);
       expect(performance.now() - rungMs).toBeGreaterThanOrEqual(590);
     });
@@ -188,7 +188,7 @@ export function laneConformance(open: () => Promise<LaneServer>, { faults = true
           { kind: "again", delayMs: 0 },
         ]),
       );
-      await queue.ring("main", jobs);
+      await queue.enqueue("main", jobs);
       await expect.poll(() => started).toEqual([...jobs, ...jobs, ...jobs]);
       await expect.poll(() => server.jobsKept("main")).toBe(0);
     });
@@ -205,8 +205,8 @@ export function laneConformance(open: () => Promise<LaneServer>, { faults = true
         },
         { concurrency: 1 },
       );
-      await queue.ring("main", [waits!]);
-      await queue.ring("main", [other!]);
+      await queue.enqueue("main", [waits!]);
+      await queue.enqueue("main", [other!]);
       await expect.poll(() => startsMs.get(laneJobKey(waits!))?.length).toBe(2);
       const [firstMs, secondMs] = startsMs.get(laneJobKey(waits!))!;
       expect(secondMs! - firstMs!).toBeGreaterThanOrEqual(1_090);
@@ -226,7 +226,7 @@ export function laneConformance(open: () => Promise<LaneServer>, { faults = true
         },
         { concurrency: 2 },
       );
-      await queue.ring("main", jobs);
+      await queue.enqueue("main", jobs);
       await expect.poll(() => begun.size).toBe(7);
       await expect.poll(() => server.jobsKept("main")).toBe(0);
     });
@@ -234,7 +234,7 @@ export function laneConformance(open: () => Promise<LaneServer>, { faults = true
     test("a wait inside its place ends with its worker, and the slice is handed back", async () => {
       const { started, worker } = await start(async () => ({ kind: "again", delayMs: 290 }));
       const jobs = slices(1);
-      await queue.ring("main", jobs);
+      await queue.enqueue("main", jobs);
       await expect.poll(() => started.length).toBeGreaterThan(0);
       await worker.stop(0);
       expect(worker.running()).toBe(0);
@@ -249,7 +249,7 @@ export function laneConformance(open: () => Promise<LaneServer>, { faults = true
       const { started, log } = await start((job) =>
         laneJobKey(job) === laneJobKey(bad!) ? Promise.reject(boom) : done(),
       );
-      await queue.ring("main", [bad!, ...good]);
+      await queue.enqueue("main", [bad!, ...good]);
       await expect.poll(() => started.length).toBe(6);
       await expect.poll(() => log).toHaveLength(1);
       expect(log[0]).toMatchObject({ level: "error", message: "job failed", fields: { ...bad, err: boom } });
@@ -264,7 +264,7 @@ export function laneConformance(open: () => Promise<LaneServer>, { faults = true
         await server.addRaw("main", data);
         await expect.poll(() => log.map((line) => line.message)).toEqual(["job failed"]);
         const jobs = slices(1);
-        await queue.ring("main", jobs);
+        await queue.enqueue("main", jobs);
         await expect.poll(() => started).toEqual(jobs);
       },
     );
@@ -274,7 +274,7 @@ export function laneConformance(open: () => Promise<LaneServer>, { faults = true
     test("a slice may run for many times its lock and is started once", async () => {
       const runs = [await start(forMs(LOCK_MS * 2)), await start(forMs(LOCK_MS * 2))];
       const jobs = slices(2);
-      await queue.ring("main", jobs);
+      await queue.enqueue("main", jobs);
       await expect.poll(() => runs.flatMap((one) => one.started).length).toBe(2);
       await expect.poll(() => queue.jobs("main")).toEqual([]);
       expect(sorted(runs.flatMap((one) => one.started))).toEqual(sorted(jobs));
@@ -286,7 +286,7 @@ export function laneConformance(open: () => Promise<LaneServer>, { faults = true
         started.length === 1 ? untilAborted(job, signal).finally(() => aborted.push(signal.reason)) : done(),
       );
       const jobs = slices(1);
-      await queue.ring("main", jobs);
+      await queue.enqueue("main", jobs);
       await expect.poll(() => started.length).toBe(1);
       await server.stealLocks();
       await expect.poll(() => aborted).toEqual([expect.objectContaining({ why: "lock-lost" })]);
@@ -299,7 +299,7 @@ export function laneConformance(open: () => Promise<LaneServer>, { faults = true
       const jobs = slices(1);
       const doomed = doomedWorker(server.connection);
       try {
-        await queue.ring("main", jobs);
+        await queue.enqueue("main", jobs);
         expect(await holding(doomed)).toEqual(jobs[0]);
       } finally {
         doomed.kill("SIGKILL");
@@ -310,14 +310,14 @@ export function laneConformance(open: () => Promise<LaneServer>, { faults = true
       await expect.poll(() => queue.jobs("main")).toEqual([]);
     });
 
-    test("losing the queue in mid-run aborts what runs, and what is rung again starts", async () => {
+    test("losing the queue in mid-run aborts what runs, and what is enqueued again starts", async () => {
       const { started } = await start((job, signal) => (started.length === 1 ? untilAborted(job, signal) : done()));
       const jobs = slices(1);
-      await queue.ring("main", jobs);
+      await queue.enqueue("main", jobs);
       await expect.poll(() => started.length).toBe(1);
       await server.flush();
       expect(await queue.jobs("main")).toEqual([]);
-      await queue.ring("main", jobs);
+      await queue.enqueue("main", jobs);
       await expect.poll(() => started).toEqual([...jobs, ...jobs]);
       await expect.poll(() => workers[0]!.running()).toBe(0);
     });
@@ -328,7 +328,7 @@ export function laneConformance(open: () => Promise<LaneServer>, { faults = true
       const aborted: unknown[] = [];
       const first = await start((job, signal) => untilAborted(job, signal).finally(() => aborted.push(signal.reason)));
       const jobs = slices(2);
-      await queue.ring("main", jobs);
+      await queue.enqueue("main", jobs);
       await expect.poll(() => first.worker.running()).toBe(2);
       await first.worker.stop(50);
       expect(first.worker.running()).toBe(0);
@@ -355,7 +355,7 @@ export function laneConformance(open: () => Promise<LaneServer>, { faults = true
         { concurrency: 1 },
       );
       const jobs = slices(3);
-      await queue.ring("main", jobs);
+      await queue.enqueue("main", jobs);
       await expect.poll(() => first.worker.running()).toBe(1);
       const stopped = first.worker.stop(60_000);
       end.resolve();
@@ -381,9 +381,9 @@ export function laneConformance(open: () => Promise<LaneServer>, { faults = true
       });
     });
 
-    test("ringing and pinging reject, waiting is null and not empty", async () => {
+    test("enqueuing and pinging reject, waiting is null and not empty", async () => {
       const lost = createLaneQueue(unreachable(server.connection), systemClock);
-      await expect(lost.ring("main", slices(1))).rejects.toMatchObject({ code: "queue-unavailable" });
+      await expect(lost.enqueue("main", slices(1))).rejects.toMatchObject({ code: "queue-unavailable" });
       await expect(lost.ping()).rejects.toMatchObject({ code: "queue-unavailable" });
       expect(await lost.jobs("main")).toBeNull();
       await lost.close();
@@ -392,7 +392,7 @@ export function laneConformance(open: () => Promise<LaneServer>, { faults = true
     test("a queue that lost its server rejects, and works again when it is back", async () => {
       await queue.ping();
       await server.goAway();
-      await expect(queue.ring("main", slices(1))).rejects.toMatchObject({ code: "queue-unavailable" });
+      await expect(queue.enqueue("main", slices(1))).rejects.toMatchObject({ code: "queue-unavailable" });
       expect(await queue.jobs("main")).toBeNull();
       await server.comeBack();
       await expect
@@ -404,13 +404,13 @@ export function laneConformance(open: () => Promise<LaneServer>, { faults = true
         )
         .toBe("up");
       const jobs = slices(1);
-      await queue.ring("main", jobs);
+      await queue.enqueue("main", jobs);
       expect(await queue.jobs("main")).toEqual(jobs);
     });
 
     test("a worker outlives the outage, says so once, and takes up work by itself", async () => {
       const { started, errors, log } = await start(done);
-      await queue.ring("main", slices(1));
+      await queue.enqueue("main", slices(1));
       await expect.poll(() => started.length).toBe(1);
       await server.goAway();
       await expect.poll(() => errors.length).toBeGreaterThan(0);
@@ -423,12 +423,12 @@ export function laneConformance(open: () => Promise<LaneServer>, { faults = true
       const jobs = slices(1);
       await expect
         .poll(() =>
-          queue.ring("main", jobs).then(
-            () => "rung",
+          queue.enqueue("main", jobs).then(
+            () => "enqueued",
             () => "away",
           ),
         )
-        .toBe("rung");
+        .toBe("enqueued");
       await expect.poll(() => started.slice(1)).toEqual(jobs);
     });
 
@@ -437,7 +437,7 @@ export function laneConformance(open: () => Promise<LaneServer>, { faults = true
       const { started } = await start((job, signal) =>
         started.length === 1 ? untilAborted(job, signal).finally(() => aborted.push(signal.reason)) : done(),
       );
-      await queue.ring("main", slices(1));
+      await queue.enqueue("main", slices(1));
       await expect.poll(() => started.length).toBe(1);
       await server.goAway();
       await expect.poll(() => aborted).toEqual([expect.objectContaining({ why: "lock-lost" })]);
@@ -446,7 +446,7 @@ export function laneConformance(open: () => Promise<LaneServer>, { faults = true
 
     test("a worker stops also while the server is away", async () => {
       const { worker, started } = await start(untilAborted);
-      await queue.ring("main", slices(1));
+      await queue.enqueue("main", slices(1));
       await expect.poll(() => started.length).toBe(1);
       await server.goAway();
       await worker.stop(0);

@@ -12,10 +12,10 @@ export type JobState = "delayed" | "waiting" | "active";
 export interface LaneQueue {
   readonly backend: "redis" | "postgres";
   /**
-   * Enqueues jobs. Idempotent in effect: a job that is rung twice may start twice, and the owner in Postgres
+   * Enqueues jobs. Idempotent in effect: a job that is enqueued twice may start twice, and the owner in Postgres
    * makes the second find nothing. `delayMs` holds the job back.
    */
-  ring(queue: QueueName, jobs: readonly LaneJob[], options?: { delayMs?: number }): Promise<void>;
+  enqueue(queue: QueueName, jobs: readonly LaneJob[], options?: { delayMs?: number }): Promise<void>;
   /**
    * Jobs in these states, by default in any; null when the queue cannot answer. Only `waiting` ones can begin now on any
    * worker: an active one may belong to a lost worker, and a delayed one may wait by the clock of a lost worker.

@@ -6,14 +6,14 @@ import { parseLaneJobId } from "./lane-job-id";
 import type { JobState, LaneQueue, QueueName } from "./port";
 import { asQueueProblem, queueUnreachable } from "./queue-unavailable";
 
-/** A ring of 10,000 jobs (a million items) goes out in pieces that a server takes in a few milliseconds each. */
+/** An enqueue of 10,000 jobs (a million items) goes out in pieces that a server takes in a few milliseconds each. */
 const RING_CHUNK = 1_000;
 
 /**
  * The producer of both lanes. Connects on first use and again after a failure, so it may be made while the server is
  * away. Every method of it rejects with DomainError `queue-unavailable` (except `jobs`, which answers null): at once
  * when the connection is down, after a few seconds when the server is silent. Nothing is buffered in memory meanwhile:
- * the slices of a ring that failed are in Postgres, from where the reconciler rings them.
+ * the slices of an enqueue that failed are in Postgres, from where the reconciler enqueues them.
  */
 export function createLaneQueue(connection: LaneConnection, clock: Clock): LaneQueue {
   const opening = openOnce(connection);
@@ -31,7 +31,7 @@ export function createLaneQueue(connection: LaneConnection, clock: Clock): LaneQ
 
   return {
     backend: connection.kind,
-    ring: (lane, jobs, options = {}) =>
+    enqueue: (lane, jobs, options = {}) =>
       attempt(async (queues) => {
         for (let start = 0; start < jobs.length; start += RING_CHUNK) {
           const chunk = jobs.slice(start, start + RING_CHUNK);
@@ -47,7 +47,7 @@ export function createLaneQueue(connection: LaneConnection, clock: Clock): LaneQ
 /** The order in which a job moves: one that moves while the states are read is seen at least once. */
 const IN_ORDER: readonly JobState[] = ["delayed", "waiting", "active"];
 
-/** A job that was rung twice is listed once. */
+/** A job that was enqueued twice is listed once. */
 async function jobsIn(queues: OpenQueues["queues"], lane: QueueName, states: readonly JobState[]): Promise<LaneJob[]> {
   const ids = await queues[lane].getRanges(
     IN_ORDER.filter((state) => states.includes(state)),

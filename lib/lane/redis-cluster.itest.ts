@@ -12,7 +12,7 @@ const silent = () => {};
 
 /** The contracts of the lane and of the token bucket are kept by it, too: `redis-cluster.soak`. */
 describe.skipIf(!redisClusterInstalled)("on a Redis Cluster", () => {
-  test("what is rung runs once; buckets spread over the masters, and each queue has a slot of its own", async () => {
+  test("what is enqueued runs once; buckets spread over the masters, and each queue has a slot of its own", async () => {
     const cluster = await testRedisCluster();
     const connection = connectionTo(cluster.url);
     const open = await openTokenBucket(connection, silent);
@@ -39,7 +39,7 @@ describe.skipIf(!redisClusterInstalled)("on a Redis Cluster", () => {
     const queue = createLaneQueue(connection, systemClock);
     const redriveId = "01a1f89d-e8a2-770a-b22b-52ad71a3843c";
     const slices = [0, 1, 2].map((slice) => ({ kind: "slice" as const, redriveId, slice }));
-    await queue.ring("main", slices);
+    await queue.enqueue("main", slices);
     await expect.poll(() => queue.jobs("main", ["waiting", "active"])).toEqual([]);
     expect(started).toHaveLength(3);
     expect(started).toEqual(expect.arrayContaining(slices));

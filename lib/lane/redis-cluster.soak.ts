@@ -55,14 +55,14 @@ describe.skipIf(!redisClusterInstalled)("on a Redis Cluster", () => {
     });
   });
 
-  test("a replica takes over: rings and takes go on, and the bucket starts empty", async () => {
+  test("a replica takes over: enqueues and takes go on, and the bucket starts empty", async () => {
     const cluster = await testRedisCluster({ replicas: true });
     const connection = connectionTo(cluster.url);
     const started: unknown[] = [];
     const worker = await workerOf(connection, started);
     const queue = createLaneQueue(connection, systemClock);
     const open = await openTokenBucket(connection, silent);
-    await queue.ring("main", [slice(1)]);
+    await queue.enqueue("main", [slice(1)]);
     await expect.poll(() => started).toEqual([slice(1)]);
     const holder = await cluster.masterOf(`${redisPrefix(connection, "main")}:${QUEUE_NAMES.main}`);
     const key = await bucketOn(cluster, connection, holder);
@@ -74,12 +74,12 @@ describe.skipIf(!redisClusterInstalled)("on a Redis Cluster", () => {
     await cluster.masters[holder]!.kill();
     await expect
       .poll(() =>
-        queue.ring("main", [slice(2)]).then(
-          () => "rung",
+        queue.enqueue("main", [slice(2)]).then(
+          () => "enqueued",
           () => "away",
         ),
       )
-      .toBe("rung");
+      .toBe("enqueued");
     await expect.poll(() => started).toContainEqual(slice(2));
     await expect.poll(() => open.bucket.takeUpTo(spec, 5).catch(() => "away")).toMatchObject({ granted: 0 });
 

@@ -54,7 +54,7 @@ describe.skipIf(!redisInstalled)("lane on Redis", () => {
     };
     const queue = createLaneQueue({ kind: "redis", url: server.url }, systemClock);
     await expect(queue.ping()).rejects.toMatchObject(refusal);
-    await expect(queue.ring("main", [])).rejects.toMatchObject(refusal);
+    await expect(queue.enqueue("main", [])).rejects.toMatchObject(refusal);
     const silent = () => {};
     const worker = startLaneWorker({
       clock: systemClock,

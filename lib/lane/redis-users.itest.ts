@@ -12,7 +12,7 @@ const silent = () => {};
 
 /** The contracts of the lane and of the token bucket are kept by it, too: `redis-users.soak`. */
 describe.skipIf(!redisInstalled)("as the user of docs/redis-users.acl", () => {
-  test("a slice that is rung runs, and a token is taken", async () => {
+  test("a slice that is enqueued runs, and a token is taken", async () => {
     const { server, url } = await guarded();
     const connection = { kind: "redis", url } as const;
     const started: unknown[] = [];
@@ -26,7 +26,7 @@ describe.skipIf(!redisInstalled)("as the user of docs/redis-users.acl", () => {
     });
     const queue = createLaneQueue(connection, systemClock);
     const slice = { kind: "slice" as const, redriveId: "01a1f89d-e8a2-770a-b22b-52ad71a3843c", slice: 0 };
-    await queue.ring("main", [slice]);
+    await queue.enqueue("main", [slice]);
     await expect.poll(() => queue.jobs("main", ["waiting", "active"])).toEqual([]);
     expect(started).toEqual([slice]);
     await worker.stop(0);

@@ -53,14 +53,14 @@ export type LaneWorkerOptions = {
  * at start or is unfit; later it survives every outage and takes slices again by itself.
  *
  * A slice that throws is logged and dropped from the queue: its items are still open in Postgres, from where the
- * reconciler rings it again.
+ * reconciler enqueues it again.
  */
 export async function startLaneWorker(options: LaneWorkerOptions): Promise<LaneWorker> {
   const { clock, lane, log, timing = {} } = options;
   const lockMs = timing.lockMs ?? LOCK_MS;
   const holds = createSliceHolds(clock, lockMs);
   let ping: () => Promise<unknown> = () => Promise.reject(new Error("not connected yet"));
-  let ringAgain: OpenWorker["ringAgain"] = () => Promise.reject(new Error("not connected yet"));
+  let enqueueAgain: OpenWorker["enqueueAgain"] = () => Promise.reject(new Error("not connected yet"));
   const outages = watchOutages({
     clock,
     probe: () => ping(),
@@ -81,7 +81,7 @@ export async function startLaneWorker(options: LaneWorkerOptions): Promise<LaneW
         log,
         lane,
         run: options.run,
-        ringAgain: (...ring) => ringAgain(...ring),
+        enqueueAgain: (...enqueue) => enqueueAgain(...enqueue),
       }),
     options: {
       concurrency: options.concurrency,
@@ -97,7 +97,7 @@ export async function startLaneWorker(options: LaneWorkerOptions): Promise<LaneW
     throw error;
   });
   ping = opened.ping;
-  ringAgain = opened.ringAgain;
+  enqueueAgain = opened.enqueueAgain;
   listen(opened.worker, { lane, holds, log });
   opened.worker.run().catch(outages.report);
 
@@ -135,12 +135,12 @@ type Processing = {
   log: LaneLog;
   lane: QueueName;
   run: RunJob;
-  ringAgain: OpenWorker["ringAgain"];
+  enqueueAgain: OpenWorker["enqueueAgain"];
 };
 
 /** Returns to complete the job. BullMQ's own errors say that the job was moved, any other that the job failed. */
 async function processSlice(processing: Processing): Promise<void> {
-  const { job, token, holds, clock, log, lane, ringAgain } = processing;
+  const { job, token, holds, clock, log, lane, enqueueAgain } = processing;
   const parsed = laneJobSchema.safeParse(job.data);
   if (!parsed.success) throw new UnrecoverableError("not the payload of a lane job");
   const hold = holds.begin(job.id!);
@@ -157,7 +157,7 @@ async function processSlice(processing: Processing): Promise<void> {
       // A new job behind the others, not this one delayed: on Postgres a delayed job keeps its old place, so slices that
       // come back every second would pass all that have not begun. Whole milliseconds: the Postgres queue refuses a
       // fraction, and a wait never ends early.
-      await ringAgain(parsed.data, {
+      await enqueueAgain(parsed.data, {
         wallMs: clock.wallMs(),
         delayMs: Math.ceil(Math.min(end.delayMs, DELAY_MS_MAX)),
       });

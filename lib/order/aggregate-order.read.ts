@@ -1,5 +1,5 @@
 import { type AggregateName, aggregateColumns, aggregateKey } from "@/lib/order/aggregate.pure";
-import type { HoldingEvents } from "@/lib/order/holder.pure";
+import type { HoldingEvents } from "@/lib/order/held-by.pure";
 import { inLine, LAST_PLACE, processedOf } from "@/lib/order/line.sql";
 import { type Earlier, HEADS_MAX, type Head } from "@/lib/order/order-gate.pure";
 import { columnsOf } from "@/lib/platform/database/columns";

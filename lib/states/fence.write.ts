@@ -18,7 +18,7 @@ export function checked(column: string, value: string): string {
  *
  * @param busy "wait" for who takes items out of a slice, or "skip" the rows of that slice
  */
-export function heldItems(redriveId: string, busy: "wait" | "skip"): string {
+export function ownedItems(redriveId: string, busy: "wait" | "skip"): string {
   return `, owned as materialized (
     select k.* from (select distinct ${redriveId} as redrive_id, w.slice, w.fence from w order by 1, 2, 3) k
      cross join lateral (
@@ -31,8 +31,8 @@ export function heldItems(redriveId: string, busy: "wait" | "skip"): string {
   )`;
 }
 
-/** SQL: the open item `i` is the one of the row `w` of `heldItems`. */
-export function heldItem(redriveId: string): string {
+/** SQL: the open item `i` is the one of the row `w` of `ownedItems`. */
+export function ownedItem(redriveId: string): string {
   return `i.id = w.id and ${checked("i.redrive_id", redriveId)}`;
 }
 

@@ -36,7 +36,7 @@ import { workForgets } from "@/lib/keep/forget/work-forget";
 import { runRetention } from "@/lib/keep/retention/expire-events";
 import { removeOldAlerts } from "@/lib/observe/alerts/alerts.write";
 import { evaluateAlerts } from "@/lib/observe/alerts/evaluate-alerts";
-import { tellOperations } from "@/lib/observe/channels/tell-operations";
+import { notifyOperations } from "@/lib/observe/channels/notify-operations";
 import { controlMetrics } from "@/lib/observe/metrics/parked-metrics.read";
 import { redriveMetrics } from "@/lib/observe/metrics/work-metrics.read";
 import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
@@ -123,7 +123,7 @@ const WORK: [what: string, rows: number, pages: number, run: (store: Store) => P
   ["folding rollups", 500, 500, ({ deps }) => foldRollups(deps.db)],
   ["merging the ticks of long redrives", 20_000, 30_000, mergeTicks],
   ["evaluating the alerts", 20_000, 60_000, alertsRound],
-  ["telling channels about operations", 100, 500, ({ deps }) => tellOperations({ ...deps, publicUrl: "" })],
+  ["telling channels about operations", 100, 500, ({ deps }) => notifyOperations({ ...deps, publicUrl: "" })],
   ["sealing the audit", 100, 500, ({ deps }) => sealEntries(deps.db)],
   // A chunk of 1,000 by their ids, or the processed events of a day while reading those costs less.
   ["confirming quiet events", 30_000, 30_000, ({ deps }) => confirmQuietEvents(deps)],

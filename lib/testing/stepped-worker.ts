@@ -27,7 +27,7 @@ export function heldQueue(): HeldQueue {
   const queue: HeldQueue = {
     backend: "postgres",
     held: [],
-    ring: async (name, jobs) => {
+    enqueue: async (name, jobs) => {
       for (const job of jobs) queue.held.push({ queue: name, job });
     },
     jobs: async (name, states: readonly JobState[] = ["waiting"]) =>

@@ -2,8 +2,8 @@
 
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { TellField } from "@/components/redrive/channel-choice";
 import { idempotencyKeys } from "@/components/redrive/idempotency-keys";
-import { TellField } from "@/components/redrive/tell-choice";
 import { TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { changeEvents } from "@/lib/events/bulk/bulk-operations.browser";

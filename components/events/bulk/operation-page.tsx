@@ -4,8 +4,8 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Ban, Undo2 } from "lucide-react";
 import { useState } from "react";
 import { ApprovalPanel } from "@/components/guard/approvals/approval-panel";
+import { ChannelChoice } from "@/components/redrive/channel-choice";
 import { Fact, WorkFacts } from "@/components/redrive/page/redrive-facts";
-import { TellChoice } from "@/components/redrive/tell-choice";
 import { ActionButton } from "@/components/ui/action-button";
 import { Button, LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
@@ -92,7 +92,7 @@ function Loaded({ operation }: { operation: BulkOperationOut }) {
           audit={{ href: `/audit?operationId=${operation.id}`, text: "who changed which events" }}
         >
           <Fact name="notifies">
-            <OperationTells operation={operation} />
+            <OperationChannels operation={operation} />
           </Fact>
         </WorkFacts>
       </div>
@@ -100,13 +100,13 @@ function Loaded({ operation }: { operation: BulkOperationOut }) {
   );
 }
 
-function OperationTells({ operation: { id, kind, tell, state } }: { operation: BulkOperationOut }) {
+function OperationChannels({ operation: { id, kind, tell, state } }: { operation: BulkOperationOut }) {
   const change = useChangeBulkOperation(id);
   const refusal = useRefusal(BULK_ACTION[kind]);
   if (!runs({ state })) return <>{tell.length === 0 ? "nobody" : tell.join(", ")}</>;
   return (
     <>
-      <TellChoice
+      <ChannelChoice
         tell={tell}
         disabled={change.isPending || refusal !== null}
         onTell={(next) => change.mutate({ tell: next })}

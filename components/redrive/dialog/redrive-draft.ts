@@ -4,7 +4,7 @@ import { refusedTotal } from "@/components/redrive/refusal-words";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import { CANARY_ABOVE, CANARY_STEPS } from "@/lib/redrive/pace/canary.pure";
-import { canaryAhead, redriveTimeMs } from "@/lib/redrive/pace/redrive-rate.pure";
+import { canaryAhead, redriveTimeMs } from "@/lib/redrive/pace/redrive-estimate.pure";
 import type { PreviewOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 import { HOLD_MS } from "@/lib/redrive/request/holds.browser";

@@ -3,7 +3,7 @@
 import { ChevronRight } from "lucide-react";
 import { type ReactNode, useId } from "react";
 import { ApprovalNotice } from "@/components/guard/approvals/approval-notice";
-import { TellChoice } from "@/components/redrive/tell-choice";
+import { ChannelChoice } from "@/components/redrive/channel-choice";
 import { Button } from "@/components/ui/button";
 import { Skeleton } from "@/components/ui/skeleton";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
@@ -102,7 +102,7 @@ export function RedriveForm(props: RedriveFormProps) {
         {sends ? <PaceSection {...section} /> : null}
         {sends ? <WhenSection {...section} /> : null}
         <LabelledRow label="Notify">
-          <TellChoice tell={draft.tell} onTell={(tell) => set({ tell })} />
+          <ChannelChoice tell={draft.tell} onTell={(tell) => set({ tell })} />
           <p className="text-sm text-muted">when it ends or stalls</p>
         </LabelledRow>
         {optional ? <ReasonSection {...section} optional /> : null}

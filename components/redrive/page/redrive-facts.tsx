@@ -3,10 +3,10 @@
 import Link from "next/link";
 import type { ReactNode } from "react";
 import { FilterWords } from "@/components/events/filter-words";
+import { ChannelChoice } from "@/components/redrive/channel-choice";
 import { LongText } from "@/components/redrive/long-text";
 import { selectionTerms } from "@/components/redrive/redrive-title";
 import { refusalShort } from "@/components/redrive/refusal-words";
-import { TellChoice } from "@/components/redrive/tell-choice";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { Panel } from "@/components/ui/panel";
 import { ShortId } from "@/components/ui/short-id";
@@ -122,7 +122,7 @@ function RedriveTells({ redrive: { id, tell, state } }: { redrive: RedriveOut })
   if (isFinal(state)) return <>{tell.length === 0 ? "nobody" : tell.join(", ")}</>;
   return (
     <>
-      <TellChoice
+      <ChannelChoice
         tell={tell}
         disabled={change.isPending || refusal !== null}
         onTell={(next) => change.mutate({ tell: next })}

@@ -10,7 +10,7 @@ import { Radio } from "@/components/ui/input";
 import { Panel } from "@/components/ui/panel";
 import { useRefusal } from "@/lib/guard/viewer/me.browser";
 import { useStaleReason } from "@/lib/platform/browser/freshness.browser";
-import { redriveTimeMs } from "@/lib/redrive/pace/redrive-rate.pure";
+import { redriveTimeMs } from "@/lib/redrive/pace/redrive-estimate.pure";
 import { useChangeRedrive } from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 import { useTargets } from "@/lib/sources/targets/targets.browser";

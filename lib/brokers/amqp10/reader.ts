@@ -14,7 +14,7 @@ import {
 } from "@/lib/brokers/amqp10/connection";
 import type { Amqp10Config } from "@/lib/brokers/amqp10/kind.shapes";
 import { receive } from "@/lib/brokers/amqp10/message";
-import { Inbox } from "@/lib/brokers/inbox";
+import { DeliveryBuffer } from "@/lib/brokers/delivery-buffer";
 import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
 import type { Clock } from "@/lib/platform/clock";
 
@@ -73,7 +73,7 @@ export async function attach(
 
 class AddressSession implements ReadSession<Delivery> {
   readonly inHandMax: number;
-  private readonly inbox = new Inbox<RawMessage>();
+  private readonly inbox = new DeliveryBuffer<RawMessage>();
   /** Handed to the loop and not settled. */
   private readonly inHand = new Set<Delivery>();
   private readonly connection: Connection;

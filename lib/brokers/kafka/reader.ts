@@ -1,7 +1,7 @@
 import type { Admin, Broker } from "@platformatic/kafka";
 import { abortable } from "@/lib/brokers/abortable";
 import { readDeadLetter, readInTurns } from "@/lib/brokers/conventions/read-dead-letter";
-import { Inbox } from "@/lib/brokers/inbox";
+import { DeliveryBuffer } from "@/lib/brokers/delivery-buffer";
 import type { AssignedPartition } from "@/lib/brokers/kafka/assigned-partition";
 import { adminOf, type ClusterFacts, type TopicFacts, topicsOf } from "@/lib/brokers/kafka/client";
 import { describeKafka, KafkaFault, kafkaCode, protocolFault } from "@/lib/brokers/kafka/fault";
@@ -70,7 +70,7 @@ class KafkaSession implements ReadSession<Handle> {
   readonly inHandMax = SET_ASIDE_MAX;
   readonly keepsAcknowledged = true;
   readonly readsAhead = true;
-  private readonly inbox = new Inbox<Slab>();
+  private readonly inbox = new DeliveryBuffer<Slab>();
   private bufferedBytes = 0;
   private unpacked: Unpacked[] = [];
   private readonly config: KafkaConfig;

@@ -15,7 +15,7 @@ import {
 import { type Msg, type NatsConnection, nanos, PermissionViolationError } from "@nats-io/transport-node";
 import { abortable } from "@/lib/brokers/abortable";
 import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
-import { Inbox } from "@/lib/brokers/inbox";
+import { DeliveryBuffer } from "@/lib/brokers/delivery-buffer";
 import { connectNats, storedMessage } from "@/lib/brokers/nats/connection";
 import { ADVISORIES, linksOf, NatsFault, natsFault } from "@/lib/brokers/nats/fault";
 import { type NatsConfig, nats } from "@/lib/brokers/nats/kind.shapes";
@@ -147,7 +147,7 @@ function isOriginDenied(error: unknown): boolean {
 
 class StreamSession implements ReadSession<JsMsg> {
   readonly inHandMax = IN_HAND_MAX;
-  private readonly inbox = new Inbox<JsMsg>();
+  private readonly inbox = new DeliveryBuffer<JsMsg>();
   /** Handed out by NATS and not acknowledged. */
   private readonly held = new Set<JsMsg>();
   private readonly ending = new AbortController();

@@ -1,6 +1,6 @@
 import type { Channel, ChannelModel, ConsumeMessage } from "amqplib";
 import { readInTurns } from "@/lib/brokers/conventions/read-dead-letter";
-import { Inbox } from "@/lib/brokers/inbox";
+import { DeliveryBuffer } from "@/lib/brokers/delivery-buffer";
 import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
 import {
   AmqpError,
@@ -52,7 +52,7 @@ export function rabbitmqReader(config: RabbitmqConfig, { clock, addresses }: Ada
 class QueueSession implements ReadSession<ConsumeMessage> {
   readonly inHandMax: number;
   readonly readsAhead = true;
-  private readonly inbox = new Inbox<ConsumeMessage>();
+  private readonly inbox = new DeliveryBuffer<ConsumeMessage>();
   /** Delivery tags handed to the loop and not acknowledged, oldest first. */
   private readonly inHand = new Set<number>();
   private readonly model: ChannelModel;

@@ -10,7 +10,7 @@ import { may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { isOver } from "@/lib/platform/database/moments.sql";
-import { tellsOf } from "@/lib/selection/operations/operation-tells.read";
+import { channelsOf } from "@/lib/selection/operations/operation-channels.read";
 import { askedSelection, type ScopedSelection } from "@/lib/selection/scope.shapes";
 import { IS_ALIVE } from "@/lib/sources/targets/target-list.read";
 import type { BulkState } from "@/lib/states/bulk-operation.pure";
@@ -40,7 +40,7 @@ const COLUMNS = `o.id, o.kind, o.state, o.selection - 'asOfMs' as selection, o.e
                               'changed', least(sum(u.changed), o.changed))
       from bulk_operations u where u.kind = 'undo-mend' and u.id > o.id and u.selection ->> 'operation' = o.id::text
     having count(*) > 0) end as undo,
-  ${tellsOf("o.id")} as tell,
+  ${channelsOf("o.id")} as tell,
   case when o.state = ${BULK.RUNNING} then o.fault end as fault,
   o.state = ${BULK.RUNNING} and ${isOver("coalesce(o.worked_at, o.created_at)", `interval '${STALLED_S} s'`)} as idle,
   (select count(*) from worker_heartbeats where ${IS_ALIVE}) as "workersAlive"`;

@@ -9,7 +9,7 @@ import { isRowFault, type Tx } from "@/lib/platform/database/db";
 import { answerOnce, type IdempotentRequest, rememberAnswer } from "@/lib/platform/database/idempotent-request.write";
 import { inTransaction } from "@/lib/platform/database/retrying";
 import { uuidv7 } from "@/lib/platform/ids";
-import { ringBehind, ringOrLog } from "@/lib/redrive/life/rings";
+import { enqueueBehind, enqueueOrLog } from "@/lib/redrive/life/enqueue-jobs";
 import type { WithdrawnItem } from "@/lib/redrive/life/withdraw-items.write";
 import {
   type Candidate,
@@ -19,7 +19,7 @@ import {
   type Selected,
 } from "@/lib/selection/candidates.read";
 import { type BulkOptions, insertBulkOperation } from "@/lib/selection/operations/bulk-operations.write";
-import { channelIds, setOperationTells } from "@/lib/selection/operations/operation-tells.write";
+import { channelIds, setOperationChannels } from "@/lib/selection/operations/operation-channels.write";
 import { readScopedSelection } from "@/lib/selection/scope.read";
 import { askedSelection, scopeSelection } from "@/lib/selection/scope.shapes";
 import { type SelectedEvents, selectEvents } from "@/lib/selection/select-events";
@@ -80,7 +80,8 @@ export async function changeEvents(
         const events = await selectEvents(tx, selected, nowMax);
         if (change === null || events.candidates.length > nowMax) {
           const left = await leaveToWorker(tx, selected, events, context);
-          if (left.id !== null && tell.length > 0) await setOperationTells(tx, left.id, tell, { viewer, atMs: asOfMs });
+          if (left.id !== null && tell.length > 0)
+            await setOperationChannels(tx, left.id, tell, { viewer, atMs: asOfMs });
           return left;
         }
         await channelIds(tx, tell, viewer);
@@ -96,8 +97,8 @@ export async function changeEvents(
     throw error;
   });
   if (!isNew) return answer;
-  if (answer.id !== null) await ringOrLog(deps, answer.id);
-  await ringWithdrawn(deps, withdrawn);
+  if (answer.id !== null) await enqueueOrLog(deps, answer.id);
+  await enqueueWithdrawn(deps, withdrawn);
   if (change === null) return answer;
   answer.underWay = await changeEnded(deps, inFlight, async (tx, candidates) => {
     const ended = await change(tx, candidates, { ...context, nowMs: deps.clock.wallMs() });
@@ -106,14 +107,14 @@ export async function changeEvents(
     addTo(answer, ended, candidates.length);
     if (request.idempotency) await rememberAnswer(tx, request.idempotency, answer);
   });
-  if (inFlight.length > 0) await ringWithdrawn(deps, withdrawn);
+  if (inFlight.length > 0) await enqueueWithdrawn(deps, withdrawn);
   return answer;
 }
 
-/** Rings the redrives that waited for these items. */
-export async function ringWithdrawn(deps: Deps, withdrawn: NonNullable<Changed["withdrawn"]>): Promise<void> {
+/** Enqueues the redrives that waited for these items. */
+export async function enqueueWithdrawn(deps: Deps, withdrawn: NonNullable<Changed["withdrawn"]>): Promise<void> {
   if (withdrawn.length === 0) return;
-  await ringBehind(
+  await enqueueBehind(
     deps,
     null,
     withdrawn.map(({ id }) => id),

@@ -12,7 +12,7 @@ import type { OrderedItem } from "@/lib/order/aggregate.pure";
 import { readAggregateOrder } from "@/lib/order/aggregate-order.read";
 import { decidingControl } from "@/lib/order/controls/control.pure";
 import type { AppliedControl } from "@/lib/order/controls/controls.shapes";
-import { holderOf } from "@/lib/order/holder.pure";
+import { holderOf } from "@/lib/order/held-by.pure";
 import { heldBehindOf } from "@/lib/order/tails/held-behind.read";
 import type { HeldBehind } from "@/lib/order/tails/tails.shapes";
 import type { Queryable, Tx } from "@/lib/platform/database/db";

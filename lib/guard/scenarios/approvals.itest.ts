@@ -65,7 +65,7 @@ describe("a redrive that needs an approval", () => {
   test("sends nothing before another person approves its digest, whatever the queue says, and all of it then", async () => {
     await world.worker();
     const id = await asked();
-    await world.lane.ring("main", [{ kind: "slice", redriveId: id, slice: 0 }]);
+    await world.lane.enqueue("main", [{ kind: "slice", redriveId: id, slice: 0 }]);
     expect(await world.redrive(id)).toMatchObject({
       state: "PLANNED",
       approval: { state: "asked", askedBy: "ada", causes: [{ kind: "size", events: 4, above: 2 }] },

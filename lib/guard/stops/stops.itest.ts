@@ -297,7 +297,7 @@ describe("a send whose worker died, when a person ends its item before another w
 });
 
 describe("a redrive that waits for items of another one", () => {
-  test.each(["cancel", "ignore"])("may claim, and is rung, as soon as a person's %s ends them", async (how) => {
+  test.each(["cancel", "ignore"])("may claim, and is enqueued, as soon as a person's %s ends them", async (how) => {
     await world.park(3, (index) => ({
       eventId: `later-${index}`,
       aggregateId: `order-${index}`,
@@ -316,8 +316,8 @@ describe("a redrive that waits for items of another one", () => {
       const select = { ids: items.map(({ id }) => id) };
       await ignoreEvents(impatient(), { select, reason: "not wanted" }, localViewer("ada"));
     }
-    const rung = (await world.lane.jobs("main"))!.map((job) => "redriveId" in job && job.redriveId);
-    expect(rung).toContain(second);
+    const enqueued = (await world.lane.jobs("main"))!.map((job) => "redriveId" in job && job.redriveId);
+    expect(enqueued).toContain(second);
     expect((await claim()).map(({ id }) => id).sort()).toEqual([...later].sort());
   });
 });

@@ -1,6 +1,6 @@
 import { RESTORE } from "@/lib/guard/viewer/actor.pure";
 import type { Tx } from "@/lib/platform/database/db";
-import { dropOperationTells } from "@/lib/selection/operations/operation-tells.write";
+import { dropOperationChannels } from "@/lib/selection/operations/operation-channels.write";
 
 /** Disables every channel and forgets its messages: a restored copy must not wake anybody. Returns the names of those that were on. */
 export async function silenceChannels(tx: Tx): Promise<string[]> {
@@ -10,6 +10,6 @@ export async function silenceChannels(tx: Tx): Promise<string[]> {
   );
   await tx.run("delete from alert_outbox where status = 'NEW'");
   await tx.run("delete from alert_notices");
-  await dropOperationTells(tx);
+  await dropOperationChannels(tx);
   return off.map(({ name }) => name).sort();
 }

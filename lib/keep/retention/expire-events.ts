@@ -20,7 +20,7 @@ import type { Db, Tx } from "@/lib/platform/database/db";
 import { isReadTimeout } from "@/lib/platform/database/retrying";
 import { uuidv7, uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
-import { ringOrLog } from "@/lib/redrive/life/rings";
+import { enqueueOrLog } from "@/lib/redrive/life/enqueue-jobs";
 import { readNamedCandidates } from "@/lib/selection/candidates.read";
 import { insertBulkOperation } from "@/lib/selection/operations/bulk-operations.write";
 import { scopeSelection } from "@/lib/selection/scope.shapes";
@@ -74,7 +74,7 @@ export async function runRetention(deps: RetentionDeps): Promise<number> {
     const id = await upkeepDb.transaction((tx) => beginExpiry(tx, { run, expected, nowMs }));
     if (id === null) continue;
     made++;
-    await ringOrLog(deps, id);
+    await enqueueOrLog(deps, id);
   }
   await dropEmptyDays(upkeepDb, dueBeforeMs(nowMs, KEPT_DAYS.min));
   await removeOldKeys(upkeepDb);

@@ -20,7 +20,7 @@ import type { WatchedGroup } from "@/lib/observe/alerts/facts/alert-facts.pure";
 import { alertKindOf } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
 import { type PlannedChange, planEvaluation } from "@/lib/observe/alerts/plan-evaluation.pure";
 import { readRulesInForce } from "@/lib/observe/alerts/rules/alert-rules.read";
-import { type Quiet, tellChannels } from "@/lib/observe/channels/tell-channels";
+import { notifyChannels, type Quiet } from "@/lib/observe/channels/notify-channels";
 import { covers } from "@/lib/observe/maintenance/maintenance.pure";
 import { readMaintenances } from "@/lib/observe/maintenance/maintenances.read";
 import { uuidv7 } from "@/lib/platform/ids";
@@ -80,7 +80,7 @@ export async function evaluateAlerts(deps: AlertDeps): Promise<Evaluation | null
     );
     await noteFaults(tx, faults);
     await endMutes(tx, muted.ended, nowMs);
-    const messages = await tellChannels(tx, { nowMs, quiet, publicUrl: deps.publicUrl });
+    const messages = await notifyChannels(tx, { nowMs, quiet, publicUrl: deps.publicUrl });
     await endEvaluation(tx, clock.nowMs() - beganMs);
     const fired = changes.filter(({ fires }) => fires).length;
     const resolved = changes.filter(({ to }) => to === "resolved").length;

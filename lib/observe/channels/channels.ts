@@ -22,7 +22,7 @@ import {
   textsOf,
 } from "@/lib/observe/channels/channels.shapes";
 import { channelKindOf } from "@/lib/observe/channels/kinds/channel-kinds.pure";
-import { ALERT_OUTBOX, outboxEvent } from "@/lib/observe/channels/tell-channels";
+import { ALERT_OUTBOX, outboxEvent } from "@/lib/observe/channels/notify-channels";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { nameTaken } from "@/lib/platform/database/name-taken";

@@ -3,7 +3,7 @@ import { formatNumber } from "@/lib/platform/plain/format.pure";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 
 /** A redrive or a bulk operation as a message tells of it. Times are epoch milliseconds. */
-export type ToldOperation = {
+export type ReportedOperation = {
   id: string;
   /** `redrive`, `verify`, or the kind of the bulk operation. */
   kind: string;
@@ -31,18 +31,18 @@ const KIND_WORDS: Record<string, string> = {
   expire: "Expiry",
 };
 
-function operationPath({ id, kind }: Pick<ToldOperation, "id" | "kind">): string {
+function operationPath({ id, kind }: Pick<ReportedOperation, "id" | "kind">): string {
   return kind === "redrive" || kind === "verify" ? `/redrives/${id}` : `/operations/${id}`;
 }
 
 /** `120 delivered, 3 failed of 125`; what is zero is not said. */
-function endsWords({ ends, total }: Pick<ToldOperation, "ends" | "total">): string {
+function endsWords({ ends, total }: Pick<ReportedOperation, "ends" | "total">): string {
   const parts = Object.entries(ends).flatMap(([end, count]) => (count > 0 ? [`${formatNumber(count)} ${end}`] : []));
   return `${parts.length === 0 ? "nothing was done" : parts.join(", ")} of ${formatNumber(total)}`;
 }
 
 /** Causes that a message lists, those of the most events first. */
-function causesOf({ failedByReason, refusedByReason }: ToldOperation, url: string) {
+function causesOf({ failedByReason, refusedByReason }: ReportedOperation, url: string) {
   const listed = (word: string, reasons: Record<string, number>) =>
     Object.entries(reasons).map(([reason, count]) => ({ sentence: `${word}: ${reason}`, count, url }));
   return [...listed("failed", failedByReason), ...listed("refused", refusedByReason)]
@@ -53,7 +53,7 @@ function causesOf({ failedByReason, refusedByReason }: ToldOperation, url: strin
 type Moment = { nowMs: number; publicUrl: string };
 
 function messageOf(
-  operation: ToldOperation,
+  operation: ReportedOperation,
   { event, sentence, severity }: Pick<AlertMessage, "event" | "sentence" | "severity">,
   { nowMs, publicUrl }: Moment,
 ): AlertMessage {
@@ -74,7 +74,7 @@ function messageOf(
 }
 
 /** It has ended. A warning when some of its events failed. */
-export function endedMessage(operation: ToldOperation, moment: Moment): AlertMessage {
+export function endedMessage(operation: ReportedOperation, moment: Moment): AlertMessage {
   const { kind, state, cancelledBy } = operation;
   const name = KIND_WORDS[kind] ?? kind;
   const ended = state === "CANCELLED" ? `was cancelled${cancelledBy === null ? "" : ` by ${cancelledBy}`}` : "ended";
@@ -83,7 +83,7 @@ export function endedMessage(operation: ToldOperation, moment: Moment): AlertMes
   return messageOf(operation, { event: "ended", sentence, severity: failed > 0 ? "warning" : "info" }, moment);
 }
 
-export function standsStillMessage(operation: ToldOperation, why: string, moment: Moment): AlertMessage {
+export function standsStillMessage(operation: ReportedOperation, why: string, moment: Moment): AlertMessage {
   const sentence = `${KIND_WORDS[operation.kind] ?? operation.kind} is stuck, ${endsWords(operation)}: ${why}`;
   return messageOf(operation, { event: "stands-still", sentence, severity: "warning" }, moment);
 }

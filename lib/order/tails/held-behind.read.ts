@@ -1,5 +1,5 @@
 import { NO_AGGREGATE_TYPE, versionOut } from "@/lib/order/aggregate.pure";
-import { type HoldingEvents, holderOf } from "@/lib/order/holder.pure";
+import { type HoldingEvents, holderOf } from "@/lib/order/held-by.pure";
 import { LAST_PLACE } from "@/lib/order/line.sql";
 import { heldBy, inLongLines } from "@/lib/order/tails/held.sql";
 import type { HeldBehind } from "@/lib/order/tails/tails.shapes";

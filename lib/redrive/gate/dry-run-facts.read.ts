@@ -1,7 +1,7 @@
 import type { OrderedItem } from "@/lib/order/aggregate.pure";
 import { aggregateKeyOf, comparePlaces } from "@/lib/order/aggregate.pure";
 import { readAggregateOrder } from "@/lib/order/aggregate-order.read";
-import { holderOf } from "@/lib/order/holder.pure";
+import { holderOf } from "@/lib/order/held-by.pure";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import { columnsOf } from "@/lib/platform/database/columns";
 import type { Queryable } from "@/lib/platform/database/db";

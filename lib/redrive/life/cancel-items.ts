@@ -2,8 +2,8 @@ import { auditEvents } from "@/lib/guard/audit/audit.write";
 import type { Deps } from "@/lib/lane/deps";
 import { inTransaction } from "@/lib/platform/database/retrying";
 import { confirmOvertaking } from "@/lib/redrive/confirm/confirm";
+import { enqueueBehind } from "@/lib/redrive/life/enqueue-jobs";
 import { countItems, readRedriveRow } from "@/lib/redrive/life/redrive.write";
-import { ringBehind } from "@/lib/redrive/life/rings";
 import { cancelOpenItems } from "@/lib/redrive/life/withdraw-items.write";
 import { NO_DELTA } from "@/lib/redrive/run/store/finish-items.write";
 import { EVENT_MOVES } from "@/lib/states/event-state.pure";
@@ -24,7 +24,7 @@ export async function cancelItems(
   for (let chunk = 0; chunk < chunks; chunk++) {
     const ids = await cancelChunk(deps, redriveId);
     cancelled += ids.length;
-    if (ids.length > 0) await ringBehind(deps, null, ids);
+    if (ids.length > 0) await enqueueBehind(deps, null, ids);
     await confirmOvertaking(deps, redriveId, ids).catch((error) =>
       deps.log.warn({ redriveId, err: error }, "words of consumers are left to the next redrive"),
     );

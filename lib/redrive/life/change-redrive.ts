@@ -8,6 +8,7 @@ import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { reviewApproval } from "@/lib/redrive/life/approval";
 import { cancelItems } from "@/lib/redrive/life/cancel-items";
+import { enqueueResumed } from "@/lib/redrive/life/enqueue-jobs";
 import {
   endTimedWaits,
   isHeld,
@@ -17,13 +18,12 @@ import {
   restartCanary,
   setRedrive,
 } from "@/lib/redrive/life/redrive.write";
-import { ringResumed } from "@/lib/redrive/life/rings";
 import { startIfReady } from "@/lib/redrive/life/start-redrive";
 import { assertPace } from "@/lib/redrive/pace/assert-pace";
 import type { RedriveChange } from "@/lib/redrive/request/redrive-request.shapes";
 import { canaryOf } from "@/lib/redrive/request/request-redrive";
-import { readOperationTells } from "@/lib/selection/operations/operation-tells.read";
-import { sameNames, setOperationTells } from "@/lib/selection/operations/operation-tells.write";
+import { readOperationChannels } from "@/lib/selection/operations/operation-channels.read";
+import { sameNames, setOperationChannels } from "@/lib/selection/operations/operation-channels.write";
 import {
   isFinal,
   nextRedriveState,
@@ -81,9 +81,9 @@ async function apply(tx: Tx, redrive: RedriveRow, change: RedriveChange, by: By)
     return change.action === "start" ? startNow(tx, redrive, by) : applyMove(tx, redrive, change, by);
   if ("tell" in change) {
     refuseIfFinal(redrive, "other channels to tell");
-    const before = await readOperationTells(tx, redrive.id);
+    const before = await readOperationChannels(tx, redrive.id);
     if (sameNames(before, change.tell)) return null;
-    await setOperationTells(tx, redrive.id, change.tell, { viewer: by.viewer, atMs: by.nowMs });
+    await setOperationChannels(tx, redrive.id, change.tell, { viewer: by.viewer, atMs: by.nowMs });
     return { action: "redrive.tell-changed", before: { tell: before }, after: { tell: change.tell } };
   }
   return set(tx, redrive, change);
@@ -240,7 +240,7 @@ async function followUp(deps: Deps, redrive: RedriveRow, change: RedriveChange):
     const { action } = "action" in change ? change : { action: null };
     const ringsAgain = "lane" in change || action === "resume" || action === "start";
     if (redrive.state !== "RUNNING" || !ringsAgain) return;
-    await ringResumed(deps, redrive);
+    await enqueueResumed(deps, redrive);
   } catch (error) {
     deps.log.warn(
       { redriveId: redrive.id, err: error },

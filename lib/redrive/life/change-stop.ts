@@ -8,7 +8,7 @@ import { awaitOpenSends } from "@/lib/order/controls/await-open-sends";
 import type { Tx } from "@/lib/platform/database/db";
 import { inTransaction } from "@/lib/platform/database/retrying";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
-import { ringIdle } from "@/lib/redrive/life/reconcile";
+import { enqueueIdle } from "@/lib/redrive/life/reconcile";
 import { redriveTarget, unknownTarget } from "@/lib/sources/targets/redrive-target";
 import { holdTarget } from "@/lib/sources/targets/targets.read";
 
@@ -37,7 +37,7 @@ export async function imposeStop(deps: Deps, input: StopInput, viewer: Viewer): 
   return { ...(stop ?? lifted), underWay };
 }
 
-/** Ends a stop, and rings what waits. False = none was in force. Throws DomainError `unknown-target`. */
+/** Ends a stop, and enqueues what waits. False = none was in force. Throws DomainError `unknown-target`. */
 export async function resumeSends(deps: Deps, input: ResumeInput, viewer: Viewer): Promise<boolean> {
   const targetId = await scopeOf(deps, input, viewer);
   const atMs = deps.clock.wallMs();
@@ -49,9 +49,9 @@ export async function resumeSends(deps: Deps, input: ResumeInput, viewer: Viewer
   });
   if (!lifted) return false;
   try {
-    await ringIdle(deps, { all: true });
+    await enqueueIdle(deps, { all: true });
   } catch (error) {
-    deps.log.warn({ err: error }, "resumed redrives not rung, the reconciler rings them");
+    deps.log.warn({ err: error }, "resumed redrives not enqueued, the reconciler enqueues them");
   }
   return true;
 }

@@ -10,9 +10,9 @@ import { inTransaction } from "@/lib/platform/database/retrying";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { digestOf, mendTermsOf, termsOf } from "@/lib/redrive/life/approval";
 import { cancelItems } from "@/lib/redrive/life/cancel-items";
+import { enqueueOrLog } from "@/lib/redrive/life/enqueue-jobs";
 import { lockRedrive, moveRedrive, type RedriveRow } from "@/lib/redrive/life/redrive.write";
-import { ringOrLog } from "@/lib/redrive/life/rings";
-import { ringStarted, startIfReady } from "@/lib/redrive/life/start-redrive";
+import { enqueueStarted, startIfReady } from "@/lib/redrive/life/start-redrive";
 import {
   type BulkOperationRow,
   endBulkOperation,
@@ -94,7 +94,7 @@ function subjectOfRedrive(tx: Tx, redrive: RedriveRow): Subject {
     terms: () => termsOf(tx, redrive),
     start: async (actor, nowMs) => {
       const after = await startIfReady(tx, { ...redrive, awaitsApproval: false }, { actor, nowMs });
-      return after === "RUNNING" ? (deps) => ringStarted(deps, id) : null;
+      return after === "RUNNING" ? (deps) => enqueueStarted(deps, id) : null;
     },
     cancel: async (cancelledBy) => {
       await moveRedrive(tx, id, "cancel", { cancelledBy });
@@ -115,7 +115,7 @@ function subjectOfMend(tx: Tx, mend: BulkOperationRow): Subject {
     none: "the operation needs no approval",
     before: {},
     terms: ({ terms }) => mendTermsOf(tx, mend, terms.events),
-    start: async () => (deps) => ringOrLog(deps, mend.id),
+    start: async () => (deps) => enqueueOrLog(deps, mend.id),
     cancel: async (by) => {
       await endBulkOperation(tx, mend.id, "cancel", by);
       return null;

@@ -1,6 +1,6 @@
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
-import { CHART_BUCKETS_MAX, chartBucketMs } from "@/lib/redrive/pace/redrive-rate.pure";
+import { CHART_BUCKETS_MAX, chartBucketMs } from "@/lib/redrive/pace/redrive-estimate.pure";
 import { FINAL_REDRIVES, LIVE_REDRIVES } from "@/lib/states/state.sql";
 
 /** How long the chart of a redrive is kept after its end. */

@@ -5,8 +5,8 @@ import type { Queryable } from "@/lib/platform/database/db";
 import { inTransaction } from "@/lib/platform/database/retrying";
 import { cancelItems } from "@/lib/redrive/life/cancel-items";
 import { eachAlone } from "@/lib/redrive/life/each-alone";
+import { enqueueBehind, enqueueMissing } from "@/lib/redrive/life/enqueue-jobs";
 import { lockRedrive } from "@/lib/redrive/life/redrive.write";
-import { ringBehind, ringMissing } from "@/lib/redrive/life/rings";
 import { settleRedrive } from "@/lib/redrive/life/settle-redrive";
 import { itemsBehind } from "@/lib/redrive/run/store/item-waits.write";
 import { runningBulkOperations } from "@/lib/selection/operations/bulk-operations.write";
@@ -18,10 +18,10 @@ const NIL = "00000000-0000-0000-0000-000000000000";
 /** Cancelled items given back in one round. */
 const CANCEL_CHUNKS = 20;
 
-type Reconciled = { rung: number; cancelled: number; settled: number };
+type Reconciled = { enqueued: number; cancelled: number; settled: number };
 
 /**
- * Rebuilds the queue from Postgres: rings every slice with open items that nobody holds, plan and bulk operation whose job the
+ * Rebuilds the queue from Postgres: enqueues every slice with open items that nobody holds, plan and bulk operation whose job the
  * queue has lost, and gives back the open items of cancelled redrives. Idempotent; run every few seconds by the leader, and by a
  * worker that has freed slices. Rejects when the store or the queue is away.
  *
@@ -37,14 +37,14 @@ export async function reconcile(deps: Deps, { lost = false } = {}): Promise<Reco
     else if (redrive.open === 0 && (await settle(deps, redrive.id))) settled++;
   });
   const states: JobState[] | undefined = lost ? ["waiting"] : undefined;
-  const rung =
-    (await ringIdle(deps, { all: lost, states })) +
-    (await ringMissing(deps, "sets", await setsJobs(deps, redrives), states));
-  return { rung, cancelled, settled };
+  const enqueued =
+    (await enqueueIdle(deps, { all: lost, states })) +
+    (await enqueueMissing(deps, "sets", await setsJobs(deps, redrives), states));
+  return { enqueued, cancelled, settled };
 }
 
-/** Rings the slices that may send now and whose jobs the queue does not hold in one of these states, by default in any. */
-export async function ringIdle(
+/** Enqueues the slices that may send now and whose jobs the queue does not hold in one of these states, by default in any. */
+export async function enqueueIdle(
   deps: Pick<Deps, "db" | "lane">,
   { all, states }: { all: boolean; states?: readonly JobState[] },
 ): Promise<number> {
@@ -58,14 +58,15 @@ export async function ringIdle(
     }
   }
   return (
-    (await ringMissing(deps, "main", wanted.main, states)) + (await ringMissing(deps, "slow", wanted.slow, states))
+    (await enqueueMissing(deps, "main", wanted.main, states)) +
+    (await enqueueMissing(deps, "slow", wanted.slow, states))
   );
 }
 
 /** Wakes items whose wake-up was lost, among the next of those that wait for an earlier event. Returns where the next call begins. */
 export async function wakeForgotten(deps: Pick<Deps, "db" | "lane" | "log">, after = NIL): Promise<string> {
   const ids = await itemsBehind(deps.db, after);
-  if (ids.length > 0) await ringBehind(deps, null, ids);
+  if (ids.length > 0) await enqueueBehind(deps, null, ids);
   return ids.at(-1) ?? NIL;
 }
 

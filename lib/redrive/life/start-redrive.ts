@@ -6,6 +6,7 @@ import { inTransaction } from "@/lib/platform/database/retrying";
 import { askIfNeeded } from "@/lib/redrive/life/approval";
 import { cancelItems } from "@/lib/redrive/life/cancel-items";
 import { eachAlone } from "@/lib/redrive/life/each-alone";
+import { enqueuePlan, enqueueRedrive } from "@/lib/redrive/life/enqueue-jobs";
 import {
   endTimedWaits,
   lockRedrive,
@@ -14,7 +15,6 @@ import {
   readRedriveRow,
   startableRedrives,
 } from "@/lib/redrive/life/redrive.write";
-import { ringPlan, ringRedrive } from "@/lib/redrive/life/rings";
 import { closedTargets, readLiveFacts } from "@/lib/redrive/life/stall-facts.read";
 import { endBulkOperation, lockBulkOperation } from "@/lib/selection/operations/bulk-operations.write";
 import { openItems, REDRIVE_MOVES, type RedriveState } from "@/lib/states/redrive-state.pure";
@@ -114,7 +114,7 @@ export async function startWaiting(deps: Deps): Promise<void> {
         ? redrive.state
         : null;
     });
-    if (state === "PLANNED") await ringStarted(deps, id);
+    if (state === "PLANNED") await enqueueStarted(deps, id);
   });
 }
 
@@ -122,17 +122,17 @@ export async function startWaiting(deps: Deps): Promise<void> {
  * Adds the jobs of a redrive that is committed: of its plan, or of these slices once it runs. If the queue cannot be reached, the
  * reconciler adds them later, and nothing is lost.
  */
-export async function ringStarted(
+export async function enqueueStarted(
   deps: Deps,
   redriveId: string,
   options: { slices?: readonly number[]; delayMs?: number | undefined } = {},
 ): Promise<void> {
   try {
     const redrive = await readRedriveRow(deps.db, redriveId);
-    if (redrive?.state === "PLANNING") await ringPlan(deps, redriveId);
-    if (redrive?.state === "RUNNING") await ringRedrive(deps, redrive, options);
+    if (redrive?.state === "PLANNING") await enqueuePlan(deps, redriveId);
+    if (redrive?.state === "RUNNING") await enqueueRedrive(deps, redrive, options);
   } catch (error) {
-    deps.log.warn({ redriveId, err: error }, "ring failed, the reconciler will ring");
+    deps.log.warn({ redriveId, err: error }, "enqueue failed, the reconciler will enqueue");
   }
 }
 

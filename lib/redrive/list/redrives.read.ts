@@ -18,10 +18,16 @@ import {
 } from "@/lib/redrive/life/stall-facts.read";
 import { stallOf } from "@/lib/redrive/life/stalled.pure";
 import type { BrakeSeen } from "@/lib/redrive/pace/brake.pure";
-import { chartBucketMs, effectiveRate, pacesOf, redriveTimeMs, TICK_MS } from "@/lib/redrive/pace/redrive-rate.pure";
+import {
+  chartBucketMs,
+  effectiveRate,
+  pacesOf,
+  redriveTimeMs,
+  TICK_MS,
+} from "@/lib/redrive/pace/redrive-estimate.pure";
 import type { RedriveList, RedriveOut, RedriveRate } from "@/lib/redrive/redrives.shapes";
 import type { Canary } from "@/lib/redrive/request/redrive-request.shapes";
-import { tellsOf } from "@/lib/selection/operations/operation-tells.read";
+import { channelsOf } from "@/lib/selection/operations/operation-channels.read";
 import { askedSelection, type ScopedSelection } from "@/lib/selection/scope.shapes";
 import type { TargetPace } from "@/lib/sources/targets/target-pace.pure";
 import { type Paces, readPaces } from "@/lib/sources/targets/targets.read";
@@ -45,7 +51,7 @@ const COLUMNS = `${REDRIVE_FACTS}, coalesce((select t.name from targets t where 
   (select coalesce(sum(t.delivered + t.failed + case when t.at > r.planned_at then t.refused else 0 end), 0)
      from redrive_ticks t
     where t.redrive_id = r.id and t.at > now() - interval '${RATE_WINDOW_S} s') as "decidedRecently",
-  ${tellsOf("r.id")} as tell,
+  ${channelsOf("r.id")} as tell,
   (select array_agg(s.name order by s.name) from sources s where r.state in ${LIVE_REDRIVES} and s.id in ${OPEN_SOURCES})
     as "openSources"`;
 

@@ -1,7 +1,7 @@
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { aggregateKey, aggregateKeyOf } from "@/lib/order/aggregate.pure";
-import { type HoldingEvents, holderOf } from "@/lib/order/holder.pure";
+import { type HoldingEvents, holderOf } from "@/lib/order/held-by.pure";
 import { type Earlier, HEADS_MAX, type Head, headsOf, isSuperseded } from "@/lib/order/order-gate.pure";
 import { skippedAmong } from "@/lib/order/tails/tails.read";
 import type { Queryable, Tx } from "@/lib/platform/database/db";

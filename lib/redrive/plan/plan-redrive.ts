@@ -1,6 +1,6 @@
 import type { Deps } from "@/lib/lane/deps";
 import { lockRedrive, moveRedrive, readRedriveRow } from "@/lib/redrive/life/redrive.write";
-import { ringStarted, startOrFinish } from "@/lib/redrive/life/start-redrive";
+import { enqueueStarted, startOrFinish } from "@/lib/redrive/life/start-redrive";
 import { freezeChunk } from "@/lib/redrive/plan/freeze-chunk";
 import { advancePlan } from "@/lib/redrive/plan/freeze-events.write";
 import { readCandidateIds } from "@/lib/selection/candidates.read";
@@ -42,5 +42,5 @@ export async function planRedrive(
       await startOrFinish(tx, redriveId, nowMs);
     },
   };
-  if (await walkSelection(deps, walk, signal)) await ringStarted(deps, redriveId);
+  if (await walkSelection(deps, walk, signal)) await enqueueStarted(deps, redriveId);
 }

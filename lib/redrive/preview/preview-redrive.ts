@@ -7,7 +7,7 @@ import { isReadTimeout } from "@/lib/platform/database/retrying";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import type { DomainError } from "@/lib/platform/plain/problem.pure";
 import { isByControl, readRefusingControls } from "@/lib/redrive/list/refusing-controls.read";
-import { canaryAhead, effectiveRate, pacesOf, redriveTimeMs } from "@/lib/redrive/pace/redrive-rate.pure";
+import { canaryAhead, effectiveRate, pacesOf, redriveTimeMs } from "@/lib/redrive/pace/redrive-estimate.pure";
 import type { PlannedItem } from "@/lib/redrive/plan/freeze-events.write";
 import { planSelection, type SelectedForRedrive, type SelectionPlan } from "@/lib/redrive/plan/plan-selection";
 import { estimateOutcomes, type Outcome, type Tally, tally } from "@/lib/redrive/preview/outcomes.pure";

@@ -89,17 +89,17 @@ test("a set that grows while it is requested is counted and frozen in one look, 
   expect(answer.total).toBe(1_999);
 });
 
-test("a verify run is rung without a canary, since it has none", async () => {
+test("a verify run is enqueued without a canary, since it has none", async () => {
   await world.park(2);
-  const rung: string[] = [];
+  const enqueued: string[] = [];
   const lane: LaneQueue = {
     ...world.deps.lane,
-    ring: async (_lane, jobs) => void rung.push(...jobs.map((job) => job.kind)),
+    enqueue: async (_lane, jobs) => void enqueued.push(...jobs.map((job) => job.kind)),
   };
   const asked = { select: { filter: {} }, mode: "verify", lane: "main", canary: true, reason: "a look" };
   const request = redriveRequestSchema.parse(asked);
   await requestRedrive({ ...world.deps, lane }, { request, idempotency: null }, localViewer("ada"));
-  expect(rung).toEqual(["slice"]);
+  expect(enqueued).toEqual(["slice"]);
 });
 
 test.each([0, 1])(

@@ -10,7 +10,7 @@ import { plural } from "@/lib/platform/plain/format.pure";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { insertRedrive, type NewRedrive } from "@/lib/redrive/life/redrive.write";
-import { ringStarted, startOrFinish } from "@/lib/redrive/life/start-redrive";
+import { enqueueStarted, startOrFinish } from "@/lib/redrive/life/start-redrive";
 import { assertPace } from "@/lib/redrive/pace/assert-pace";
 import { CANARY_ABOVE, stepAfter } from "@/lib/redrive/pace/canary.pure";
 import { FREEZE_INLINE_MAX, freezeChunk, wantedAggregates } from "@/lib/redrive/plan/freeze-chunk";
@@ -35,7 +35,7 @@ import {
   ofPassed,
 } from "@/lib/selection/candidates.read";
 import { toSearchParams } from "@/lib/selection/filter/filter-params.shapes";
-import { setOperationTells } from "@/lib/selection/operations/operation-tells.write";
+import { setOperationChannels } from "@/lib/selection/operations/operation-channels.write";
 import { readEarlierVersions } from "@/lib/selection/outside-order.read";
 import { readScopedSelection } from "@/lib/selection/scope.read";
 import { askedSelection, sourcesOf } from "@/lib/selection/scope.shapes";
@@ -93,7 +93,7 @@ export async function requestRedrive(
       await assertPace(tx, redrive.id, "ratePerSecond", input.request.ratePerSecond);
     }
     const { tell } = input.request;
-    if (tell && tell.length > 0) await setOperationTells(tx, redrive.id, tell, { viewer, atMs: nowMs });
+    if (tell && tell.length > 0) await setOperationChannels(tx, redrive.id, tell, { viewer, atMs: nowMs });
     // Last: what counts a bounce locks events before it locks the rule of their redrive, and so does this transaction.
     await input.claim?.(tx, redrive.id);
     countLeftOut(frozen.answer, { "not-found": missing, "changed-since": changed });
@@ -102,8 +102,8 @@ export async function requestRedrive(
   };
   // A mend locks the same events, in another order.
   const { answer } = await inTransaction(deps.db, (tx) => answerOnce(tx, input.idempotency, nowMs, () => freeze(tx)));
-  // The jobs of a held redrive wait in the queue; one that starts too early finds nothing to send, and is rung again for the end of the hold.
-  if (slices) await ringStarted(deps, answer.id, { slices, delayMs: input.request.holdMs });
+  // The jobs of a held redrive wait in the queue; one that starts too early finds nothing to send, and is enqueued again for the end of the hold.
+  if (slices) await enqueueStarted(deps, answer.id, { slices, delayMs: input.request.holdMs });
   return answer;
 }
 

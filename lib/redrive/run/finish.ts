@@ -10,8 +10,8 @@ import { retrying } from "@/lib/platform/database/retrying";
 import { uuidv7 } from "@/lib/platform/ids";
 import { sqlState } from "@/lib/platform/postgres-pool";
 import { confirmOvertaking } from "@/lib/redrive/confirm/confirm";
+import { enqueueBehind } from "@/lib/redrive/life/enqueue-jobs";
 import { countItems, lockRedrive, type RedriveRow, sentBeforeResume } from "@/lib/redrive/life/redrive.write";
-import { ringBehind } from "@/lib/redrive/life/rings";
 import { settleRedrive } from "@/lib/redrive/life/settle-redrive";
 import type { OutcomeMark } from "@/lib/redrive/pace/brake.pure";
 import { advanceRedrive, sampleWith } from "@/lib/redrive/pace/canary-and-brake";
@@ -57,12 +57,12 @@ export function createFinisher(
   const batcher = createBatcher<Finish, boolean>(
     async (batch) => {
       const won = await retrying(() => finishItems(deps, redriveId, batch), { patience, pause: deps.db.pause });
-      const held = heldAmong(batch, won);
+      const held = ownedAmong(batch, won);
       // Of those that are not held an earlier try may have been committed without an answer.
       const changed = batch.filter(({ item, outcome }) => item.aggregateId !== null && outcome.kind !== "back");
       // Not awaited: the next batch must not wait for what others wait for. A failure is logged there.
       if (changed.length > 0) {
-        const wake = ringBehind(
+        const wake = enqueueBehind(
           deps,
           redriveId,
           changed.map(({ item }) => item.id),
@@ -92,7 +92,7 @@ export function createFinisher(
  * The ends that count. A worker that lost a slice and took it again may end an item twice, with two fences, in one batch:
  * the store has taken that of the later epoch.
  */
-function heldAmong(batch: readonly Finish[], won: ReadonlySet<string>): Set<Finish> {
+function ownedAmong(batch: readonly Finish[], won: ReadonlySet<string>): Set<Finish> {
   const latest = new Map<string, Finish>();
   for (const finish of batch) {
     const { id, fence } = finish.item;
@@ -159,7 +159,7 @@ async function commitBatch(
     // Slices before events and redrives: whoever takes an item out of its redrive locks them in this order.
     const named = nameEntries(batch, nowMs);
     const won = await closeItems(tx, redriveId, named);
-    const held = heldAmong(batch, won);
+    const held = ownedAmong(batch, won);
     await insertAttempts(tx, attemptsToKeep(batch, held));
     const ended = [...held].filter((finish): finish is Finish & { after: EventAfter } => finish.after !== null);
     const moved = await moveFinishedEvents(tx, redriveId, ended);

@@ -3,7 +3,7 @@ import type { JobOutcome, LaneName } from "@/lib/lane/port";
 import type { SliceAborted } from "@/lib/lane/slice-holds";
 import { isPassing, isReadTimeout } from "@/lib/platform/database/retrying";
 import { cancelItems } from "@/lib/redrive/life/cancel-items";
-import { ringRedrive } from "@/lib/redrive/life/rings";
+import { enqueueRedrive } from "@/lib/redrive/life/enqueue-jobs";
 import { aggregateRuns } from "@/lib/redrive/plan/redrive-plan.pure";
 import { examineItems } from "@/lib/redrive/run/examine";
 import type { Redriver } from "@/lib/redrive/run/redriver";
@@ -27,7 +27,7 @@ const PAGE_WORK_MS = 10_000;
 /** Payloads held in memory for one page. Several slices run at once, so a page of large ones is worked in portions. */
 const PORTION_BYTES_MAX = 8 * 1024 * 1024;
 
-/** A job gives its place to the others after this long, and is rung behind them. */
+/** A job gives its place to the others after this long, and is enqueued behind them. */
 const TURN_MS = 2_000;
 
 /** Bounds of the wait before a slice whose open items all wait is looked at again. */
@@ -50,9 +50,9 @@ const DONE: JobOutcome = { kind: "done" };
 
 /**
  * Works one slice of a redrive while it owns it: reads a page, examines it, sends in order per aggregate, finishes; again until nothing of
- * it may go now, or its turn is over. Everything it decides on is read from Postgres, so it may be rung twice, killed at any point, or run
+ * it may go now, or its turn is over. Everything it decides on is read from Postgres, so it may be enqueued twice, killed at any point, or run
  * beside another worker. Resolves with `again` when items must wait. While the store is away it waits for it; rejects when the store fails
- * otherwise: the reconciler rings anew.
+ * otherwise: the reconciler enqueues anew.
  */
 export function runSlice(redriver: Redriver, job: Slices, lane: LaneName, signal: AbortSignal): Promise<JobOutcome> {
   return whileStoreAway(redriver, job, signal, async () => {
@@ -61,7 +61,7 @@ export function runSlice(redriver: Redriver, job: Slices, lane: LaneName, signal
       if (session === null) return DONE;
       const halt = AbortSignal.any([signal, session.stopped, redriver.stopping]);
       try {
-        // The job waited in the queue while the redrive changed its lane: it was rung there.
+        // The job waited in the queue while the redrive changed its lane: it was enqueued there.
         if (session.redrive().lane !== lane) return DONE;
         const outcome = await workSlice(redriver, session, job, sliceSignals(halt, sendsSignal(signal)));
         if (outcome !== "renewed") return outcome;
@@ -125,7 +125,7 @@ async function workSlice(
   if (outcome === null) return DONE;
   if (outcome !== "released") return outcome;
   // The row of the session may be from before the release.
-  await ringRedrive(redriver, { ...session.redrive(), released: null });
+  await enqueueRedrive(redriver, { ...session.redrive(), released: null });
   return DONE;
 }
 
@@ -147,7 +147,7 @@ async function workOwned(
     const held = await heldSources(redriver, session);
     const allowance = await canaryAllowance(db, range.redriveId);
     if (canary && allowance === null) return "released";
-    // A slice that is rung while the canary still holds the redrive back has nothing to do: the release rings it.
+    // A slice that is enqueued while the canary still holds the redrive back has nothing to do: the release enqueues it.
     if (!canary && allowance !== null) return DONE;
     const limit = Math.min(pageLimit(session), allowance ?? PAGE_ITEMS_MAX);
     const request = { ...range, epochs, after, limit, withoutSources: held.sourceIds };
@@ -164,7 +164,7 @@ async function workOwned(
   }
   if (!session.stopped.aborted) return { kind: "again", delayMs: STOPPING_MS };
   if (session.renewed()) return "renewed";
-  // Cancelled: items that were being sent when the request took back the others. Paused: resume rings.
+  // Cancelled: items that were being sent when the request took back the others. Paused: resume enqueues.
   await cancelItems(redriver, range.redriveId, 1);
   return DONE;
 }
@@ -183,7 +183,7 @@ function pageLimit(session: Session): number {
 
 /**
  * No item may go now: again when the first wait ends, soon where items were handed back, later where their target takes no sends. Done when
- * nothing is open, or what is open waits for other events: their end rings it. `sawAll`: the last page was looked for from the start, so
+ * nothing is open, or what is open waits for other events: their end enqueues it. `sawAll`: the last page was looked for from the start, so
  * that nothing was handed back before its place.
  */
 async function rest(

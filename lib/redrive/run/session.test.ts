@@ -94,7 +94,7 @@ describe("the session of a redrive", () => {
     expect(clock.pending()).toBe(0);
   });
 
-  it("ends on another lane, where its slices are rung", async () => {
+  it("ends on another lane, where its slices are enqueued", async () => {
     const { sessions, store, clock } = sessionsOf({ state: "RUNNING", ratePerSecond: null });
     const session = (await sessions.open("r1"))!;
     store.row = { ...store.row, lane: "slow" };

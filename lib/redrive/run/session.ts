@@ -2,7 +2,7 @@ import type { Deps } from "@/lib/lane/deps";
 import type { TokenBucket } from "@/lib/lane/port";
 import { type RedriveRow, readRedriveRow } from "@/lib/redrive/life/redrive.write";
 import { bucketSpec } from "@/lib/redrive/pace/rate-bucket";
-import { warmUpShare } from "@/lib/redrive/pace/redrive-rate.pure";
+import { warmUpShare } from "@/lib/redrive/pace/redrive-estimate.pure";
 import { createTokenFeeder, type TokenFeeder } from "@/lib/redrive/pace/token-feeder";
 import { createFinisher, type Finish } from "@/lib/redrive/run/finish";
 import { Bulkhead } from "@/lib/retry/bulkhead";

@@ -162,13 +162,13 @@ describe("a canary", () => {
     for (const waitedMs of [done!.second, done!.third]) expect(Number(waitedMs)).toBeGreaterThanOrEqual(1_000);
   });
 
-  test("lets a step go once, however often and by how many workers it is rung", async () => {
+  test("lets a step go once, however often and by how many workers it is enqueued", async () => {
     await world.park(30);
     const { id } = await world.request({
       canary: { steps: [3], stopAtFailureRatio: 0.3, window: 40, quietMs: 600_000 },
     });
-    const rings = Array.from({ length: 12 }, () => ({ kind: "canary" as const, redriveId: id }));
-    await world.lane.ring("main", rings);
+    const enqueues = Array.from({ length: 12 }, () => ({ kind: "canary" as const, redriveId: id }));
+    await world.lane.enqueue("main", enqueues);
     await Promise.all([world.worker(), world.worker()]);
     await expect.poll(async () => (await world.redrive(id)).canary?.waitingUntil).toEqual(expect.any(String));
     await expect.poll(async () => (await world.lane.jobs("main", ["waiting"]))?.length).toBe(0);

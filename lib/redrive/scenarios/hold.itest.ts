@@ -27,14 +27,14 @@ describeOnBothQueues("a redrive that is held, on $backend", ({ redisUrl }) => {
 describe("a redrive that is held", () => {
   const world = worldOfEachTest();
 
-  test("keeps its hold when it is rung early, paused, resumed, and when its worker is replaced", async () => {
+  test("keeps its hold when it is enqueued early, paused, resumed, and when its worker is replaced", async () => {
     await world.park(3);
     const first = await world.worker();
     const { id } = await world.request({
       holdMs: 1_500,
       canary: { steps: [1], stopAtFailureRatio: 0.2, window: 50, quietMs: 300 },
     });
-    await world.lane.ring("main", [{ kind: "canary", redriveId: id }]);
+    await world.lane.enqueue("main", [{ kind: "canary", redriveId: id }]);
     await changeRedrive(world.deps, { id, change: { action: "pause" } }, localViewer("bob"));
     await changeRedrive(world.deps, { id, change: { action: "resume" } }, localViewer("bob"));
     await first.stop("a deploy");

@@ -27,7 +27,7 @@ describe("a redrive that waits for another one", () => {
     await change(first, "pause");
     const second = (await world.request({ select: { ids: await idsOf(2) } })).id;
     await world.worker();
-    // A worker that has just started rings everything once: an earlier one may have been lost.
+    // A worker that has just started enqueues everything once: an earlier one may have been lost.
     await expect.poll(heartbeatsForMs).toBeGreaterThan(2 * TEST_PACES.heartbeatMs);
     await expect.poll(() => waiting(second)).toBe(AGGREGATES);
     await expect.poll(() => world.lane.jobs("main")).toEqual([]);
@@ -43,7 +43,7 @@ describe("a redrive that waits for another one", () => {
     return (await world.db.query<{ ms: number | null }>(age))[0]!.ms ?? 0;
   };
 
-  test("is rung when items of that one are closed, and sends nothing before", async () => {
+  test("is enqueued when items of that one are closed, and sends nothing before", async () => {
     const { first, second } = await overlap();
     expect(world.sink.arrived).toEqual([]);
     await change(first, "resume");
@@ -72,17 +72,17 @@ describe("a redrive that waits for another one", () => {
 });
 
 describe("a redrive that is resumed", () => {
-  test("is not rung for the slices whose jobs wait in the queue since before its pause", async () => {
+  test("is not enqueued for the slices whose jobs wait in the queue since before its pause", async () => {
     const world = await openWorld({ redisUrl: null });
     await world.park(300);
     const { id } = await world.request({ holdMs: 60_000 });
     const queued = async () => (await world.db.query("select id from bullmq.job")).length;
-    const rung = await queued();
-    expect(rung).toBeGreaterThan(1);
+    const enqueued = await queued();
+    expect(enqueued).toBeGreaterThan(1);
     for (const action of ["pause", "resume", "pause", "resume"] as const) {
       await changeRedrive(world.deps, { id, change: { action } }, localViewer("ada"));
     }
-    expect(await queued()).toBe(rung);
+    expect(await queued()).toBe(enqueued);
     await world.close();
   });
 });

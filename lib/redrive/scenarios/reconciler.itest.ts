@@ -6,7 +6,7 @@ import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { FREEZE_INLINE_MAX } from "@/lib/redrive/request/request-redrive";
 import { describeOnBothQueues, openWorld, worldOfEachTest } from "@/lib/testing/redrive-world";
 
-/** What was rung is gone before a worker came: only Postgres knows of it (I8). */
+/** What was enqueued is gone before a worker came: only Postgres knows of it (I8). */
 describeOnBothQueues("a queue on $backend that forgot everything is rebuilt", ({ redis, redisUrl }) => {
   const world = worldOfEachTest({ redisUrl });
 

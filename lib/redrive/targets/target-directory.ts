@@ -3,7 +3,7 @@ import type { RedriveRow } from "@/lib/redrive/life/redrive.write";
 import { BREAKER_WAIT_MS_MAX } from "@/lib/redrive/run/examine";
 import { policiesInForce, policyAmong, type UsedPolicy } from "@/lib/redrive/targets/policies";
 import type { HeldSources, NoTarget, SliceTarget } from "@/lib/redrive/targets/target";
-import { TargetLine, type TargetLineOptions, type TargetReport } from "@/lib/redrive/targets/target-line";
+import { type TargetLineOptions, type TargetReport, TargetRuntime } from "@/lib/redrive/targets/target-runtime";
 import type { HealingStep } from "@/lib/retry/healing/healing";
 import { PolicyError } from "@/lib/retry/policy-error";
 import { readTargets, type TargetRow } from "@/lib/sources/targets/targets.read";
@@ -22,7 +22,7 @@ export type TargetDirectoryOptions = TargetLineOptions & {
 
 /** The targets of the store, each as one line of this worker, read again when the last reading is old. */
 export class TargetDirectory {
-  readonly #lines = new Map<string, TargetLine>();
+  readonly #lines = new Map<string, TargetRuntime>();
   readonly #options: TargetDirectoryOptions;
   #refreshedMs = Number.NEGATIVE_INFINITY;
   /** When the last reading began, by the database's clock. */
@@ -109,17 +109,17 @@ export class TargetDirectory {
     await Promise.all(this.#all().map((line) => line.close()));
   }
 
-  #all(): TargetLine[] {
+  #all(): TargetRuntime[] {
     return [...this.#lines.values()];
   }
 
-  #lineOf(sourceId: string, { targetId, lane }: RedriveRow): TargetLine | undefined {
+  #lineOf(sourceId: string, { targetId, lane }: RedriveRow): TargetRuntime | undefined {
     if (targetId !== null) return this.#lines.get(targetId);
     return this.#all().find(({ row }) => row.sourceId === sourceId && row.lane === lane);
   }
 
   /** The target for sends of events of one source in one redrive, or why it cannot take them. */
-  #use(line: TargetLine, redrive: RedriveRow, sourceId: string): SliceTarget | NoTarget {
+  #use(line: TargetRuntime, redrive: RedriveRow, sourceId: string): SliceTarget | NoTarget {
     const { name, kind } = line.row;
     // Each source has its two lanes: any of its targets knows its kind.
     const own = this.#all().find(({ row }) => row.sourceId === sourceId)?.row;
@@ -135,7 +135,7 @@ export class TargetDirectory {
   }
 
   /** The target that a target's fallback names, unless nothing can be sent there. */
-  #standInOf({ id, sourceId, fallback }: TargetRow): TargetLine | undefined {
+  #standInOf({ id, sourceId, fallback }: TargetRow): TargetRuntime | undefined {
     if (fallback === null || fallback.kind === "defer") return undefined;
     const line = this.#all().find(({ row }) =>
       fallback.kind === "target" ? row.name === fallback.target : row.sourceId === sourceId && row.lane === "slow",
@@ -144,7 +144,7 @@ export class TargetDirectory {
   }
 
   /** How long the sends of a target wait for its breaker, or until it is reached; 0 = they do not. */
-  #holdMs(line: TargetLine): number {
+  #holdMs(line: TargetRuntime): number {
     const other = this.#standInOf(line.row);
     // What finds no target may go to the one that stands in.
     const awayMs = other === undefined && line.isAway() ? AWAY_LOOK_MS : 0;
@@ -179,7 +179,7 @@ export class TargetDirectory {
     const known = this.#lines.get(row.id);
     const inForce = this.#usablePolicy(row, policies) ?? known?.inForce ?? policyAmong({}, "slow-lane");
     if (known) known.adopt(row, inForce);
-    else this.#lines.set(row.id, new TargetLine(row, inForce, this.#options));
+    else this.#lines.set(row.id, new TargetRuntime(row, inForce, this.#options));
   }
 
   /** null = the stored version cannot be used: the settings before it stay. */

@@ -10,7 +10,7 @@ import type { TargetRow } from "@/lib/sources/targets/targets.read";
  */
 export type HeldSources = {
   sourceIds: string[];
-  /** When to look again: the shortest of their waits. Infinity = only stops hold them: resuming rings their slices. */
+  /** When to look again: the shortest of their waits. Infinity = only stops hold them: resuming enqueues their slices. */
   waitMs: number;
 };
 

@@ -11,7 +11,7 @@ import { inTransaction } from "@/lib/platform/database/retrying";
 import { uuidv7 } from "@/lib/platform/ids";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { askForMend } from "@/lib/redrive/life/approval";
-import { ringOrLog } from "@/lib/redrive/life/rings";
+import { enqueueOrLog } from "@/lib/redrive/life/enqueue-jobs";
 import { examineMend, type Mending, type MendingDeps } from "@/lib/repair/mends/examine-mend";
 import { MASKED } from "@/lib/repair/mends/mending.pure";
 import { freezeMend, nameSources } from "@/lib/repair/mends/mends.write";
@@ -20,7 +20,7 @@ import type { MendRequest, UndoMendRequest } from "@/lib/repair/recipes/recipes.
 import { maskedRefusal } from "@/lib/repair/revisions/revision.pure";
 import { cutoffOf, readCandidates, type Selected } from "@/lib/selection/candidates.read";
 import { insertBulkOperation, type NewBulkOperation } from "@/lib/selection/operations/bulk-operations.write";
-import { setOperationTells } from "@/lib/selection/operations/operation-tells.write";
+import { setOperationChannels } from "@/lib/selection/operations/operation-channels.write";
 import { readScopedSelection } from "@/lib/selection/scope.read";
 import { askedSelection, type ScopedSelection, scopeSelection, sourcesOf } from "@/lib/selection/scope.shapes";
 import { assertEnded, selectEvents } from "@/lib/selection/select-events";
@@ -90,7 +90,7 @@ export async function requestMend(
     }
     await tx.run("update bulk_operations set expected = $2 where id = $1", [id, frozen + first.missing]);
     if (!("filter" in selection) && selection.sources === undefined) await nameSources(tx, id);
-    if (tell.length > 0) await setOperationTells(tx, id, tell, { viewer, atMs: asOfMs });
+    if (tell.length > 0) await setOperationChannels(tx, id, tell, { viewer, atMs: asOfMs });
     await askForMend(tx, { id, options, reason, createdBy: viewer.name }, frozen, asOfMs);
     return { id, state: BULK_BEGINS, changed: 0, refused: missingOf(first.missing), ids: null, underWay: 0 };
   });
@@ -143,7 +143,7 @@ async function begin(
   const { answer, isNew } = await inTransaction(deps.db, (tx) => answerOnce(tx, idempotency, nowMs, () => work(tx)), {
     statementTimeoutMs: FREEZE_MS_MAX,
   });
-  if (isNew) await ringOrLog(deps, answer.id!);
+  if (isNew) await enqueueOrLog(deps, answer.id!);
   return answer;
 }
 

@@ -10,7 +10,7 @@ import type { EventAfter } from "@/lib/redrive/run/event-after.pure";
 import type { AttemptIntent, Intent } from "@/lib/redrive/run/store/intents.write";
 import type { SliceItem } from "@/lib/redrive/run/store/slice-items.read";
 import { EVENT_MOVES, type EventStatus } from "@/lib/states/event-state.pure";
-import { checked, heldItem, heldItems, lockEvents } from "@/lib/states/fence.write";
+import { checked, lockEvents, ownedItem, ownedItems } from "@/lib/states/fence.write";
 import { flowOf } from "@/lib/states/flow.pure";
 import { type ItemOutcome, isDeduplicated, itemStateAfter, moveOf } from "@/lib/states/item-outcome.pure";
 import type { AttemptState, ItemEnd } from "@/lib/states/item-state.pure";
@@ -113,11 +113,11 @@ export async function closeItems(
        select * from unnest($2::uuid[], $3::bigint[], $4::text[], $5::float8[], $6::int[], $7::text[], $8::text[], $9::text[],
                             $10::text[], $11::uuid[], $12::float8[], $13::float8[], $14::text[], $15::uuid[], $16::int[])
          as w(id, fence, state, wait_ms, attempts, result, detail, verdict, record, entry, sent_at, latency_ms, sent_to, sent_to_id, slice)
-     )${heldItems("$1::uuid", "wait")}, gone as (
-       delete from open_items i using held w where w.state <> ${ITEM.open} and ${heldItem("$1::uuid")} returning w.*
+     )${ownedItems("$1::uuid", "wait")}, gone as (
+       delete from open_items i using held w where w.state <> ${ITEM.open} and ${ownedItem("$1::uuid")} returning w.*
      ), waiting as (
        update open_items i set attempts = w.attempts, not_before = now() + w.wait_ms * interval '1 ms'
-         from held w where w.state = ${ITEM.open} and ${heldItem("$1::uuid")} returning w.*
+         from held w where w.state = ${ITEM.open} and ${ownedItem("$1::uuid")} returning w.*
      ), taken as materialized (
        select * from gone union all select * from waiting
      ), items as (
@@ -126,7 +126,7 @@ export async function closeItems(
               verdict = coalesce(w.verdict::jsonb, i.verdict), finished_at = case when w.state <> ${ITEM.open} then now() end,
               ended_entry = w.entry, sent_at = to_timestamp(w.sent_at / 1000), latency_ms = w.latency_ms, sent_to = w.sent_to,
               sent_to_id = w.sent_to_id
-         from taken w where (w.state <> ${ITEM.open} or w.verdict is not null) and ${heldItem("$1::uuid")}
+         from taken w where (w.state <> ${ITEM.open} or w.verdict is not null) and ${ownedItem("$1::uuid")}
      )
      select id from taken`,
     [

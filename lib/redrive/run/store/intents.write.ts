@@ -6,7 +6,7 @@ import type { Clock } from "@/lib/platform/clock";
 import { columnsOf } from "@/lib/platform/database/columns";
 import type { Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { heldItem, heldItems } from "@/lib/states/fence.write";
+import { ownedItem, ownedItems } from "@/lib/states/fence.write";
 import { ATTEMPT, ITEM, SENDS, UNSENT } from "@/lib/states/state.sql";
 
 /** One send about to be made. */
@@ -64,7 +64,7 @@ const BEHIND = `(
 /** SQL: the item of `w` was taken out of its redrive, or its slice was given up: whoever did so did not wait for the send. */
 const TAKEN = `not exists (
   select from open_items i join slice_owners o on o.redrive_id = w.redrive_id and o.slice = w.slice and o.epoch = w.fence
-   where ${heldItem("w.redrive_id")})`;
+   where ${ownedItem("w.redrive_id")})`;
 
 /** SQL: the consumer of `w` has processed it, or a newer version of its aggregate. */
 const PROCESSED = `(w.version < d.processed or exists (
@@ -78,9 +78,9 @@ const INTEND = `
 with w as materialized (
   select * from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::int[], $5::text[], $6::text[], $7::uuid[], $8::int[], $9::int[])
     as w(id, redrive_id, fence, attempt, target, idempotency_key, target_id, revision, slice)
-)${heldItems("w.redrive_id", "skip")}, intended as materialized (
+)${ownedItems("w.redrive_id", "skip")}, intended as materialized (
   select w.* from held w
-   where exists (select from open_items i where ${heldItem("w.redrive_id")})
+   where exists (select from open_items i where ${ownedItem("w.redrive_id")})
      and ((w.attempt = 1 and w.fence = 1) or not exists (
            select from redrive_attempts a where a.id = w.id and a.redrive_id = w.redrive_id and a.attempt = w.attempt))
 ), wave as (
@@ -165,7 +165,7 @@ export async function openIntents(
   const lookedMs = clock.nowMs();
   if (opened.size === 0) return { id, openedAtMs, lookedMs, opened };
   const recorded = intents.filter((intent) => opened.has(attemptKey(intent)));
-  const stopped = await stoppedAmong(db, recorded);
+  const stopped = await deniedAmong(db, recorded);
   const left = recorded.filter((intent) => !stopped.has(intent.id));
   if (clock.nowMs() - lookedMs > BEGIN_MS_MAX) throw new DomainError("read-timeout", "LOOK was answered too late");
   if (stopped.size > 0) await leaveIn(db, id, left);
@@ -173,7 +173,7 @@ export async function openIntents(
 }
 
 /** The ids of the events that may not be sent any more. Of one item at most one intent was recorded. */
-async function stoppedAmong(db: Queryable, intents: readonly AttemptIntent[]): Promise<Set<string>> {
+async function deniedAmong(db: Queryable, intents: readonly AttemptIntent[]): Promise<Set<string>> {
   const rows = await db.query<{ id: string }>(
     LOOK,
     [

@@ -2,7 +2,7 @@ import { inLine } from "@/lib/order/line.sql";
 import { columnsOf } from "@/lib/platform/database/columns";
 import type { Queryable } from "@/lib/platform/database/db";
 import type { RedriveRow } from "@/lib/redrive/life/redrive.write";
-import { checked, heldItem, heldItems } from "@/lib/states/fence.write";
+import { checked, ownedItem, ownedItems } from "@/lib/states/fence.write";
 
 /**
  * What an item waits for. `not_before` is null when it waits for nothing, a time, or infinity while an earlier event of its aggregate is
@@ -21,9 +21,9 @@ export async function holdItems(db: Queryable, holds: readonly ItemHold[]): Prom
   await db.run(
     `with w as materialized (
        select * from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::float8[], $5::int[]) as w(id, redrive_id, fence, wait_ms, slice)
-     )${heldItems("w.redrive_id", "wait")}
+     )${ownedItems("w.redrive_id", "wait")}
      update open_items i set not_before = now() + w.wait_ms * interval '1 ms'
-       from held w where ${heldItem("w.redrive_id")}`,
+       from held w where ${ownedItem("w.redrive_id")}`,
     columnsOf(holds, "id", "redriveId", "fence", "waitMs", "slice"),
     { name: "hold-items" },
   );
@@ -61,7 +61,7 @@ export async function wakeBehind(db: Queryable, ids: readonly string[]): Promise
         order by i.id for no key update of i
      ), woken as (
        update open_items i set not_before = now()
-         from waiting w where ${heldItem("w.redrive_id")}
+         from waiting w where ${ownedItem("w.redrive_id")}
        returning i.redrive_id, i.slice
      )
      select distinct w.redrive_id as "redriveId", w.slice, r.lane from woken w join redrives r on r.id = w.redrive_id`,

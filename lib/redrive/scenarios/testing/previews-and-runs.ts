@@ -133,7 +133,7 @@ export function testPreviewsAndRuns(runs: ModelRuns): void {
               await step.doing(model);
               await model.compare(chosen);
             }
-            // What stays open would be rung in the queue of the next run.
+            // What stays open would be enqueued in the queue of the next run.
             expect(await model.end()).toEqual([]);
           } finally {
             await model.close();

@@ -2,7 +2,7 @@ import { handle } from "@/app/_server/handle";
 import { readBulkOperation } from "@/lib/events/bulk/bulk-operations.read";
 import { bulkOperationChangeSchema, bulkOperationSchema } from "@/lib/events/bulk/bulk-operations.shapes";
 import { cancelBulkOperation } from "@/lib/events/bulk/cancel-bulk-operation";
-import { tellOfOperation } from "@/lib/events/bulk/tell-of-operation";
+import { changeOperationChannels } from "@/lib/events/bulk/change-operation-channels";
 import { byId } from "@/lib/platform/api/query.shapes";
 
 const params = byId("unknown-operation");
@@ -25,7 +25,7 @@ export const PATCH = handle({
   answer: bulkOperationSchema,
   problems: ["illegal-transition", "channel-not-found"],
   run: async ({ deps, viewer, params: { id }, body }) => {
-    if ("tell" in body) await tellOfOperation(deps, { id, tell: body.tell }, viewer);
+    if ("tell" in body) await changeOperationChannels(deps, { id, tell: body.tell }, viewer);
     else await cancelBulkOperation(deps, { id, reason: body.reason }, viewer);
     return readBulkOperation(deps.db, viewer, id);
   },

@@ -1,11 +1,11 @@
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { maskText } from "@/lib/guard/masking/mask-text.pure";
-import type { ToldOperation } from "@/lib/observe/channels/operation-message.pure";
+import type { ReportedOperation } from "@/lib/observe/channels/operation-message.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { FINAL_REDRIVES } from "@/lib/states/state.sql";
 
 /** An operation of which a channel is still to be told something. */
-type AwaitedOperation = ToldOperation & {
+type AwaitedOperation = ReportedOperation & {
   ended: boolean;
   /** A channel knows of a standstill, or a standstill has begun. */
   noted: boolean;

@@ -1,7 +1,7 @@
 import type { Clock } from "@/lib/platform/clock";
 
 /** Deliveries between the socket and the current batch, for one reader. The broker's window bounds it. */
-export class Inbox<T> {
+export class DeliveryBuffer<T> {
   private items: T[] = [];
   private waiter: { count: number; wake: PromiseWithResolvers<void> } | null = null;
   private failure: { error: unknown } | null = null;

@@ -56,7 +56,7 @@ const REMOVED: TargetHealth = {
  * One target in this worker. Breaker, retry budget, latency, bulkhead and rate are one for all sends to it, whichever
  * redrive they belong to and whichever version of a policy that redrive has frozen: their settings are those in force.
  */
-export class TargetLine {
+export class TargetRuntime {
   /** Why nothing can be sent; null = sends are possible. */
   fault: string | null = null;
   readonly state: TargetState;

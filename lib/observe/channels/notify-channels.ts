@@ -28,7 +28,7 @@ type Moment = {
 type Firing = FiringAlert & { row: LiveAlertRow };
 
 /** Writes an evaluation's messages to the outbox in its transaction, so that none is lost or sent twice. Returns their number. */
-export async function tellChannels(tx: Tx, moment: Moment): Promise<number> {
+export async function notifyChannels(tx: Tx, moment: Moment): Promise<number> {
   const channels = await readChannelsInForce(tx);
   if (channels.length === 0) return 0;
   const rules = new Map((await readRulesInForce(tx)).map((rule) => [rule.id, rule]));

@@ -6,11 +6,11 @@ import { insertOutbox } from "@/lib/kit/outbox/insert";
 import type { Deps } from "@/lib/lane/deps";
 import { readStillRedrives } from "@/lib/observe/alerts/facts/alert-facts";
 import type { AlertMessage } from "@/lib/observe/channels/alert-message.pure";
+import { ALERT_OUTBOX, outboxEvent } from "@/lib/observe/channels/notify-channels";
 import { endedMessage, standsStillMessage } from "@/lib/observe/channels/operation-message.pure";
-import { readAwaitedOperations } from "@/lib/observe/channels/operation-tells.read";
-import { ALERT_OUTBOX, outboxEvent } from "@/lib/observe/channels/tell-channels";
+import { readAwaitedOperations } from "@/lib/observe/channels/operation-notifications.read";
 import type { Tx } from "@/lib/platform/database/db";
-import { noteEnd, noteStill, noteStillTold } from "@/lib/selection/operations/operation-tells.write";
+import { noteEnd, noteStill, noteStillTold } from "@/lib/selection/operations/operation-channels.write";
 
 type TellDeps = Pick<Deps, "db" | "clock"> & { publicUrl: string };
 
@@ -24,7 +24,7 @@ const ROUND = 200;
  * notes, by compare-and-set, that its channel was told: of two workers one tells, and a worker that dies between has told nothing.
  * One statement when nobody asked. Returns the number of messages.
  */
-export async function tellOperations({ db, clock, publicUrl }: TellDeps): Promise<number> {
+export async function notifyOperations({ db, clock, publicUrl }: TellDeps): Promise<number> {
   const awaited = await readAwaitedOperations(db, ROUND);
   if (awaited.length === 0) return 0;
   const nowMs = clock.wallMs();

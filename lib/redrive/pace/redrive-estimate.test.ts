@@ -8,7 +8,7 @@ import {
   redriveTimeMs,
   type Work,
   warmUpShare,
-} from "./redrive-rate.pure";
+} from "./redrive-estimate.pure";
 
 const target = (ratePerSecond: number | null, warmUpMs = 0) => ({ ratePerSecond, warmUpMs });
 const paces: LanePaces = { orders: target(40), billing: target(10), bulk: target(null) };

@@ -3,7 +3,7 @@ import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { AlertMessage } from "@/lib/observe/channels/alert-message.pure";
 import { addChannel } from "@/lib/observe/channels/channels";
 import { channelRequestSchema } from "@/lib/observe/channels/channels.shapes";
-import { STILL_TOLD_AFTER_MS, tellOperations } from "@/lib/observe/channels/tell-operations";
+import { notifyOperations, STILL_TOLD_AFTER_MS } from "@/lib/observe/channels/notify-operations";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { redriveRequestSchema } from "@/lib/redrive/request/redrive-request.shapes";
 import { requestRedrive } from "@/lib/redrive/request/request-redrive";
@@ -32,7 +32,7 @@ const request = (change: object) =>
     },
     ADA,
   );
-const tell = () => tellOperations({ ...world.deps, publicUrl: "https://parkade.example.com" });
+const tell = () => notifyOperations({ ...world.deps, publicUrl: "https://parkade.example.com" });
 const told = async () =>
   (
     await world.db.query<{ message: AlertMessage }>(
@@ -75,7 +75,7 @@ describe("a channel that asked to be told of a redrive", () => {
           }),
       },
     });
-    await expect(tellOperations({ ...world.deps, db: dying, publicUrl: "" })).rejects.toThrow("killed");
+    await expect(notifyOperations({ ...world.deps, db: dying, publicUrl: "" })).rejects.toThrow("killed");
     expect(await told()).toEqual([]);
     expect(await tell()).toBe(1);
     expect(await told()).toHaveLength(1);

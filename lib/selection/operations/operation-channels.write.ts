@@ -4,7 +4,7 @@ import { isOver, ms } from "@/lib/platform/database/moments.sql";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /** Replaces the channels of an operation; those already told of its end stay. Throws DomainError `channel-not-found` with the field. */
-export async function setOperationTells(
+export async function setOperationChannels(
   tx: Tx,
   operationId: string,
   names: readonly string[],
@@ -84,6 +84,6 @@ type Told = { id: string };
 const idsOf = (rows: readonly Told[]) => rows.map(({ id }) => id);
 
 /** Of a restored copy of a store: nobody is told of what its original did. */
-export async function dropOperationTells(tx: Tx): Promise<void> {
+export async function dropOperationChannels(tx: Tx): Promise<void> {
   await tx.run("delete from operation_tells");
 }

@@ -6,7 +6,11 @@ import { TextLink } from "@/components/ui/text-link";
 import { useChannels } from "@/lib/observe/channels/channels.browser";
 
 /** Which channels are told when an operation ends or stands still. */
-export function TellChoice(props: { tell: readonly string[]; onTell: (tell: string[]) => void; disabled?: boolean }) {
+export function ChannelChoice(props: {
+  tell: readonly string[];
+  onTell: (tell: string[]) => void;
+  disabled?: boolean;
+}) {
   const { tell, onTell, disabled = false } = props;
   const id = useId();
   const channels = useChannels();
@@ -52,7 +56,7 @@ export function TellField(props: { tell: readonly string[]; onTell: (tell: strin
   return (
     <div className="grid gap-1">
       <p className="text-sm font-medium text-muted">Notify when it ends or stalls</p>
-      <TellChoice {...props} />
+      <ChannelChoice {...props} />
     </div>
   );
 }

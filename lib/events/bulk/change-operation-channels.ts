@@ -5,8 +5,8 @@ import type { Deps } from "@/lib/lane/deps";
 import { inTransaction } from "@/lib/platform/database/retrying";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { lockBulkOperation } from "@/lib/selection/operations/bulk-operations.write";
-import { readOperationTells } from "@/lib/selection/operations/operation-tells.read";
-import { sameNames, setOperationTells } from "@/lib/selection/operations/operation-tells.write";
+import { readOperationChannels } from "@/lib/selection/operations/operation-channels.read";
+import { sameNames, setOperationChannels } from "@/lib/selection/operations/operation-channels.write";
 import { sourcesOf } from "@/lib/selection/scope.shapes";
 import { unknownOperation } from "@/lib/states/unknown.pure";
 
@@ -14,7 +14,7 @@ import { unknownOperation } from "@/lib/states/unknown.pure";
  * Names the channels that are told when a bulk operation ends or stands still. Throws DomainError `unknown-operation`,
  * `illegal-transition` when it has ended, `channel-not-found`.
  */
-export async function tellOfOperation(
+export async function changeOperationChannels(
   deps: Pick<Deps, "db" | "clock">,
   { id, tell }: { id: string; tell: readonly string[] },
   viewer: Viewer,
@@ -28,10 +28,10 @@ export async function tellOfOperation(
         fields: [{ field: "tell", detail: "its page has the result" }],
       });
     }
-    const before = await readOperationTells(tx, id);
+    const before = await readOperationChannels(tx, id);
     if (sameNames(before, tell)) return;
     const atMs = deps.clock.wallMs();
-    await setOperationTells(tx, id, tell, { viewer, atMs });
+    await setOperationChannels(tx, id, tell, { viewer, atMs });
     await appendAudit(tx, {
       actor: viewer.name,
       action: "operation.tell-changed",
