@@ -6,7 +6,7 @@ import * as probe from "@/app/(sources)/api/v1/sources/probe/route";
 import * as sources from "@/app/(sources)/api/v1/sources/route";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 
-/** Addresses and names are judged when they are saved, so that the person who types one is told at the field. */
+/** Addresses and names are judged when they are saved, so that the error stands at the field. */
 let web: TestConsole;
 beforeAll(async () => {
   web = await testConsole({

@@ -59,7 +59,7 @@ const send = (name: string) => testChannel(world.deps, { name, publicUrl: "https
 const deliveries = async (name: string) =>
   (await listDeliveries(world.db, ADA, { name, limit: 10, cursor: null })).items;
 
-/** A rule that fires for three events of an error text full of markup, told to all channels. */
+/** A rule that fires for three events of an error text full of markup, sent to all channels. */
 async function fire(): Promise<void> {
   await world.db.run("delete from alert_rules");
   const links = [

@@ -24,7 +24,7 @@ import { answersHttp, testServer } from "@/lib/testing/server-process";
 import { startAlertPublisher } from "./alert-publisher";
 
 /**
- * The commands of docs/channels.md, as they stand there: each channel is told of a test, of an alert and of its end. The receivers
+ * The commands of docs/channels.md, as they stand there: each channel gets a test, an alert and its end. The receivers
  * refuse what their documentation refuses.
  */
 

@@ -5,7 +5,7 @@ import { Checkbox } from "@/components/ui/input";
 import { TextLink } from "@/components/ui/text-link";
 import { useChannels } from "@/lib/observe/channels/channels.browser";
 
-/** Which channels are told when an operation ends or stands still. */
+/** Which channels are notified when an operation ends or stalls. */
 export function ChannelChoice(props: {
   tell: readonly string[];
   onTell: (tell: string[]) => void;

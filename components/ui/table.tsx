@@ -17,7 +17,7 @@ export function Table(
   );
 }
 
-/** `unseen`: a column of buttons, which a screen reader alone is told. */
+/** `unseen`: a column of buttons whose head only a screen reader reads. */
 type Column = string | { numeric: string } | { unseen: string };
 
 export function Head({ columns }: { columns: readonly Column[] }) {

@@ -274,7 +274,7 @@ export const groupSchema = named(
     verdict: verdictOut,
     /** `rise`: since when more arrives than usual; `first`: nothing rises, or no hour left its range, and it was first seen then. */
     since: z.object({ at: timeOut, of: z.enum(["rise", "first"]) }),
-    /** Nobody is told of it; null = its alerts are told. */
+    /** Nobody is notified about it; null = its alerts are sent. */
     mute: z.nullable(groupMuteSchema),
     /** Of the arrivals, those that were counted in a storm and not stored, and the minute in which that began. null = all are stored. */
     unstored: z.nullable(z.object({ count: z.int(), since: timeOut })),

@@ -131,7 +131,7 @@ const redriveShape = {
   rateNow: nullableNumber,
   /** Until the last open event is sent, what is left of the hold included. */
   etaMs: nullableNumber,
-  /** Names of the channels that are told when it ends or stalls. */
+  /** Names of the channels that are notified when it ends or stalls. */
   tell: z.array(z.string()),
   /** null = it moves, is over or has just begun. */
   stalled: z.nullable(stalledSchema),

@@ -33,8 +33,8 @@ named("Selection", selectionSchema, { filter: { source: ["orders"], errorCode: [
 export type Selection = z.infer<typeof selectionSchema>;
 
 /**
- * POST /api/v1/events/ignore. `tell`: channels that are told when the operation of a larger set ends or stands still; a small set is
- * done with the answer, and nobody is told.
+ * POST /api/v1/events/ignore. `tell`: channels that are notified when the operation of a larger set ends or stalls; a small set is
+ * done with the answer, and nobody is notified.
  */
 export const bulkChangeSchema = named(
   "BulkChange",

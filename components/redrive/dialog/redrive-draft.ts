@@ -32,7 +32,7 @@ export type RedriveDraft = {
   when: "now" | "time" | "breaker";
   /** As the browser's field has it: `2026-11-22T14:05`, in the browser's time zone. */
   startAt: string;
-  /** Names of channels that are told when it ends or stalls. */
+  /** Names of channels that are notified when it ends or stalls. */
   tell: string[];
   reason: string;
   typed: string;

@@ -27,7 +27,7 @@ type BulkChange = {
   reason: string;
   /** For a release: failures, redrives and cooldown stay unchanged. */
   keepLimits?: boolean;
-  /** Names of the channels that are told when the operation ends or stands still. */
+  /** Names of the channels that are notified when the operation ends or stalls. */
   tell?: string[];
 };
 

@@ -49,7 +49,7 @@ export const bulkOperationSchema = named(
     etaMs: nullableNumber,
     /** Why it does not move, with the way out; null = it moves, is over or has just begun. */
     stalled: nullableText,
-    /** Names of the channels that are told when it ends or stalls. */
+    /** Names of the channels that are notified when it ends or stalls. */
     tell: z.array(z.string()),
     /** The approval that a mend needs before it changes anything; null = it needed none. */
     approval: z.nullable(approvalSchema),
@@ -66,7 +66,7 @@ export const bulkOperationChangeSchema = named(
   "BulkOperationChange",
   z.union([
     z.strictObject({ action: z.enum(["cancel"], "must be cancel"), reason: z.optional(reasonSchema) }),
-    /** The channels that are told when it ends or stalls, instead of those before. */
+    /** The channels that are notified when it ends or stalls, instead of those before. */
     z.strictObject({ tell: tellSchema }),
   ]),
   { action: "cancel", reason: "wrong filter" },

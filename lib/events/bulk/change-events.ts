@@ -49,7 +49,7 @@ export type BulkRequest = {
   select: Selection;
   reason: string;
   options?: BulkOptions;
-  /** Channels that are told when the operation of a larger set ends. */
+  /** Channels that are notified when the operation of a larger set ends. */
   tell?: readonly string[] | undefined;
   idempotency?: IdempotentRequest | null;
 };

@@ -11,7 +11,7 @@ import { sourcesOf } from "@/lib/selection/scope.shapes";
 import { unknownOperation } from "@/lib/states/unknown.pure";
 
 /**
- * Names the channels that are told when a bulk operation ends or stands still. Throws DomainError `unknown-operation`,
+ * Names the channels that are notified when a bulk operation ends or stalls. Throws DomainError `unknown-operation`,
  * `illegal-transition` when it has ended, `channel-not-found`.
  */
 export async function changeOperationChannels(

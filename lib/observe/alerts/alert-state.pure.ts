@@ -2,7 +2,7 @@
  * An alert begins `pending` in the first evaluation in which its condition holds, and is `firing` when it has held for the
  * rule's `forMs` (at once, where that is 0). A pending one whose condition does not hold any more is forgotten. A firing
  * one is `resolved` when its condition has not held for `clearMs`; that ends it. An acknowledged alert goes on firing and
- * is not told again.
+ * is not sent again.
  */
 export type LiveState = "pending" | "firing";
 

@@ -71,9 +71,9 @@ export const alertSchema = named(
     usual: nullableNumber,
     since: timeOut,
     firedAt: nullableTime,
-    /** Nobody is told while a maintenance window of its source lasts. */
+    /** Nobody is notified while a maintenance window of its source lasts. */
     maintenanceUntil: nullableTime,
-    /** Nobody is told while its group is muted: until then, or until so many more of it have arrived. */
+    /** Nobody is notified while its group is muted: until then, or until so many more of it have arrived. */
     mute: z.nullable(
       z.object({ id: idOut, until: nullableTime, untilMore: z.nullable(countOut), createdBy: z.string() }),
     ),
@@ -109,7 +109,7 @@ export const alertAcknowledgeSchema = named(
       .check(z.minLength(1, "name at least one alert"), z.maxLength(IDS_MAX, `at most ${IDS_MAX} alerts at once`)),
     /** A note for your colleagues: who looks at it, and where. */
     note: z.optional(noteSchema),
-    /** false takes an acknowledgement back: the alerts are told again. */
+    /** false takes an acknowledgement back: the alerts are sent again. */
     acknowledged: z._default(z.boolean("must be true or false"), true),
   }),
   { ids: ["019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b30"], note: "looking at the stock service" },

@@ -99,7 +99,7 @@ function firingGroups(live: readonly LiveAlertRow[]): WatchedGroup[] {
 type Change = PlannedChange<LiveAlertRow>;
 type Evidence = ReadonlyMap<Change, AlertEvidence>;
 
-/** Sample events of the alerts that fire now. Best effort: an alert without samples is told all the same. */
+/** Sample events of the alerts that fire now. Best effort: an alert without samples is sent all the same. */
 async function evidenceOf({ db, clock, log }: AlertDeps, changes: readonly Change[]): Promise<Evidence> {
   const found = new Map<Change, AlertEvidence>();
   const shown = changes

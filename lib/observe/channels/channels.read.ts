@@ -21,7 +21,7 @@ export async function readNotices(db: Queryable): Promise<(Notice & { channelId:
   );
 }
 
-/** The settings that messages are sent by, also of a channel that is off: what was told before is sent. null = it is gone. */
+/** The settings that messages are sent by, also of a channel that is off: queued messages are still sent. null = it is gone. */
 export async function readChannelConfig(
   db: Queryable,
   id: string,

@@ -3,9 +3,9 @@ import { type ChannelKind, channelKindOf } from "@/lib/observe/channels/kinds/ch
 import type { Severity } from "@/lib/states/severity.pure";
 
 /**
- * What a channel is told. All alerts of a rule that a channel takes are one record there: it opens with the first, new ones
- * are told within it, it is repeated while nobody has acknowledged all of them, and it closes when none fires any more.
- * While a maintenance window covers an alert, or its group is muted, nobody is told that it fires; that one ends is told always.
+ * The messages of a channel. All alerts of a rule that a channel takes are one record there: it opens with the first, new ones
+ * join it, it is repeated while nobody has acknowledged all of them, and it closes when none fires any more.
+ * While a maintenance window covers an alert, or its group is muted, nobody is notified that it fires; its end is always sent.
  */
 export type Channel = {
   id: string;
@@ -26,7 +26,7 @@ export type FiringAlert = {
   acknowledged: boolean;
   /** The evaluation in which it fired and could be sent; null = not yet. */
   toldFrom: number | null;
-  /** Nobody is told now: a maintenance window covers it, or its group is muted. */
+  /** Nobody is notified now: a maintenance window covers it, or its group is muted. */
   quiet: boolean;
 };
 
@@ -63,7 +63,7 @@ type Moment = {
   repeatMsOf: (ruleId: string) => number | null;
 };
 
-/** What this channel must be told now. */
+/** The messages that this channel must get now. */
 export function tellingsOf<Alert extends FiringAlert>(
   channel: Channel,
   firing: readonly Alert[],
@@ -119,7 +119,7 @@ const MESSAGES_MAX = 20;
 
 const RANK: Record<Severity, number> = { critical: 0, warning: 1, info: 2 };
 
-/** Splits what a channel is told into messages of their own, the worst first, and the rest, which one message counts. */
+/** Splits alerts into those with a message of their own, the worst first, and the rest, which one message counts. */
 export function digested<Item extends { severity: Severity }>(
   { kind }: Pick<Channel, "kind">,
   messages: readonly Item[],

@@ -17,7 +17,7 @@ import { iso } from "@/lib/platform/plain/iso-time.pure";
 
 export const ALERT_OUTBOX = "alert_outbox";
 
-/** Whether nobody is told of such an alert now: in a maintenance window of its source, or while its group is muted. */
+/** Whether nobody is notified about such an alert now: in a maintenance window of its source, or while its group is muted. */
 export type Quiet = (alert: Pick<LiveAlertRow, "source" | "subject">) => boolean;
 
 type Moment = {

@@ -14,14 +14,14 @@ import { noteEnd, noteStill, noteStillTold } from "@/lib/selection/operations/op
 
 type TellDeps = Pick<Deps, "db" | "clock"> & { publicUrl: string };
 
-/** A standstill that is over within this time is told to nobody. */
+/** Nobody is notified about a stall that is over within this time. */
 export const STILL_TOLD_AFTER_MS = 60_000;
 /** Operations of one round; the next round, ten seconds later, has the others. */
 const ROUND = 200;
 
 /**
  * Tells channels that asked for it of operations that have ended or stand still. Each message is stored in the transaction that
- * notes, by compare-and-set, that its channel was told: of two workers one tells, and a worker that dies between has told nothing.
+ * notes, by compare-and-set, that its channel was notified: of two workers one sends, and a worker that dies between has sent nothing.
  * One statement when nobody asked. Returns the number of messages.
  */
 export async function notifyOperations({ db, clock, publicUrl }: TellDeps): Promise<number> {

@@ -4,7 +4,7 @@ import type { ReportedOperation } from "@/lib/observe/channels/operation-message
 import type { Queryable } from "@/lib/platform/database/db";
 import { FINAL_REDRIVES } from "@/lib/states/state.sql";
 
-/** An operation of which a channel is still to be told something. */
+/** An operation about which a channel still has to be notified. */
 type AwaitedOperation = ReportedOperation & {
   ended: boolean;
   /** A channel knows of a standstill, or a standstill has begun. */

@@ -1,4 +1,4 @@
-/** A time in which nobody is told of alerts, for planned work. It always ends. Times are epoch milliseconds. */
+/** A time in which nobody is notified about alerts, for planned work. It always ends. Times are epoch milliseconds. */
 export type Maintenance = {
   /** null = every source. */
   sources: readonly string[] | null;

@@ -20,7 +20,7 @@ const MAINTENANCES = new Noun<MaintenanceOut>({
   table: "alert_maintenances",
   schema: maintenanceSchema,
   columns: { from: "from_at", until: "until_at" },
-  // One over every source is seen by everybody: it says why nobody is told.
+  // One over every source is seen by everybody: it says why nobody is notified.
   seen: "($1::text[] is null or t.sources is null or t.sources && $1::text[])",
   key: "id",
   subject: "maintenance",

@@ -8,7 +8,7 @@ import { type HookReceiver, type MailReceiver, startHookReceiver, startMailRecei
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
 /**
- * Who must agree that a person is told of a new group, once: the worker that evaluates, the one that sends, the store, the
+ * Who must agree that a person is notified about a new group, once: the worker that evaluates, the one that sends, the store, the
  * receiver. Workers are killed and the store's connections cut at any step. A message may come again with the same id, when
  * its worker died between the receiver's answer and the record of it; never with another.
  */

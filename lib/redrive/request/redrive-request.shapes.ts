@@ -115,7 +115,7 @@ export const redriveChangeSchema = named(
       ),
     }),
     z.strictObject({ lane: laneSchema }),
-    /** The channels that are told when it ends or stalls, instead of those before. */
+    /** The channels that are notified when it ends or stalls, instead of those before. */
     z.strictObject({ tell: tellSchema }),
   ]),
   { action: "pause", reason: "watch the first ones" },

@@ -3,7 +3,7 @@ import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { isOver, ms } from "@/lib/platform/database/moments.sql";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
-/** Replaces the channels of an operation; those already told of its end stay. Throws DomainError `channel-not-found` with the field. */
+/** Replaces the channels of an operation; those already notified about its end stay. Throws DomainError `channel-not-found` with the field. */
 export async function setOperationChannels(
   tx: Tx,
   operationId: string,
@@ -43,10 +43,10 @@ export async function channelIds(tx: Queryable, names: readonly string[], viewer
   });
 }
 
-/** SQL: of a channel that is on. One that is off is told nothing new, and is told of the end when it is on again. */
+/** SQL: of a channel that is on. One that is off gets nothing new, and the end once it is on again. */
 const IS_ON = "exists (select 1 from alert_channels c where c.id = channel_id and c.enabled)";
 
-/** Compare-and-set: the channels that have not been told of the end of this operation, and are told in this transaction. */
+/** Compare-and-set: the channels that have not been notified about the end of this operation, and are in this transaction. */
 export async function noteEnd(tx: Tx, operationId: string): Promise<string[]> {
   return idsOf(
     await tx.query<Told>(
@@ -67,7 +67,7 @@ export async function noteStill(tx: Tx, operationId: string, still: boolean): Pr
   );
 }
 
-/** Compare-and-set: the channels that have not been told of this standstill, which has lasted for `afterMs`. */
+/** Compare-and-set: the channels that have not been notified about this stall, which has lasted for `afterMs`. */
 export async function noteStillTold(tx: Tx, operationId: string, afterMs: number): Promise<string[]> {
   return idsOf(
     await tx.query<Told>(
@@ -83,7 +83,7 @@ export async function noteStillTold(tx: Tx, operationId: string, afterMs: number
 type Told = { id: string };
 const idsOf = (rows: readonly Told[]) => rows.map(({ id }) => id);
 
-/** Of a restored copy of a store: nobody is told of what its original did. */
+/** Of a restored copy of a store: nobody is notified about what its original did. */
 export async function dropOperationChannels(tx: Tx): Promise<void> {
   await tx.run("delete from operation_tells");
 }

@@ -143,7 +143,7 @@ function reportOf(
   return { source: name, ...report };
 }
 
-/** A caller at a distance may be of a source that the viewer does not see: its numbers count, and its name is not told. */
+/** A caller at a distance may be of a source that the viewer does not see: its numbers count, and its name is not shown. */
 function maskedPath(path: CallPath, seen: Set<string>, stages: Map<string, Stage>): CallPath {
   const masked = (name: string) => (seen.has(name) || !stages.has(name) ? name : "another source");
   const { caller, fault } = path;

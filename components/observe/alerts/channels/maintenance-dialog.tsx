@@ -13,7 +13,7 @@ const OPTIONS = HOURS.map((hours) => ({
   label: hours < 24 ? `${hours} h` : `${hours / 24} d`,
 }));
 
-/** Begins a time in which nobody is told. It ends by itself. */
+/** Begins a time in which nobody is notified. It expires. */
 export function MaintenanceDialog({ onClose }: { onClose: () => void }) {
   const [hours, setHours] = useState("1");
   const [sources, setSources] = useState("");

@@ -14,7 +14,7 @@ import { DomainError } from "@/lib/platform/plain/problem.pure";
 type ChangeDeps = Pick<Deps, "db" | "clock">;
 
 /**
- * Mutes groups: nobody is told of them until a time, or until so many more have arrived. A mute that they have is replaced.
+ * Mutes groups: nobody is notified about them until a time, or until so many more have arrived. A mute that they have is replaced.
  * Returns the ids of the mutes. Throws DomainError `forbidden`, `invalid-window`, `unknown-group`, `unknown-source`.
  */
 export async function muteGroups(

@@ -1,5 +1,5 @@
 /**
- * Of a muted group nobody is told: until a time, or until so many more of it have arrived, whichever is first. Its alerts fire
+ * Nobody is notified about a muted group until a time, or until so many more of it have arrived, whichever is first. Its alerts fire
  * and are shown in the console, and its arrivals are left out of what alerts of inflow count. Times are epoch milliseconds.
  */
 export type GroupMute = {
@@ -11,7 +11,7 @@ export type GroupMute = {
   untilMore: number | null;
 };
 
-/** Longer is no pause: reject or ignore what nobody wants to hear of, or change the rule. */
+/** Longer is no pause: reject or ignore what nobody wants to know about, or change the rule. */
 export const MUTE_MS_MAX = 90 * 86_400_000;
 
 /**

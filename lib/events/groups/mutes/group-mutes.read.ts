@@ -30,7 +30,7 @@ export async function readOpenMutes(db: Queryable): Promise<OpenMute[]> {
   );
 }
 
-/** One of every source is seen by whoever sees the group: it says why nobody is told. */
+/** One of every source is seen by whoever sees the group: it says why nobody is notified. */
 const SEEN = `($1::text[] is null or m.source = any($1) or (m.source is null and exists (
   select from dlq_group_levels l join sources s on s.id = l.source_id where l.fingerprint = m.fingerprint and s.name = any($1))))`;
 

@@ -2,7 +2,7 @@ import { type AlertMessage, closesRecord, textLines } from "@/lib/observe/channe
 import { channelKind, credentials } from "@/lib/observe/channels/kinds/channel-kind.pure";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 
-/** Alertmanager resolves an alert that nobody sends again; it is told to wait three times as long. */
+/** Alertmanager resolves an alert that nobody sends again; its alerts therefore last three times as long. */
 const REPEAT_MS = 300_000;
 const KEEP_MS = 3 * REPEAT_MS;
 
