@@ -10,7 +10,13 @@ import { sourceNumbers } from "./source-numbers";
 import { SourceBadge, SourceTrouble, troubleOf } from "./source-status";
 
 /** One source: its state and its numbers, and below them why it fails. Everything else is on its page. */
-export function SourceRow({ source, kind }: { source: SourceOut; kind: KindOut | null }) {
+export function SourceRow(props: {
+  source: SourceOut;
+  kind: KindOut | null;
+  /** The table has columns for what workers read, because some of its sources are read. */
+  showsReads: boolean;
+}) {
+  const { source, kind, showsReads } = props;
   const { buttons, results } = useSourceActions(source, kind);
   const { parked, ...read } = sourceNumbers(source, kind?.capabilities.reads ?? true);
   const hasMore = results !== null || troubleOf(source) !== null;
@@ -29,14 +35,18 @@ export function SourceRow({ source, kind }: { source: SourceOut; kind: KindOut |
           <SourceBadge source={source} kind={kind} />
         </Td>
         <Td numeric>{parked}</Td>
-        {Object.entries(read).map(([name, value]) => (
-          <Td key={name} numeric className="max-lg:hidden">
-            {value}
-          </Td>
-        ))}
-        <Td className="whitespace-nowrap text-muted max-lg:hidden">
-          {source.state ? <TimeAgo at={source.state.at} /> : null}
-        </Td>
+        {showsReads ? (
+          <>
+            {Object.entries(read).map(([name, value]) => (
+              <Td key={name} numeric className="max-lg:hidden">
+                {value}
+              </Td>
+            ))}
+            <Td className="whitespace-nowrap text-muted max-lg:hidden">
+              {source.state ? <TimeAgo at={source.state.at} /> : null}
+            </Td>
+          </>
+        ) : null}
         <Td className="max-sm:hidden">{buttons}</Td>
       </Tr>
       {hasMore ? (

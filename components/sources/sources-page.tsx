@@ -18,6 +18,7 @@ export function SourcesPage() {
   const known = itemsOf(useKinds());
   const nowMs = useNow();
   const kindOf = (source: SourceOut) => known.find(({ kind }) => kind === source.kind) ?? null;
+  const reads = (source: SourceOut) => kindOf(source)?.capabilities.reads ?? true;
   return (
     <ResourcePage
       title="Sources"
@@ -39,23 +40,27 @@ export function SourcesPage() {
               <Th>source</Th>
               <Th>state</Th>
               <Th numeric>parked</Th>
-              <Th numeric className="max-lg:hidden">
-                waiting at the broker
-              </Th>
-              <Th numeric className="max-lg:hidden">
-                read, last minute
-              </Th>
-              <Th numeric className="max-lg:hidden">
-                workers
-              </Th>
-              <Th className="max-lg:hidden">reported</Th>
+              {items.some(reads) ? (
+                <>
+                  <Th numeric className="max-lg:hidden">
+                    waiting at the broker
+                  </Th>
+                  <Th numeric className="max-lg:hidden">
+                    read, last minute
+                  </Th>
+                  <Th numeric className="max-lg:hidden">
+                    workers
+                  </Th>
+                  <Th className="max-lg:hidden">reported</Th>
+                </>
+              ) : null}
               <Th className="max-sm:hidden">
                 <span className="sr-only">Actions</span>
               </Th>
             </tr>
           </thead>
-          {neediestFirst(items, nowMs, (source) => kindOf(source)?.capabilities.reads ?? true).map((source) => (
-            <SourceRow key={source.id} source={source} kind={kindOf(source)} />
+          {neediestFirst(items, nowMs, reads).map((source) => (
+            <SourceRow key={source.id} source={source} kind={kindOf(source)} showsReads={items.some(reads)} />
           ))}
         </Table>
       )}

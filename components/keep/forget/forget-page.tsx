@@ -23,7 +23,7 @@ export function ForgetPage() {
   return (
     <>
       <PageHeader
-        title="Forget"
+        title="Forget a person"
         actions={
           <Button needs="forget" everySource variant="danger" onClick={() => setOpen(true)}>
             Forget a person…
@@ -34,14 +34,7 @@ export function ForgetPage() {
         read={forgets}
         loading={{ rows: 3, columns: ["w-28", "flex-1", "w-24"] }}
         none={
-          <EmptyState
-            title="No data has been forgotten yet"
-            action={
-              <Button needs="forget" everySource onClick={() => setOpen(true)}>
-                Forget a person…
-              </Button>
-            }
-          >
+          <EmptyState title="No data has been forgotten yet">
             Parkade finds a person's data by a tag, an aggregate or a value in the payload, and deletes it from the
             store and the archive. The report stays here and names nobody.
           </EmptyState>

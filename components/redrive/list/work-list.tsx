@@ -34,7 +34,7 @@ export function WorkList<Item>(props: {
     <>
       <PageHeader
         title={props.title}
-        meta={read.data ? `${formatNumber(items.length)}${read.hasNextPage ? "+" : ""} shown` : undefined}
+        meta={items.length > 0 ? `${formatNumber(items.length)}${read.hasNextPage ? "+" : ""} shown` : undefined}
         actions={
           <Select
             aria-label="State"

@@ -4,7 +4,6 @@ import { useMemo } from "react";
 import { ChartPanel } from "@/components/charts/chart-panel";
 import { TimeLines } from "@/components/charts/lazy-charts";
 import { rateWords } from "@/components/redrive/eta-words";
-import { went } from "@/components/redrive/progress-segments";
 import { useRedriveAudit } from "@/lib/guard/audit/audit.browser";
 import { useMarkers } from "@/lib/observe/stats/stats.browser";
 import { formatRate } from "@/lib/platform/plain/format.pure";
@@ -27,6 +26,8 @@ export function RedriveRateChart(props: { redrive: RedriveOut; live: boolean; cl
   const set = redrive.effectiveRatePerSecond;
   const { deduplicated } = redrive;
   const series = useMemo(() => rateLines(deduplicated), [deduplicated]);
+  // The samples of the rate are deleted after a while; the counts stay.
+  if (!live && rows?.length === 0) return null;
   return (
     <ChartPanel
       title="Rate over time"
@@ -46,8 +47,7 @@ export function RedriveRateChart(props: { redrive: RedriveOut; live: boolean; cl
         label,
         value: (row: RateRow) => formatRate(row.values[key]),
       }))}
-      // The samples of the rate are deleted after a while; the counts stay.
-      empty={live ? "Nothing was sent yet." : went(redrive) > 0 ? "No rate history was kept." : "Nothing was sent."}
+      empty="Nothing was sent yet."
     >
       {(drawn, groups) => (
         <TimeLines markers={groups} rows={drawn} series={series} format={formatRate} level={set} decimals />

@@ -97,7 +97,7 @@ describe("an alert", () => {
     await checkAudit(25 * 60 * MINUTE);
     expect(await evaluate()).toMatchObject({ fired: 1, messages: 1 });
     const sentence = expect.stringMatching(
-      /^A check of the audit found \d+ faults?, the first: the entry, .+ not what was sealed$/,
+      /^Verification of the audit log found \d+ faults?, the first: the entry, .+ not what was sealed$/,
     );
     expect(await alerts()).toMatchObject([
       { kind: "audit", state: "firing", severity: "critical", source: null, sentence },

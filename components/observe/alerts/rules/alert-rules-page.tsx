@@ -127,6 +127,6 @@ function Rule({ rule, onEdit }: { rule: AlertRuleOut; onEdit: () => void }) {
 
 function timesWords({ forMs, clearMs, repeatMs }: AlertWatch): string {
   const waits = forMs === 0 ? "at once" : `after ${formatDuration(forMs)}`;
-  const ends = clearMs === 0 ? "resolves at once" : `resolves after ${formatDuration(clearMs)} without its condition`;
+  const ends = clearMs === 0 ? "resolves at once" : `resolves ${formatDuration(clearMs)} after its condition ends`;
   return `fires ${waits}, ${ends}, ${repeatMs === null ? "never repeated" : `repeated every ${formatDuration(repeatMs)}`}`;
 }

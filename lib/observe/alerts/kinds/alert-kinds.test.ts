@@ -141,7 +141,7 @@ describe("a rule holds for", () => {
     const rows = [{ findings: 2, first: "changed" }];
     const judged = judge(body({ kind: "audit" }), facts({ audit: { rows } }), new Set());
     expect("findings" in judged && judged.findings.map(({ sentence, value }) => [sentence, value])).toEqual([
-      ["A check of the audit found 2 faults, the first: changed", 2],
+      ["Verification of the audit log found 2 faults, the first: changed", 2],
     ]);
     expect(holding({ kind: "audit" }, { audit: { rows: [] } })).toEqual([]);
   });

@@ -4,9 +4,9 @@ import { formatDuration, plural } from "@/lib/platform/plain/format.pure";
 
 export const GROUP_BACK = groupKind({
   kind: "group-back",
-  words: "A group that returns",
+  words: "A group returns",
   describe: ({ atLeast, quietMs }) =>
-    `A group with ${plural(atLeast, "event")} after ${formatDuration(quietMs)} without any`,
+    `A group returns with at least ${plural(atLeast, "event")} after ${formatDuration(quietMs)} without any`,
   isFirst: false,
   sentence({ source, errorCode, pattern, arrived, runSinceMs, beforeMs }) {
     const pause = beforeMs === null ? "" : ` after ${formatDuration(runSinceMs - beforeMs)}`;

@@ -17,7 +17,7 @@ export const INFLOW = alertKind({
     ...COUNTED,
   },
   describe: (watch) =>
-    `In ${formatDuration(watch.windowMs)} at least ${formatNumber(watch.factor)} × the usual arrivals${each(watch)}, and ${formatNumber(watch.atLeast)}`,
+    `At least ${formatNumber(watch.factor)} × the usual arrivals${each(watch)} in ${formatDuration(watch.windowMs)}, and at least ${formatNumber(watch.atLeast)}`,
   facts: "arrivals",
   isOfEvents: true,
   judge: (watch, byWindow, { firing }) =>

@@ -4,8 +4,8 @@ import { plural } from "@/lib/platform/plain/format.pure";
 
 export const NEW_GROUP = groupKind({
   kind: "new-group",
-  words: "A group that was never seen before",
-  describe: ({ atLeast }) => `A group that was never seen before, with ${plural(atLeast, "event")}`,
+  words: "A new group",
+  describe: ({ atLeast }) => `A new group with at least ${plural(atLeast, "event")}`,
   isFirst: true,
   sentence: ({ source, errorCode, pattern, arrived }) =>
     `New group in ${quoted(source)}: ${quoted(errorCode)} "${quoted(pattern)}", ${plural(arrived, "event")}`,

@@ -6,7 +6,7 @@ import { formatDuration, formatNumber } from "@/lib/platform/plain/format.pure";
 
 export const SILENCE = alertKind({
   kind: "silence",
-  words: "No arrivals where some are usual",
+  words: "No arrivals where some are expected",
   runbook: "source-silent",
   settings: {
     windowMs: WINDOW,
@@ -14,14 +14,14 @@ export const SILENCE = alertKind({
     ...COUNTED,
   },
   describe: (watch) =>
-    `No arrivals${each(watch)} in ${formatDuration(watch.windowMs)}, where ${formatNumber(watch.usualAtLeast)} are usual`,
+    `No arrivals${each(watch)} in ${formatDuration(watch.windowMs)}, where ${formatNumber(watch.usualAtLeast)} are expected`,
   facts: "arrivals",
   lessIsWorse: true,
   judge: (watch, byWindow) =>
     grouped(watch, byWindow.get(watch.windowMs) ?? []).map(({ its, named }) => {
       const value = sum(its.map(({ count: arrived }) => arrived));
       const usual = usualArrivals(its)?.median ?? null;
-      const where = `where ${formatFactor(usual ?? 0)} are usual`;
+      const where = `where ${formatFactor(usual ?? 0)} are expected`;
       const sentence = `${ofSource(named)}nothing arrived in ${formatDuration(watch.windowMs)}, ${where}`;
       const holds = value === 0 && usual !== null && usual >= watch.usualAtLeast;
       return { ...found(named, sentence), holds, value, threshold: 0, usual };

@@ -11,7 +11,7 @@ const FAULT_WORDS: Record<SourceFault, string> = {
 
 export const SOURCE = alertKind({
   kind: "source",
-  words: "A source is not read",
+  words: "A source is not being read",
   runbook: "source-failing",
   settings: { states: { input: "choices", label: "when it is", choices: SOURCE_FAULTS }, ...SCOPE },
   describe: ({ states }) => `A source is ${states.join(" or ")}`,

@@ -5,10 +5,10 @@ import { formatShare } from "@/lib/platform/plain/format.pure";
 /** The share of the limit that is left. */
 export const STORAGE = alertKind({
   kind: "storage",
-  words: "Little room left for events",
+  words: "Storage almost full",
   runbook: "disk-full",
   settings: { belowShare: BELOW_SHARE },
-  describe: ({ belowShare }) => `Less than ${formatShare(belowShare)} of the room for events is left`,
+  describe: ({ belowShare }) => `Less than ${formatShare(belowShare)} of the storage for events is free`,
   facts: "rooms",
   unit: "share",
   noPast: "Only the current room is measured; its past is not stored",

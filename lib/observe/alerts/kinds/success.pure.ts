@@ -5,11 +5,11 @@ import { formatDuration, formatShare, plural } from "@/lib/platform/plain/format
 /** The share of settled redriven events that stayed processed; fewer than `atLeast` outcomes say nothing. */
 export const SUCCESS = alertKind({
   kind: "success",
-  words: "Redriven events that fail or bounce",
+  words: "Redriven events fail or bounce",
   runbook: "success-rate-drop",
   settings: { windowMs: WINDOW, below: BELOW_SHARE, atLeast: AT_LEAST, ...COUNTED },
   describe: (watch) =>
-    `In ${formatDuration(watch.windowMs)} fewer than ${formatShare(watch.below)} of at least ${plural(watch.atLeast, "redriven event")}${each(watch)} stayed processed`,
+    `Fewer than ${formatShare(watch.below)} of at least ${plural(watch.atLeast, "redriven event")}${each(watch)} stayed processed in ${formatDuration(watch.windowMs)}`,
   facts: "outcomes",
   unit: "share",
   isOfEvents: true,
