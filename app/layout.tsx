@@ -6,8 +6,7 @@ import type { ReactNode } from "react";
 import { Frame } from "@/components/shell/frame";
 import { Providers } from "@/components/shell/providers";
 import { EARLY_KEYS } from "@/lib/platform/browser/early-keys.browser";
-import { THEME_SCRIPT } from "@/lib/platform/browser/theme-script.browser";
-import { TRUSTED_SCRIPTS } from "@/lib/platform/browser/trusted-scripts.browser";
+import { THEME_SCRIPT, TRUSTED_SCRIPTS } from "@/lib/platform/browser/head-scripts.browser";
 import "./globals.css";
 
 export const metadata: Metadata = {

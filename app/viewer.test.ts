@@ -57,7 +57,7 @@ test.each(routes)("%s answers through the handler that makes the viewer", (file)
 test.each(pages)("%s reaches the store with a viewer only", (file) => {
   const text = textOf(file);
   expect(text).not.toMatch(/_server\/deps"/);
-  if (/from "@\/lib\/[^"]*\.read"/.test(text)) expect(text).toMatch(/\b(pageCall|firstPage)\(/);
+  if (/from "@\/lib\/[^"]*\.read"/.test(text)) expect(text).toMatch(/\b(pageCall|firstRead)\(/);
 });
 
 /** What makes a viewer of a session, a token or a link has none yet. */

@@ -76,7 +76,7 @@ function isFile(path: string): boolean {
 /**
  * Scripts run by nonce only: Next finds it in the request's policy and puts it on its own scripts, pages put it on theirs from
  * `x-nonce`. Texts become scripts only through the policies that are named: `nextjs` of Next, and `default` of
- * `lib/platform/browser/trusted-scripts.browser.ts`, which lets files of the build pass. Style elements need the nonce.
+ * `lib/platform/browser/head-scripts.browser.ts`, which lets files of the build pass. Style elements need the nonce.
  * Style attributes of the pages as the server renders them may be inline: they hold sizes and places of charts.
  */
 function pagePolicy(nonce: string, { https, dev }: Shell): string {

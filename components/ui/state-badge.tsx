@@ -26,7 +26,8 @@ export const STATE_MEANINGS: Record<ShownState, string> = {
   PENDING: "Parked. It can be redriven, repaired or ignored.",
   QUEUED: "Part of a redrive that has not ended yet. To take it out, cancel the redrive.",
   REDRIVEN: "Sent, and the target accepted it. Not yet known to be processed.",
-  CONFIRMED: "Processed: the consumer confirmed it, or it did not fail again within the quiet window, 10 minutes by default.",
+  CONFIRMED:
+    "Processed: the consumer confirmed it, or it did not fail again within the quiet window, 10 minutes by default.",
   BOUNCED:
     "Redriven, failed again and parked again. It is redriven like any parked event, and counts as a failure of its redrive.",
   IGNORED: "Set aside by a person. It is neither sent nor counted as parked; release it to make it PENDING again.",

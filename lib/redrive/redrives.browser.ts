@@ -12,7 +12,7 @@ import { unlessUnchanged } from "@/lib/platform/browser/changes.browser";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { followedIds } from "@/lib/platform/browser/followed.browser";
 import { invalidateAfter, keys, readKey } from "@/lib/platform/browser/keys.browser";
-import { type InitialPage, usePages } from "@/lib/platform/browser/pages.browser";
+import { usePages } from "@/lib/platform/browser/pages.browser";
 import { useRead } from "@/lib/platform/browser/resource.browser";
 import type { RedriveCauses, RedriveItemList } from "@/lib/redrive/list/redrive-items.shapes";
 import { type RedriveListState, redriveListPath } from "@/lib/redrive/list/redrive-list.browser";
@@ -117,13 +117,13 @@ export function useRedriveItems(id: string, outcome: readonly ItemOutcomeWord[],
   });
 }
 
-export const useRedrives = (asked: RedriveListState, initial: InitialPage<RedriveList>) =>
+export const useRedrives = (asked: RedriveListState) =>
   usePages<RedriveList>(
     "redrives",
     redriveListPath(asked),
     (pages) =>
       pages.some(({ items }) => items.some((redrive) => !isFinal(redrive.state))) ? LIST_LIVE_MS : LIST_IDLE_MS,
-    { persister: unlessUnchanged, initial },
+    { persister: unlessUnchanged },
   );
 
 /** The redrives in every state that is not final, for the overview. */

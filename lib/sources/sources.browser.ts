@@ -1,5 +1,6 @@
 import { keepPreviousData, useMutation } from "@tanstack/react-query";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { SOURCES_PATH } from "@/lib/platform/api/first-reads.pure";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { resourceOf, useRead } from "@/lib/platform/browser/resource.browser";
 import type { SourceContractReportOut } from "@/lib/sources/contracts/contracts.shapes";
@@ -18,7 +19,7 @@ import type {
 const POLL_MS = 15_000;
 
 export const useSources = () =>
-  useRead<SourceList>("sources", "/api/v1/sources?limit=200", { refetchInterval: POLL_MS, retry: false });
+  useRead<SourceList>("sources", SOURCES_PATH, { refetchInterval: POLL_MS, retry: false });
 
 /** Polled as often as workers report. */
 const ONE_POLL_MS = 2_000;

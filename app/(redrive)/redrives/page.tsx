@@ -1,6 +1,7 @@
 import type { Metadata } from "next";
-import { firstPage } from "@/app/_server/first-page";
+import { firstRead } from "@/app/_server/first-read";
 import { RedrivesPage } from "@/components/redrive/list/redrive-list";
+import { FirstReads } from "@/lib/platform/browser/first-reads.browser";
 import { redriveListPath, redriveListStateOf } from "@/lib/redrive/list/redrive-list.browser";
 import { listRedrives } from "@/lib/redrive/list/redrives.read";
 import { redrivesQuery } from "@/lib/redrive/redrives.shapes";
@@ -8,10 +9,14 @@ import { redrivesQuery } from "@/lib/redrive/redrives.shapes";
 export const metadata: Metadata = { title: "Redrives" };
 
 export default async function Page() {
-  const initial = await firstPage({
-    pathOf: (params) => redriveListPath(redriveListStateOf(params.get("state"), params.get("waitsFor"))),
+  const redrives = await firstRead({
+    path: (params) => redriveListPath(redriveListStateOf(params.get("state"), params.get("waitsFor"))),
     query: redrivesQuery,
     read: ({ deps, viewer, nowMs }, query) => listRedrives(deps.db, viewer, query, nowMs),
   });
-  return <RedrivesPage initial={initial} />;
+  return (
+    <FirstReads reads={[redrives]}>
+      <RedrivesPage />
+    </FirstReads>
+  );
 }

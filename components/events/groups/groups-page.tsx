@@ -11,13 +11,12 @@ import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { PageHeader } from "@/components/ui/page-header";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import type { GroupOut, GroupList as GroupPage } from "@/lib/events/events.shapes";
+import type { GroupOut } from "@/lib/events/events.shapes";
 import { groupOrderOf } from "@/lib/events/groups/group-address.browser";
 import { useGroups } from "@/lib/events/groups/groups.browser";
 import type { GroupSort } from "@/lib/events/groups/groups.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { useHotkeys } from "@/lib/platform/browser/hotkeys.browser";
-import type { InitialPage } from "@/lib/platform/browser/pages.browser";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
 import { eventsHref } from "@/lib/selection/filter/filter-read.browser";
@@ -31,7 +30,7 @@ const RedriveDialog = lazily(() => import("@/components/redrive/dialog/redrive-d
 const MuteGroupDialog = lazily(() => import("./mute-group-dialog"), "MuteGroupDialog");
 
 /** Groups of events that failed in the same way. The filter, the order and the verdict are in the address. */
-export function GroupsPage({ initial }: { initial: InitialPage<GroupPage> }) {
+export function GroupsPage() {
   const { filter, fault, setFilter } = useEventFilter();
   if (filter === null) {
     return (
@@ -44,7 +43,7 @@ export function GroupsPage({ initial }: { initial: InitialPage<GroupPage> }) {
       </>
     );
   }
-  return <Groups filter={filter} onFilter={setFilter} initial={initial} />;
+  return <Groups filter={filter} onFilter={setFilter} />;
 }
 
 function useOrder() {
@@ -57,14 +56,9 @@ function useOrder() {
   };
 }
 
-function Groups(props: {
-  filter: EventFilter;
-  onFilter: (next: EventFilter) => void;
-  initial: InitialPage<GroupPage>;
-}) {
-  const { filter, onFilter, initial } = props;
+function Groups({ filter, onFilter }: { filter: EventFilter; onFilter: (next: EventFilter) => void }) {
   const { sort, verdict, onSort, onVerdict } = useOrder();
-  const groups = useGroups(filter, { sort, verdict }, initial);
+  const groups = useGroups(filter, { sort, verdict });
   const items = useMemo(() => eachOnce(groups.data?.pages.flatMap((page) => page.items) ?? []), [groups.data]);
   const left = groups.data?.pages.at(-1)?.left ?? 0;
   const none = groups.isSuccess && items.length === 0;

@@ -11,7 +11,6 @@ import type { Against, Difference } from "@/lib/observe/stats/difference.pure";
 import type { Differences } from "@/lib/observe/stats/differences.shapes";
 import { AGAINST_FIRST, onlySource } from "@/lib/observe/stats/differences-address.browser";
 import { useDifferences } from "@/lib/observe/stats/stats.browser";
-import type { InitialPage } from "@/lib/platform/browser/pages.browser";
 import { formatNumber, visible } from "@/lib/platform/plain/format.pure";
 import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
 
@@ -33,12 +32,7 @@ const LOOKS: Record<Difference, { word: string; shape: ShapeName; colour: string
 const SHOWN = 5;
 
 /** The groups that differ from an hour, a day or a week ago: one list, what is new first. */
-export function DifferencesPanel(props: {
-  filter: EventFilter;
-  initial: InitialPage<Differences>;
-  className?: string;
-}) {
-  const { filter, initial, className } = props;
+export function DifferencesPanel({ filter, className }: { filter: EventFilter; className?: string }) {
   const [against, setAgainst] = useState<Against>(AGAINST_FIRST);
   const [all, setAll] = useState(false);
   const source = onlySource(filter);
@@ -46,7 +40,7 @@ export function DifferencesPanel(props: {
   const excludes = filter["not.source"] !== undefined || filter["not.errorCode"] !== undefined;
   const narrower =
     excludes || (filter.source?.length ?? 0) > 1 || (source === null && (filter.errorCode?.length ?? 0) > 0);
-  const read = useDifferences(against, source, initial);
+  const read = useDifferences(against, source);
   const items = read.data?.items ?? [];
   return (
     <Panel

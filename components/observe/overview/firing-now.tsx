@@ -7,15 +7,14 @@ import { Panel } from "@/components/ui/panel";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { aboutPath } from "@/lib/observe/alerts/alert-paths.pure";
 import { useAlerts } from "@/lib/observe/alerts/alerts.browser";
-import type { AlertList, AlertOut } from "@/lib/observe/alerts/alerts.shapes";
-import type { InitialPage } from "@/lib/platform/browser/pages.browser";
+import type { AlertOut } from "@/lib/observe/alerts/alerts.shapes";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 
 const SHOWN = 4;
 
 /** The alerts that fire, those that nobody has acknowledged first, and where to act. Nothing while none fires. */
-export function FiringNow({ initial }: { initial: InitialPage<AlertList> }) {
-  const firing = useAlerts("firing", { initial });
+export function FiringNow() {
+  const firing = useAlerts("firing");
   const alerts = itemsOf(firing).toSorted(
     (a, b) => Number(a.acknowledgedBy !== null) - Number(b.acknowledgedBy !== null),
   );

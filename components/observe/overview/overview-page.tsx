@@ -4,11 +4,8 @@ import type { ReactNode } from "react";
 import { Button, LinkButton } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { PageHeader } from "@/components/ui/page-header";
-import type { AlertList } from "@/lib/observe/alerts/alerts.shapes";
-import type { Differences } from "@/lib/observe/stats/differences.shapes";
 import { useStats } from "@/lib/observe/stats/stats.browser";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
-import type { InitialPage } from "@/lib/platform/browser/pages.browser";
 import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
 import { eventsHref } from "@/lib/selection/filter/filter-read.browser";
 import { type FilterState, useEventFilter } from "@/lib/selection/filter/filter-url.browser";
@@ -25,10 +22,7 @@ import { SizePanel } from "./size-panel";
 import { Tiles } from "./tiles";
 import { TopErrors } from "./top-errors";
 
-/** What the server read: the part of the page above the charts, whose height depends on it. */
-type First = { firing: InitialPage<AlertList>; differences: InitialPage<Differences> };
-
-export function OverviewPage(first: First) {
+export function OverviewPage() {
   const { filter, fault, setFilter, patch } = useEventFilter();
   if (filter === null) {
     return (
@@ -43,7 +37,7 @@ export function OverviewPage(first: First) {
   }
   const { shown, unknown } = chartable(filter);
   return (
-    <Overview filter={shown} setFilter={setFilter} patch={patch} {...first}>
+    <Overview filter={shown} setFilter={setFilter} patch={patch}>
       {unknown.length > 0 ? <NotNarrowed filter={filter} names={unknown} /> : null}
     </Overview>
   );
@@ -61,9 +55,9 @@ function NotNarrowed({ filter, names }: { filter: EventFilter; names: string[] }
   );
 }
 
-type Props = { filter: EventFilter; children?: ReactNode } & Pick<FilterState, "setFilter" | "patch"> & First;
+type Props = { filter: EventFilter; children?: ReactNode } & Pick<FilterState, "setFilter" | "patch">;
 
-function Overview({ filter, setFilter, patch, firing, differences, children }: Props) {
+function Overview({ filter, setFilter, patch, children }: Props) {
   const shown = windowed(filter);
   const size = useStats("size", shown);
   const age = useStats("age", shown);
@@ -73,7 +67,7 @@ function Overview({ filter, setFilter, patch, firing, differences, children }: P
   return (
     <>
       <PageHeader title="Overview" />
-      <FiringNow initial={firing} />
+      <FiringNow />
       <FilteredBy filter={filter} onFilter={setFilter} />
       {children}
       {nothing && !restricted ? <NothingParked /> : null}
@@ -87,7 +81,7 @@ function Overview({ filter, setFilter, patch, firing, differences, children }: P
       ) : null}
       {nothing && !hadSome ? null : (
         <div className="grid gap-3 px-3 pb-4 lg:grid-cols-[minmax(0,2fr)_minmax(18rem,1fr)]">
-          <DifferencesPanel filter={shown} initial={differences} className="lg:col-span-2" />
+          <DifferencesPanel filter={shown} className="lg:col-span-2" />
           <div className="min-w-0 lg:col-span-2">
             <Tiles filter={filter} age={age} />
           </div>

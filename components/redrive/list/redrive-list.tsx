@@ -15,11 +15,10 @@ import { Td, Th, Tr } from "@/components/ui/table";
 import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { useStatus } from "@/lib/observe/health/status.browser";
-import type { InitialPage } from "@/lib/platform/browser/pages.browser";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 import { redriveListStateOf } from "@/lib/redrive/list/redrive-list.browser";
 import { useRedrives } from "@/lib/redrive/redrives.browser";
-import type { RedriveList, RedriveOut } from "@/lib/redrive/redrives.shapes";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 import { usePageParam } from "@/lib/selection/filter/filter-url.browser";
 import { isFinal, REDRIVE_STATES } from "@/lib/states/redrive-state.pure";
 import { WAITS, type Wait } from "@/lib/states/redrive-wait.pure";
@@ -30,11 +29,11 @@ const STATES = [
 ];
 
 /** All redrives, newest first; running redrives update by themselves. */
-export function RedrivesPage({ initial }: { initial: InitialPage<RedriveList> }) {
+export function RedrivesPage() {
   const [param, setParam] = usePageParam("state");
   const [wait, setWait] = usePageParam("waitsFor");
   const { state, waitsFor } = redriveListStateOf(param, wait);
-  const redrives = useRedrives({ state, waitsFor }, initial);
+  const redrives = useRedrives({ state, waitsFor });
   return (
     <WorkList
       title="Redrives"

@@ -3,7 +3,7 @@ import { type GroupOrder, groupListPath } from "@/lib/events/groups/group-addres
 import type { GroupDetail, GroupMerged, GroupMergeRequest, GroupWithin } from "@/lib/events/groups/groups.shapes";
 import type { GroupMuteRequest, GroupMutesBegun } from "@/lib/events/groups/mutes/group-mutes.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { firstPageEvery, type InitialPage, usePages } from "@/lib/platform/browser/pages.browser";
+import { firstPageEvery, usePages } from "@/lib/platform/browser/pages.browser";
 import { useChange, useRead } from "@/lib/platform/browser/resource.browser";
 import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
 import { toSearchParams } from "@/lib/selection/filter/filter-params.shapes";
@@ -11,8 +11,8 @@ import { toSearchParams } from "@/lib/selection/filter/filter-params.shapes";
 const POLL_MS = 15_000;
 const DETAIL_POLL_MS = 10_000;
 
-export const useGroups = (filter: EventFilter, order: GroupOrder, initial?: InitialPage<GroupList>) =>
-  usePages<GroupList>("groups", groupListPath(filter, order), firstPageEvery(POLL_MS), { initial });
+export const useGroups = (filter: EventFilter, order: GroupOrder) =>
+  usePages<GroupList>("groups", groupListPath(filter, order), firstPageEvery(POLL_MS));
 
 /** One group, within a source and a window where these are asked for. */
 export function useGroup(fingerprint: string, within: GroupWithin) {

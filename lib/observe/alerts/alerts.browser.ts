@@ -10,18 +10,14 @@ import type {
 } from "@/lib/observe/alerts/rules/alert-rules.shapes";
 import { unlessUnchanged } from "@/lib/platform/browser/changes.browser";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { firstPageEvery, type InitialPage, usePages } from "@/lib/platform/browser/pages.browser";
+import { firstPageEvery, usePages } from "@/lib/platform/browser/pages.browser";
 import { resourceOf, useChange, useRead } from "@/lib/platform/browser/resource.browser";
 
 const POLL_MS = 5_000;
 
-export function useAlerts(
-  state: AlertState,
-  { initial, ...params }: { source?: string; rule?: string; initial?: InitialPage<AlertList> } = {},
-) {
+export function useAlerts(state: AlertState, params: { source?: string; rule?: string } = {}) {
   return usePages<AlertList>("alerts", alertsPath(state, params), firstPageEvery(POLL_MS), {
     persister: unlessUnchanged,
-    initial,
   });
 }
 

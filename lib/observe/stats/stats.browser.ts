@@ -11,7 +11,6 @@ import type {
 } from "@/lib/observe/stats/stats.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { unlessUnchanged } from "@/lib/platform/browser/changes.browser";
-import { beginningWith, type InitialPage } from "@/lib/platform/browser/pages.browser";
 import { useRead } from "@/lib/platform/browser/resource.browser";
 import type { EventFilter } from "@/lib/selection/filter/event-filter.shapes";
 import { toSearchParams } from "@/lib/selection/filter/filter-params.shapes";
@@ -31,14 +30,8 @@ type StatsByName = {
 };
 
 /** `source`: null = all. */
-export function useDifferences(
-  against: Against,
-  source: string | null,
-  initial: InitialPage<Differences>,
-): UseQueryResult<Differences, ApiError> {
-  const path = differencesPath(against, source);
-  return useRead<Differences>("stats", path, {
-    ...beginningWith(initial, path, (differences) => differences),
+export function useDifferences(against: Against, source: string | null): UseQueryResult<Differences, ApiError> {
+  return useRead<Differences>("stats", differencesPath(against, source), {
     refetchInterval: DIFFERENCES_POLL_MS,
     persister: unlessUnchanged,
     placeholderData: keepPreviousData,

@@ -8,6 +8,7 @@ import type {
   LiftFilter,
 } from "@/lib/order/controls/controls.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { controlsPath } from "@/lib/platform/api/first-reads.pure";
 import { unlessUnchanged } from "@/lib/platform/browser/changes.browser";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { keys } from "@/lib/platform/browser/keys.browser";
@@ -20,9 +21,8 @@ const POLL_MS = 10_000;
 const PATH = "/api/v1/controls";
 const LIFT = `${PATH}/lift`;
 
-/** @param state `live`: in force now; `ended`: lifted or expired, newest first */
 export const useControls = (state: "live" | "ended") =>
-  usePages<ControlList>("controls", `${PATH}?state=${state}&limit=50`, () => state === "live" && POLL_MS, {
+  usePages<ControlList>("controls", controlsPath(state), () => state === "live" && POLL_MS, {
     persister: unlessUnchanged,
   });
 

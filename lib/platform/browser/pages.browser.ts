@@ -2,20 +2,10 @@ import { type InfiniteData, useInfiniteQuery } from "@tanstack/react-query";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import type { unlessUnchanged } from "./changes.browser";
 import { fetchJson } from "./fetch-json.browser";
+import { useFirstRead } from "./first-reads.browser";
 import type { Noun } from "./keys.browser";
 
 type Page = { nextCursor: string | null };
-
-/** What the server read for the first HTML, and the address at which the browser reads it again. */
-export type InitialPage<P> = { path: string; page: P; readAtMs: number } | null;
-
-/** The options of a query that begins with what the server read, if that is of its address. */
-export function beginningWith<P, Data>(initial: InitialPage<P> | undefined, path: string, data: (page: P) => Data) {
-  if (initial?.path !== path) return {};
-  const { page, readAtMs } = initial;
-  // A server whose clock is ahead must not delay the next read.
-  return { initialData: data(page), initialDataUpdatedAt: () => Math.min(readAtMs, Date.now()) };
-}
 
 /**
  * A list behind cursors: its first page, and each further page when it is asked for. `path` has the query of the list, with
@@ -25,11 +15,11 @@ export function usePages<P extends Page>(
   noun: Noun,
   path: string,
   poll: (pages: readonly P[]) => number | false,
-  { initial, ...options }: { persister?: typeof unlessUnchanged; initial?: InitialPage<P> } = {},
+  options: { persister?: typeof unlessUnchanged } = {},
 ) {
   return useInfiniteQuery<P, ApiError, InfiniteData<P>, readonly unknown[], string | null>({
     ...options,
-    ...beginningWith(initial, path, (page) => ({ pages: [page], pageParams: [null] })),
+    ...useFirstRead(path, (page: P) => ({ pages: [page], pageParams: [null] })),
     queryKey: [noun, "pages", path],
     queryFn: ({ signal, pageParam }) =>
       fetchJson<P>(pageParam === null ? path : `${path}&cursor=${encodeURIComponent(pageParam)}`, { signal }),

@@ -1,6 +1,7 @@
 import { type UseQueryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "./fetch-json.browser";
+import { useFirstRead } from "./first-reads.browser";
 import { type Change, invalidateAfter, type Noun, readKey } from "./keys.browser";
 
 type ReadOptions<Answer, Shown> = Omit<UseQueryOptions<Answer, ApiError, Shown>, "queryKey" | "queryFn"> & {
@@ -17,7 +18,9 @@ export function useRead<Answer, Shown = Answer>(
   { asks, by = asks, enabled = true, ...options }: ReadOptions<Answer, Shown> = {},
 ) {
   const request = asks ? ({ method: "POST", body: asks, reads: true } as const) : {};
+  const first = useFirstRead(asks === undefined ? path : null, (answer: Answer) => answer);
   return useQuery<Answer, ApiError, Shown>({
+    ...first,
     ...options,
     queryKey: readKey(noun, path, by),
     queryFn: ({ signal }) => fetchJson<Answer>(path!, { ...request, signal }),

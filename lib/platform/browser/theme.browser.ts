@@ -1,5 +1,5 @@
+import { THEME_KEY } from "./head-scripts.browser";
 import { storedValue, useStoredValue } from "./stored-value.browser";
-import { THEME_KEY } from "./theme-script.browser";
 
 export type Theme = "light" | "dark" | "system";
 

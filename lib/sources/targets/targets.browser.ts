@@ -1,3 +1,4 @@
+import { TARGETS_PATH } from "@/lib/platform/api/first-reads.pure";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { resourceOf, useChange, useRead } from "@/lib/platform/browser/resource.browser";
 import type { ContractReportOut } from "@/lib/sources/contracts/contracts.shapes";
@@ -9,10 +10,10 @@ const CONTRACTS_MS = 10_000;
 
 /** Every target with the last reports of the workers. They fit one page. */
 export const useTargets = () =>
-  useRead<TargetList>("targets", "/api/v1/targets", { refetchInterval: LIVE_MS, retry: false });
+  useRead<TargetList>("targets", TARGETS_PATH, { refetchInterval: LIVE_MS, retry: false });
 
 export const { usePatch: useChangeTarget, useRemove: useRemoveTarget } = resourceOf<TargetOut, never, TargetChange>(
-  "/api/v1/targets",
+  TARGETS_PATH,
   "targets",
 );
 
