@@ -32,9 +32,9 @@ test("a rule is written, tried, switched on, and the redrive asks for its confir
   await expect(would).toContainText("1 of the newest 2 events matches: 1 would change.");
   await expect(would).toContainText(/UNKNOWN →\s*becomes NO_STOCK · “stock is gone” · needs confirmation/);
   expect(await violations(page)).toEqual([]);
-  await dialog.getByRole("button", { name: "Save, switched off" }).click();
+  await dialog.getByRole("button", { name: "Save without switching on" }).click();
   await expect(dialog.getByRole("textbox", { name: "Reason" })).toBeFocused();
-  await because(dialog, "a redrive without stock fails again", "Save, switched off");
+  await because(dialog, "a redrive without stock fails again", "Save without switching on");
   await expect(toast(page, `Saved ${name}`)).toBeVisible();
   const rule = page.getByRole("listitem", { name });
   await expect(rule).toContainText("OFF");
@@ -92,7 +92,7 @@ test("a rule is written, tried, switched on, and the redrive asks for its confir
   await page.goto("/admission");
   await rule.getByRole("button", { name: "Edit…" }).click();
   const editing = page.getByRole("dialog", { name: `Edit ${name}` });
-  await editing.getByRole("radio", { name: "drop it and count it" }).check();
+  await editing.getByRole("radio", { name: "drop and count the message" }).check();
   await expect(editing.getByRole("region", { name: "What it would do" })).toContainText("3 would be dropped");
   await because(editing, "it is noise by now", "Save");
   await expect(rule).toContainText("dropped and counted");

@@ -88,7 +88,7 @@ test("a failing consumer makes a group, its alert comes by webhook and mail, and
   await about.getByRole("link", { name: "New group" }).click();
   await expect(page.getByRole("heading", { level: 1 })).toContainText(`New group in ${source.name}`);
   await expect(page.getByRole("region", { name: "Sample events" }).getByRole("link", { name: /^p-/ })).toHaveCount(3);
-  await page.getByRole("link", { name: "its group" }).click();
+  await page.getByRole("link", { name: "view group" }).click();
   // The page of the alert has such a button, too.
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("CONFIG_ERROR");
   await page.getByRole("button", { name: "Acknowledge…" }).click();

@@ -37,7 +37,7 @@ test("a redrive of a marked source waits for a second viewer, who sees what is s
   await expect(dialog).toContainText(
     `A second person must approve it before anything is sent: source ${source.name} is marked.`,
   );
-  await dialog.getByRole("button", { name: "Ask for approval of 2 events" }).click();
+  await dialog.getByRole("button", { name: "Request approval for 2 events" }).click();
   await expect(page.getByText("Redrive is waiting for a second person to approve it: 2 events")).toBeVisible();
   expect(await source.statuses()).toEqual({ QUEUED: 2, PENDING: 1 });
 

@@ -28,7 +28,7 @@ test("an ignored event is removed into the archive, found there by its aggregate
   await expect(removing).toContainText("parkade-e2e-archive-");
   await expect(removing.getByRole("button", { name: "Remove 1 event" })).toBeDisabled();
   await because(removing, "the disk fills up", "Remove 1 event");
-  await expect(toast(page, "Removed 1 event into the archive")).toContainText("Not changed: 1 still PENDING");
+  await expect(toast(page, "Moved 1 event to the archive")).toContainText("Not changed: 1 still PENDING");
   expect(await source.statuses()).toEqual({ PENDING: 1 });
 
   // A page that a person has bookmarked says where the event is.

@@ -14,7 +14,7 @@ test("a policy is edited as fields and as JSON, with a contract beside it", asyn
   await expect(attempt).toHaveValue("650");
   await attempt.fill("soon");
   await expect(attempt).toHaveAttribute("aria-invalid", "true");
-  await expect(dialog.getByRole("button", { name: "Store version" })).toBeDisabled();
+  await expect(dialog.getByRole("button", { name: "Save version" })).toBeDisabled();
   await attempt.fill("3000");
   const deadline = dialog.getByRole("textbox", { name: "Deadline of all attempts, ms" });
   await deadline.fill("12000");
@@ -37,7 +37,7 @@ test("a policy is edited as fields and as JSON, with a contract beside it", asyn
   await dialog.getByRole("tab", { name: "Fields" }).click();
   await expect(dialog.getByRole("textbox", { name: "Attempts", exact: true })).toHaveValue("2");
   await deadline.fill("13000");
-  await because(dialog, "calls of the shop", "Store version");
+  await because(dialog, "calls of the shop", "Save version");
   await expect(toast(page, `Stored a new version of ${name}`)).toBeVisible();
   const { items } = await (await request.get(`/api/v1/policies/${name}`)).json();
   expect(items[0].body).toEqual({ ...typed, ...other, maxAttempts: 2, deadlineMs: 13_000 });

@@ -52,8 +52,8 @@ test("many are lifted at once, and put back", async ({ page, parkade }) => {
   await page.goto("/controls");
   const inForce = (name: string) => page.getByRole("listitem").filter({ hasText: `of-${name}` });
   await expect(inForce(source.name)).toHaveCount(3);
-  await page.getByRole("button", { name: "Lift many…" }).click();
-  const dialog = page.getByRole("dialog", { name: "Lift many controls" });
+  await page.getByRole("button", { name: "Lift several…" }).click();
+  const dialog = page.getByRole("dialog", { name: "Lift several controls" });
   await dialog.getByRole("combobox", { name: "Source" }).selectOption(source.name);
   await expect(dialog.getByRole("status")).toHaveText("0 controls in force match.");
   await dialog.getByRole("combobox", { name: "Added by" }).selectOption("people");

@@ -88,7 +88,7 @@ test("a group is muted until a time or a number, says so, and is lifted; its pag
 
   await page.getByRole("button", { name: "Mute or ignore…" }).click();
   await dialog(page).getByRole("combobox", { name: "Mute its alerts" }).selectOption("for 8 h");
-  const more = dialog(page).getByRole("textbox", { name: /^Or until more arrive/ });
+  const more = dialog(page).getByRole("textbox", { name: /^Or until this many more arrive/ });
   await more.fill("none");
   await dialog(page).getByRole("textbox", { name: "Reason" }).fill("the pricing team mends it");
   await dialog(page).getByRole("button", { name: "Mute", exact: true }).click();

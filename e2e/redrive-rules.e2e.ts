@@ -11,7 +11,7 @@ test("a rule is tried against the past, switched on, redrives, and switches itse
   test.slow();
   const source = await parkade.source("rules");
   const name = `timeouts of ${source.name}`;
-  // The past: three timeouts, of which two were redriven by hand and stayed processed.
+  // The past: three timeouts, of which two were redriven by hand and succeeded.
   await source.park(timeouts(1, 2));
   await parkade.redriveAll(source.name);
   await expect.poll(() => downstream.deliveries(source.path)).toHaveLength(2);
@@ -23,15 +23,15 @@ test("a rule is tried against the past, switched on, redrives, and switches itse
   await page.getByRole("button", { name: "New redrive rule…" }).first().click();
   const dialog = page.getByRole("dialog", { name: "New redrive rule" });
   await dialog.getByRole("textbox", { name: "Name" }).fill(name);
-  await dialog.getByRole("textbox", { name: "Minutes after parking" }).fill("0");
+  await dialog.getByRole("textbox", { name: "Delay after parking, minutes" }).fill("0");
   await dialog.getByRole("textbox", { name: "Seconds between runs" }).fill("1");
   await dialog.getByRole("checkbox", { name: "only if the same group succeeded since" }).uncheck();
   await dialog.getByRole("textbox", { name: "Reason" }).fill("timeouts pass");
   // A filter that matches everything is refused, at its field.
-  await dialog.getByRole("button", { name: "Save, switched off" }).click();
+  await dialog.getByRole("button", { name: "Save without switching on" }).click();
   await expect(dialog.getByRole("textbox", { name: "Events", exact: true })).toBeFocused();
   await dialog.getByRole("textbox", { name: "Events", exact: true }).fill(`source:${source.name} errorCode:TIMEOUT`);
-  await dialog.getByRole("button", { name: "Save, switched off" }).click();
+  await dialog.getByRole("button", { name: "Save without switching on" }).click();
   await expect(toast(page, `Saved ${name}`)).toBeVisible();
   const rule = page.getByRole("listitem", { name });
   await expect(rule).toContainText("OFF");
@@ -43,16 +43,16 @@ test("a rule is tried against the past, switched on, redrives, and switches itse
   const switching = page.getByRole("dialog", { name: `Switch on: ${name}` });
   const would = switching.getByRole("region", { name: "What it would have done" });
   await expect(would).toContainText(
-    "Would have redriven 3 events from the last 7 days: 2 stayed processed, 1 was never redriven",
+    "Would have redriven 3 events from the last 7 days: 2 succeeded, 1 was never redriven",
   );
   await expect(would).toContainText("Parked now and matching: 1.");
-  await because(switching, "two of three stayed processed", "Switch on");
+  await because(switching, "two of three succeeded", "Switch on");
   await expect(rule).toContainText("ON");
-  await expect(rule).toContainText("would have redriven 3, of which 2 stayed processed");
+  await expect(rule).toContainText("would have redriven 3, of which 2 succeeded");
 
   // A worker redrives what is parked, as the rule.
   await expect.poll(() => downstream.deliveries(source.path)).toHaveLength(3);
-  await expect(rule).toContainText("redrove 1 event in 24 hours");
+  await expect(rule).toContainText("1 event redriven in 24 hours");
   await rule
     .getByRole("link", { name: /redrive/ })
     .last()

@@ -44,7 +44,7 @@ test.describe("one event", () => {
       await page.keyboard.press("r");
       await expect(page.getByRole("dialog", { name: "Redrive e-1?" })).toBeFocused({ timeout: 2_000 });
     }).toPass();
-    // The key closes the dialog, and "Verify this" has the focus again: it must not press that as well.
+    // The key closes the dialog, and "Verify revision" has the focus again: it must not press that as well.
     const verified: unknown[] = [];
     page.on("request", (sent) => {
       if (sent.method() === "POST" && sent.postDataJSON()?.mode === "verify") verified.push(sent.url());
@@ -84,7 +84,7 @@ test.describe("one event", () => {
     const saved = page.getByRole("status").filter({ hasText: "Saved as revision 2" });
     await expect(saved).toContainText("not valid JSON");
     await expect(saved).not.toContainText("next redrive sends");
-    await expect(saved.getByRole("button", { name: "Redrive this" })).toHaveCount(0);
+    await expect(saved.getByRole("button", { name: "Redrive revision" })).toHaveCount(0);
 
     expect(await downstream.deliveries(source.path)).toEqual([]);
   });
@@ -176,7 +176,7 @@ test.describe("the editor", () => {
     expect(await violations(page)).toEqual([]);
     await save(page, "a byte was wrong");
     const bar = page.getByRole("status").filter({ hasText: "Saved as revision 2." });
-    await bar.getByRole("button", { name: "Redrive this" }).click();
+    await bar.getByRole("button", { name: "Redrive revision" }).click();
     await expect.poll(() => downstream.deliveries(source.path)).toHaveLength(1);
     const [sent] = await downstream.deliveries(source.path);
     expect(sent).toMatchObject({
@@ -301,7 +301,7 @@ test.describe("a renamed field", () => {
       BATCH.map(({ eventId }) => eventId),
     );
     await page.reload();
-    await expect(page.getByText("12 of 12 events stayed processed.")).toBeVisible();
+    await expect(page.getByText("12 of 12 events confirmed.")).toBeVisible();
   });
 });
 
@@ -365,8 +365,8 @@ test("what the dry run of a mend refuses is exported and mended further; an undo
   await page.getByRole("combobox", { name: "What step 1 does" }).selectOption("rename");
   await page.getByRole("combobox", { name: "Path of step 1" }).fill("/custId");
   await page.getByRole("textbox", { name: "New name of step 1" }).fill("customerId");
-  await mended("1 would break their schema");
-  await page.getByRole("checkbox", { name: "Also mend the 1 that would break their schema" }).check();
+  await mended("1 would not match their schema");
+  await page.getByRole("checkbox", { name: "Also mend the 1 that would not match their schema" }).check();
   await page.getByRole("button", { name: "Mend 2 events" }).click();
   await page.getByRole("button", { name: "Verify 2 mended events" }).click();
   const dryRun = page.getByRole("region", { name: "Dry run of the mended events" });
@@ -378,7 +378,7 @@ test("what the dry run of a mend refuses is exported and mended further; an undo
   const first = page.url();
 
   await dryRun.getByRole("link", { name: "Mend the 1 refused" }).click();
-  await expect(page.getByText("what was refused in another redrive")).toBeVisible();
+  await expect(page.getByText("events that was refused in another redrive")).toBeVisible();
   await page.getByRole("combobox", { name: "Path of step 1" }).fill("/customerId");
   await page.getByRole("textbox", { name: "Value of step 1, as JSON" }).fill("2");
   await mended("1 change");

@@ -31,8 +31,8 @@ test("a schema is inferred from what went through; a broken event is refused wit
   await expect(dialog).toContainText("text: /amount must be integer. To do: make /amount integer");
   expect(await violations(page)).toEqual([]);
   await dialog.getByLabel(/^Reason/).fill("what billing takes");
-  await dialog.getByRole("button", { name: "Store a version" }).click();
-  await expect(toast(page, "Version 1 of OrderCreated is in force")).toBeVisible();
+  await dialog.getByRole("button", { name: "Save version" }).click();
+  await expect(toast(page, "Version 1 of OrderCreated is now current")).toBeVisible();
   await expect(panel).toContainText("version 1, inferred from 2 events");
 
   const verify = async () => {

@@ -71,7 +71,7 @@ test("from the first link to a person who may do little, and back after its sess
     await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("Olga");
     await dialog.getByRole("button", { name: "Create account" }).click();
     // Every source is chosen, and not what an empty field gives.
-    await expect(dialog.getByText("Name a source, or choose all sources")).toBeVisible();
+    await expect(dialog.getByText("Enter a source, or choose all sources")).toBeVisible();
     await dialog.getByLabel("Role", { exact: true }).selectOption("operator");
     await dialog.getByLabel("Names of the sources").fill("alpha");
     await dialog.getByRole("button", { name: "Create account" }).click();
@@ -97,7 +97,7 @@ test("from the first link to a person who may do little, and back after its sess
       await expect(ada.getByRole("row").filter({ hasText: "Olga" })).toContainText("must add a second factor");
 
       await olga.getByRole("button", { name: "Add a second factor…" }).click();
-      await olga.getByLabel("Your password again").fill(PASSWORD);
+      await olga.getByLabel("Confirm your password").fill(PASSWORD);
       await olga.getByRole("button", { name: "Continue" }).click();
       const shown = await olga.getByText("Or enter this secret:").locator("span").textContent();
       await olga.getByLabel("Code").fill(totpCode(fromBase32(shown!), stepNow()));
@@ -224,7 +224,7 @@ async function choosePassword(page: Page, link: string, name?: string): Promise<
   await page.goto(link);
   if (name !== undefined) await page.getByRole("textbox", { name: "Name" }).fill(name);
   await page.getByRole("textbox", { name: "Password", exact: true }).fill(PASSWORD);
-  await page.getByLabel("Repeat the password").fill(PASSWORD);
+  await page.getByLabel("Confirm the password").fill(PASSWORD);
   await page.getByRole("button", { name: "Set the password and sign in" }).click();
 }
 

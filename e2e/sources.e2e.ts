@@ -75,7 +75,7 @@ test.describe("a source of a real broker", () => {
     await expect(page).toHaveURL(new RegExp(`/sources/${name}$`));
     await expect(state(page)).toContainText("FAILING");
     await expect(page.getByText(/refuses the login: check the user and the password/).first()).toBeVisible();
-    await expect(page.getByText(/tries again/).first()).toBeVisible();
+    await expect(page.getByText(/retrying/).first()).toBeVisible();
     await expect(page.getByText("wrong-password")).toHaveCount(0);
     await page.getByRole("button", { name: "Try now" }).click();
     await expect(page.getByText("the workers try within 2 s")).toBeVisible();

@@ -119,7 +119,7 @@ const ALERT_CASES: AlertCase[] = [
   {
     alert: "ParkadeRedrivesComeBack",
     labels: { severity: "warning" },
-    summary: "Of the redrives that were settled in 24 h, 50% stayed processed.",
+    summary: "Of the redrives that were settled in 24 h, 50% succeeded.",
     fires: { redrive_success_rate: "0.5x120" },
     silent: { redrive_success_rate: "0.97x120" },
   },

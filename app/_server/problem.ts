@@ -80,7 +80,7 @@ export const PROBLEMS: Record<ProblemCode, readonly [status: number, title: stri
   "archive-unreadable": [503, "An archive object cannot be opened"],
   "not-local": [403, "The request did not come from this console"],
   "not-signed": [401, "The request is not signed"],
-  unauthenticated: [401, "Nobody is signed in"],
+  unauthenticated: [401, "You are not signed in"],
   "sign-in-failed": [401, "The sign-in failed"],
   "code-required": [401, "A code is needed"],
   "second-factor-needed": [403, "A second factor is needed"],

@@ -33,7 +33,7 @@ export const MARKER_WORDS: Record<MarkerKind, string> = {
   "redrive-ended": "a redrive ended",
   paused: "the redrive was paused",
   resumed: "the redrive was resumed",
-  control: "a control was imposed",
+  control: "a control was added",
   note: "a note",
 };
 const KINDS = Object.keys(MARKER_GLYPH) as MarkerKind[];

@@ -149,19 +149,19 @@ export function EventActions(props: { event: EventDetail; keyboard?: boolean; si
           { kind: "heading", id: "curl", label: "Copy as curl" },
           copyEntry({
             id: "curl-redrive",
-            label: "Redrive it",
+            label: "Redrive the event",
             purpose: "redrive it",
             command: (origin) => curlRedrive({ origin, signIn }, event),
           }),
           copyEntry({
             id: "curl-read",
-            label: "Read it",
+            label: "Get the event",
             purpose: "read it",
             command: (origin) => curlRead({ origin, signIn }, event.id),
           }),
           copyEntry({
             id: "curl-replay",
-            label: "Send its payload to one of your services",
+            label: "Send the payload to another service",
             purpose: "send its payload",
             command: (origin) => curlReplay({ origin, signIn }, event),
           }),

@@ -33,7 +33,7 @@ describe("time a redrive takes", () => {
       stallWords({ ...stalled, code, until }, 660_000, nowMs);
     expect(words("canary-waits")).toBe("canary waits 9 s · about 11 min left");
     expect(words("breaker-open")).toBe("the breaker is open 9 s");
-    expect(words("no-worker", null)).toBe("no worker is alive");
+    expect(words("no-worker", null)).toBe("no worker is running");
     expect(stallWords({ ...stalled, code: "canary-waits" }, null, 0)).toBe("canary waits");
   });
 });

@@ -70,7 +70,7 @@ const STALLED: Record<Stalled["code"], string> = {
   approval: "waits for approval",
   "starts-later": "waits for its start time",
   "waits-for-breaker": "waits for the breaker",
-  "no-worker": "no worker is alive",
+  "no-worker": "no worker is running",
   hold: "can still be undone",
   "target-away": "its target cannot be reached",
   "breaker-open": "the breaker is open",

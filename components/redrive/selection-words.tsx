@@ -11,10 +11,10 @@ const VERBS = new Set<string>(["failed", "bounced", "passed"]);
 export function SelectionWords({ selection }: { selection: unknown }) {
   const selected = selectionTerms(selection);
   if (selected.kind === "ids") return `${plural(selected.count, "event")}, selected individually`;
-  if (selected.kind === "operation") return "the events that a bulk change changed";
+  if (selected.kind === "operation") return "events from a bulk change";
   if (selected.kind === "redrive") {
     const became = selected.outcome.map((outcome) => (VERBS.has(outcome) ? outcome : `was ${outcome}`));
-    return `what ${became.join(" or ")} in another redrive`;
+    return `events that ${became.join(" or ")} in another redrive`;
   }
   const terms = selected.terms.filter(({ name }) => name !== "to");
   if (terms.length === 0) return "everything parked";

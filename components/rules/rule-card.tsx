@@ -100,7 +100,7 @@ export function RuleCard(
               size: "sm",
               verb: "Delete",
               variant: "danger",
-              keep: "Keep it",
+              keep: "Keep the rule",
               onSubmit: async (reason) => {
                 await remove.mutateAsync({ id, reason });
                 return { title: `Deleted ${name}`, tone: "success" };

@@ -164,7 +164,7 @@ export function Palette(props: { onClose: () => void; onHelp: () => void; onStop
             <Command.List className="max-h-[min(420px,60dvh)] overflow-y-auto p-1">
               {typed === "" ? (
                 <>
-                  {group("Here", here)}
+                  {group("On this page", here)}
                   {group("Go to", pages)}
                   {group("Sends", sends)}
                   {group("Help and settings", settings)}
@@ -172,8 +172,8 @@ export function Palette(props: { onClose: () => void; onHelp: () => void; onStop
               ) : (
                 <>
                   {group("Commands", before)}
-                  {group("Find", finds)}
-                  {group("Also", behind)}
+                  {group("Search", finds)}
+                  {group("More commands", behind)}
                 </>
               )}
             </Command.List>

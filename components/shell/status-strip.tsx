@@ -87,7 +87,7 @@ export function StatusStrip() {
             className={level === "stale" ? "text-danger" : "text-warning"}
             data-tip={`last answer at ${formatClock(asOf, zone)}`}
           >
-            no answer, last one {now === 0 ? "" : formatAgo(asOf, now)}
+            not responding, last response {now === 0 ? "" : formatAgo(asOf, now)}
           </span>
         ) : null}
         {lamps.map((lamp) => (
@@ -101,7 +101,7 @@ export function StatusStrip() {
             <Health ok word="all up" />
           </span>
         ) : null}
-        <span className="sr-only">{plural(data.worker?.alive ?? 0, "worker")} alive</span>
+        <span className="sr-only">{plural(data.worker?.alive ?? 0, "worker")} running</span>
       </div>
     </section>
   );
@@ -128,7 +128,7 @@ function lampsOf(data: StatusOut, { old, now, asOf }: { old: boolean; now: numbe
   const worker = workerHealth(data.worker);
   const seenAt = data.worker?.lastSeenAt;
   const seen = seenAt && now > 0 ? `, last seen ${formatAgo(Date.parse(seenAt), now)}` : "";
-  const answers = (ok: boolean) => (ok ? "answers" : "does not answer");
+  const answers = (ok: boolean) => (ok ? "responding" : "not responding");
   const { queue, store } = data;
   return [
     { word: "worker", ok: worker.ok, unknown: worker.unknown || old, tip: `${worker.detail}${seen}` },

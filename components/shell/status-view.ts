@@ -14,7 +14,7 @@ export function gaugeLevel(lane: Pick<StatusOut["lanes"][number], "ratePerSecond
 export function laneWords(lane: StatusOut["lanes"][number]): { now: string; of: string | null; tip: string } {
   const { ratePerSecondNow, ratePerSecondSet, targets } = lane;
   if (ratePerSecondNow === null || targets === null) return { now: "?", of: null, tip: "the rate is not known now" };
-  if (targets === 0) return { now: "no target", of: null, tip: "no target delivers by it" };
+  if (targets === 0) return { now: "no target", of: null, tip: "no target uses this lane" };
   const now = formatRate(ratePerSecondNow);
   const of = ratePerSecondSet === null ? "no limit" : `of ${formatRate(ratePerSecondSet).replace("/s", "")}`;
   const set = ratePerSecondSet === null ? "at least one without a limit" : `${formatRate(ratePerSecondSet)} in all`;

@@ -23,7 +23,7 @@ export function ConsumersPanel({ source }: { source: SourceOut }) {
         <p className="p-3 text-muted">
           {source.mode === "stopped"
             ? "The source is stopped: no worker reads it."
-            : "No worker reports this source. Check that a worker is running."}
+            : "No worker is reporting on this source. Check that a worker is running."}
         </p>
       ) : null}
       <ul className="grid grid-cols-[minmax(0,1fr)] divide-y divide-line">
@@ -57,7 +57,7 @@ function Consumer({ consumer, source }: { consumer: SourceConsumerOut; source: S
           {consumer.worker}
         </span>
         {consumer.obeysMode || isSilent(consumer, now) ? null : (
-          <span className="text-pending">has not seen the new mode yet</span>
+          <span className="text-pending">has not switched to the new mode yet</span>
         )}
         {retry === null ? null : <span className="text-muted">{retry}</span>}
       </p>
@@ -111,7 +111,7 @@ function Parts({ consumer }: { consumer: SourceConsumerOut }) {
     <div className="grid grid-cols-[minmax(0,1fr)] gap-1">
       <h3 className="text-sm text-muted">
         {plural(partCount, "part")}
-        {partCount > parts.length ? `, the ${formatNumber(parts.length)} with the most waiting` : ""}
+        {partCount > parts.length ? `; the ${formatNumber(parts.length)} with the largest backlog` : ""}
       </h3>
       <ul className="grid grid-cols-[minmax(0,1fr)] gap-x-6 text-sm sm:grid-cols-2">
         {shown.map(({ name, lag, ratePerSecond, setAside }) => (

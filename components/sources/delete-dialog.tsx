@@ -19,7 +19,7 @@ export function DeleteDialog(props: { source: SourceOut; onClose: () => void; on
       size="sm"
       verb="Delete the source"
       variant="danger"
-      keep="Keep it"
+      keep="Keep the source"
       reason="none"
       ready={() => typed.trim() === source.name}
       onClose={onClose}

@@ -68,7 +68,7 @@ export function SendsPanel({ source, kind }: { source: SourceOut; kind: KindOut 
                     size: "sm",
                     verb: "Remove the target",
                     variant: "danger",
-                    keep: "Keep it",
+                    keep: "Keep the target",
                     onSubmit: async (reason) => {
                       await remove.mutateAsync({ id: target.name, reason });
                       return { title: `Removed ${target.name}` };

@@ -120,12 +120,12 @@ function FirstEvent({ source, kind }: { source: SourceOut; kind: KindOut | null 
 
 function Events({ name }: { name: string }) {
   const links = [
-    ["All its events", eventsHref({ source: [name] })],
+    ["All events", eventsHref({ source: [name] })],
     ["Waiting to be redriven", eventsHref({ source: [name], status: ["PENDING"] })],
     ["Bounced after a redrive", eventsHref({ source: [name], status: ["BOUNCED"] })],
-    ["Its groups", filterHref("/groups", { source: [name] })],
+    ["Groups", filterHref("/groups", { source: [name] })],
     ["Admission rules", `/admission?source=${encodeURIComponent(name)}`],
-    ["Changes of the source", `/audit?subjectKind=source&subjectId=${encodeURIComponent(name)}`],
+    ["Change history", `/audit?subjectKind=source&subjectId=${encodeURIComponent(name)}`],
   ] as const;
   return (
     <Panel title="Events" bodyClassName="p-3">
@@ -162,7 +162,7 @@ function limitFacts({ stormPerMinute, knownDays }: SourceOut): { name: string; v
     value: knownDays === null ? "no limit" : `${formatNumber(knownDays)} days`,
   };
   if (stormPerMinute === null) return [known];
-  return [{ name: "Storm limit", value: `${formatNumber(stormPerMinute)} a minute of one group` }, known];
+  return [{ name: "Storm limit", value: `${formatNumber(stormPerMinute)} per minute and group` }, known];
 }
 
 /** Addresses of Kibana and Grafana have a thousand characters; the form has all of them. */
@@ -177,11 +177,11 @@ function linkFacts({ links }: SourceOut): { name: string; value: string }[] {
 
 function Settings({ source, kind }: { source: SourceOut; kind: KindOut | null }) {
   return (
-    <Panel title={kind?.capabilities.reads === false ? "Settings" : "What it reads"} bodyClassName="grid gap-3 p-3">
+    <Panel title="Settings" bodyClassName="grid gap-3 p-3">
       {kind ? <p className="text-muted">{kind.about}</p> : null}
       <Facts
         facts={[...configFacts(source, kind?.fields ?? []), ...limitFacts(source), ...linkFacts(source)]}
-        empty="All settings have their defaults."
+        empty="All settings use their defaults."
       />
       <PlainSecrets places={source.plainSecrets} />
       <p className="text-sm text-faint">
@@ -204,7 +204,7 @@ function MappingPanel({ source, kind }: { source: SourceOut; kind: KindOut | nul
     <Panel title="Mapping" bodyClassName="p-3">
       <Facts
         facts={mappingFacts(source, kind?.fields ?? [])}
-        empty="Values are read from the standard headers and fields. Edit the source to name others."
+        empty="Values are read from the standard headers and fields. Edit the source to use others."
       />
     </Panel>
   );

@@ -42,7 +42,7 @@ describe("how a source is doing", () => {
   it("is ready without a consumer only where none is needed", () => {
     expect(look("running", null, false).word).toBe("READY");
     expect(look("running", null, false, 0).word).toBe("NO EVENTS YET");
-    expect(look("running", null).word).toBe("NOT SEEN");
+    expect(look("running", null).word).toBe("NO REPORT");
   });
 });
 

@@ -32,7 +32,7 @@ export function sourceState(
   if (mode === "stopped") return { word: "STOPPED", ...LOOKS.stopped };
   if (!reads && events === 0) return { word: "NO EVENTS YET", shape: "ring", colour: "text-muted" };
   if (!reads) return { word: "READY", shape: "disc", colour: "text-ok" };
-  if (state === null) return { word: "NOT SEEN", shape: "ring", colour: "text-pending" };
+  if (state === null) return { word: "NO REPORT", shape: "ring", colour: "text-pending" };
   const isDraining = mode === "draining" && (state.state === "failing" || state.state === "connecting");
   const word = `${state.state}${isDraining ? ", draining" : ""}`.toUpperCase();
   if (isSilent(state, nowMs)) return { word: `${word}, SILENT`, shape: "ring", colour: "text-pending" };
@@ -68,7 +68,7 @@ export function isSilent({ at }: { at: string }, nowMs: number): boolean {
 export function retryWords(retryAt: string | null | undefined, nowMs: number): string | null {
   if (!retryAt || nowMs === 0) return null;
   const leftMs = Date.parse(retryAt) - nowMs;
-  return leftMs < 1_000 ? "tries again now" : `tries again in ${formatDuration(leftMs)}`;
+  return leftMs < 1_000 ? "retrying now" : `retrying in ${formatDuration(leftMs)}`;
 }
 
 /** Since when, by whom and why a source is not read; null while it runs by itself. */

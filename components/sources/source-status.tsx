@@ -58,7 +58,7 @@ export function SourceTrouble({ source }: { source: SourceOut }) {
             <Button needs="change-source" size="sm" busy={retry.isPending} onClick={() => retry.mutate()}>
               Try now
             </Button>
-            {retry.isSuccess ? <span role="status">the workers try within 2 s</span> : null}
+            {retry.isSuccess ? <span role="status">workers retry within 2 s</span> : null}
           </p>
           {retry.isError ? <ErrorPanel error={retry.error} inline title="Request failed" /> : null}
         </div>

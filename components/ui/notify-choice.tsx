@@ -8,7 +8,7 @@ export function NotifyChoice({ notices: { state, turn } }: { notices: Notices })
   if (state === "denied") return <span className="text-sm text-muted">Notifications are blocked in this browser.</span>;
   return (
     <Button size="sm" aria-pressed={state === "on"} onClick={() => void turn(state === "off")}>
-      <BellRing size={12} aria-hidden /> {state === "on" ? "Notifies you" : "Notify me"}
+      <BellRing size={12} aria-hidden /> {state === "on" ? "Notifications on" : "Notify me"}
     </Button>
   );
 }

@@ -129,7 +129,7 @@ export const redriveRuleChangeSchema = named(
     enabled: true,
     trial: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b40",
     version: 1,
-    reason: "390 of 412 stayed processed",
+    reason: "390 of 412 succeeded",
   },
 );
 export type RedriveRuleChange = z.infer<typeof redriveRuleChangeSchema>;

@@ -58,7 +58,7 @@ export function OperationPage({ id }: { id: string }) {
       {isPending ? (
         <SkeletonRows rows={4} columns={["w-40", "flex-1"]} />
       ) : error?.code === "unknown-operation" ? (
-        <EmptyState title="Change not found" action={<LinkButton href="/operations">All changes</LinkButton>}>
+        <EmptyState title="Bulk change not found" action={<LinkButton href="/operations">All bulk changes</LinkButton>}>
           The address may be incomplete.
         </EmptyState>
       ) : (

@@ -48,7 +48,7 @@ function answerToast(client: QueryClient, kind: BulkKind, answer: BulkAnswer): T
   // The toast at its end has the same id and replaces this one.
   if (answer.id !== null) {
     followedOperations.follow(answer.id);
-    return { id: answer.id, title: `${VERBS[kind].doing} them`, detail: "You can leave this page." };
+    return { id: answer.id, title: `${VERBS[kind].doing} events`, detail: "You can leave this page." };
   }
   const { ids } = answer;
   return changedToast(client, kind, { ...answer, select: ids === null || ids.length === 0 ? null : { ids } });
@@ -70,7 +70,7 @@ export async function takeBack(
     });
     if (answer.id !== null) return void showToast(answerToast(client, inverse, answer));
     void showToast({
-      title: `${plural(answer.changed, "event")} ${answer.changed === 1 ? "is" : "are"} ${BULK_EFFECT[inverse].after.status ?? "at the old revision"} again`,
+      title: `${plural(answer.changed, "event")} ${answer.changed === 1 ? "is" : "are"} ${BULK_EFFECT[inverse].after.status ?? "at their previous revision"} again`,
       detail: changedText(inverse, answer).detail,
       tone: answer.changed > 0 ? "success" : "error",
     });

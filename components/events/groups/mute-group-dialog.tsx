@@ -21,7 +21,7 @@ import { groupFilter } from "./group-filter";
 import { type MuteDraft, muteTerms } from "./mute-until";
 
 const TIMES = [
-  { value: "", label: "its alerts continue" },
+  { value: "", label: "do not mute" },
   { value: "1h", label: "for 1 h" },
   { value: "4h", label: "for 4 h" },
   { value: "8h", label: "for 8 h" },
@@ -104,7 +104,7 @@ export function MuteGroupDialog(props: {
               onValue={(time) => setDraft({ ...draft, time })}
             />
             <TextField
-              label="Or until more arrive"
+              label="Or until this many more arrive"
               optional
               inputMode="numeric"
               placeholder="1,000"

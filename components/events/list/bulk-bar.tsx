@@ -68,7 +68,7 @@ export function BulkBar({
       label: "Remove…",
       danger: true,
       disabled: noneSettled !== null,
-      hint: noneSettled ?? "into the archive",
+      hint: noneSettled ?? "moved to the archive",
       onSelect: () => setAction("remove"),
     },
   ];

@@ -165,7 +165,7 @@ function Line({ item }: { item: RevisionOut }) {
             </>
           ) : null}
         </span>
-        {item.operationId ? <TextLink href={`/operations/${item.operationId}`}>its mend</TextLink> : null}
+        {item.operationId ? <TextLink href={`/operations/${item.operationId}`}>view mend</TextLink> : null}
       </p>
       {item.reason ? <p className="line-clamp-3 text-muted wrap-anywhere">“{item.reason}”</p> : null}
     </div>

@@ -57,7 +57,7 @@ export function SavedRevision({
         {taken ? null : (
           <>
             <ActionButton needs="redrive" size="sm" aria-disabled={busy} onClick={() => void send("verify")}>
-              Verify this
+              Verify revision
             </ActionButton>
             {broken ? (
               <ActionButton needs="edit" size="sm" variant="primary" onClick={onEdit}>
@@ -72,7 +72,7 @@ export function SavedRevision({
                 aria-disabled={busy}
                 onClick={() => void send("deliver")}
               >
-                Redrive this
+                Redrive revision
               </ActionButton>
             )}
           </>

@@ -50,12 +50,12 @@ function Own() {
           <Panel title="How you sign in">
             <dl className="grid grid-cols-[8rem_minmax(0,1fr)_auto] items-center gap-x-4 gap-y-3 p-3 [&_button]:w-full">
               <dt className="text-muted">Password</dt>
-              <dd>{account.hasPassword ? "set" : "none: you sign in with the provider"}</dd>
+              <dd>{account.hasPassword ? "set" : "none: you sign in through your identity provider"}</dd>
               <dd>{account.hasPassword ? <Button onClick={() => setOpen("password")}>Change…</Button> : null}</dd>
               <dt className="text-muted">Second factor</dt>
               <dd>
                 {!account.hasPassword ? (
-                  "the provider's"
+                  "managed by your identity provider"
                 ) : totp.since === null ? (
                   "none"
                 ) : (

@@ -8,7 +8,7 @@ import { ApiError } from "@/lib/platform/api/api-error.shapes";
 type Typed = Pick<ComponentProps<typeof TextField>, "value" | "onValue" | "hint" | "error">;
 
 export function PasswordAgain(props: Typed) {
-  return <TextField label="Your password again" type="password" autoComplete="current-password" {...props} />;
+  return <TextField label="Confirm your password" type="password" autoComplete="current-password" {...props} />;
 }
 
 /** A code of the second factor, or a recovery code. */

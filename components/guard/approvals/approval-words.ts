@@ -27,7 +27,9 @@ export function termRows({ terms }: Pick<ApprovalOut, "terms">): { name: string;
   return [
     { name: "Events", words: formatNumber(events) },
     ...(mend ? [{ name: "Recipe", words: recipeWords(mend.recipe) }] : []),
-    ...(mend?.breaking ? [{ name: "Schema", words: "includes events whose mended payload breaks their schema" }] : []),
+    ...(mend?.breaking
+      ? [{ name: "Schema", words: "includes events whose mended payload does not match their schema" }]
+      : []),
     // A mend sends nothing.
     ...(lane === null ? [] : sendRows({ ...terms, lane })),
   ];

@@ -81,12 +81,12 @@ function Opened({ entry, changes }: { entry: AuditOut; changes: FieldChange[] })
         <span className="wrap-anywhere">by {entry.actor}</span>
         {entry.redriveId ? (
           <Link href={`/redrives/${entry.redriveId}`} className="text-accent hover:underline">
-            its redrive
+            view redrive
           </Link>
         ) : null}
         {entry.operationId ? (
           <Link href={`/operations/${entry.operationId}`} className="text-accent hover:underline">
-            its operation
+            view bulk change
           </Link>
         ) : null}
         <CopyButton text={json} label="before and after as JSON" className="ml-auto" />

@@ -32,13 +32,13 @@ it("folds the single actions until one is given", () => {
 it("asks for names where every source could be given, and says that none is missing", () => {
   const html = shown({ actions: [], sources: " " }, { actions: [], sources: "all" });
   expect(html).toContain("Names of the sources");
-  expect(html).toContain("Name a source, or choose all sources");
+  expect(html).toContain("Enter a source, or choose all sources");
   expect(html).not.toContain("checkbox");
 });
 
 it.each([
   [null, null, null],
-  ["", [], "Name a source, or choose all sources"],
+  ["", [], "Enter a source, or choose all sources"],
   [" orders,stock  paid ", ["orders", "stock", "paid"], null],
 ])("sources %j are %j", (sources, names, fault) => {
   const draft = { actions: [], sources };

@@ -18,7 +18,7 @@ export function namedSources({ sources }: RightsDraft): string[] | null {
 
 /** None named must not mean every one. */
 export function sourcesFault(draft: RightsDraft): string | null {
-  return namedSources(draft)?.length === 0 ? "Name a source, or choose all sources" : null;
+  return namedSources(draft)?.length === 0 ? "Enter a source, or choose all sources" : null;
 }
 
 /** The sources, and single actions, folded until one is given or `unfolded`. */
@@ -40,7 +40,7 @@ export function RightsFields(props: {
       <Sources {...{ draft, set, givable, everySource }} fault={pressed ? sourcesFault(draft) : null} />
       {givable.actions.length === 0 ? null : (
         <details open={open}>
-          <summary className="mb-1 font-medium">Single permissions</summary>
+          <summary className="mb-1 font-medium">Additional permissions</summary>
           <p className="mb-1 text-sm text-muted">{actionsHint}</p>
           <Ticks
             values={givable.actions}

@@ -24,7 +24,7 @@ import { SignInCard } from "./sign-in-card";
 export function DevicePage() {
   const code = useSearchParams().get("code") ?? "";
   const { data: me } = useMe();
-  if (me === undefined) return <SignInCard title="One moment">{null}</SignInCard>;
+  if (me === undefined) return <SignInCard title="Loading…">{null}</SignInCard>;
   if (me.means !== "session") {
     return (
       <SignInCard title="No sign-in needed">
@@ -85,14 +85,14 @@ function Program({ code, me }: { code: string; me: MeOut }) {
   });
   if (decided !== null) {
     return (
-      <SignInCard title={decided === "confirm" ? "The program is signed in" : "The program was denied"}>
+      <SignInCard title={decided === "confirm" ? "The program is signed in" : "Access denied"}>
         {decided === "confirm" ? (
           <p>Return to the program. Its token is listed under Account, where you can revoke it.</p>
         ) : (
           <p>It gets no token. If you did not start it, tell an administrator: someone tried to act as you.</p>
         )}
         <LinkButton href={decided === "confirm" ? "/account" : "/"}>
-          {decided === "confirm" ? "Account" : "To the console"}
+          {decided === "confirm" ? "Account" : "Go to the console"}
         </LinkButton>
       </SignInCard>
     );
@@ -105,7 +105,7 @@ function Program({ code, me }: { code: string; me: MeOut }) {
       </SignInCard>
     );
   }
-  if (!program.data) return <SignInCard title="One moment">{null}</SignInCard>;
+  if (!program.data) return <SignInCard title="Loading…">{null}</SignInCard>;
   return (
     <SignInCard title="Let a program act as you?">
       <Decision code={code} me={me} program={program.data} onDecided={setDecided} />

@@ -49,7 +49,7 @@ export function LinkPage() {
       </SignInCard>
     );
   }
-  if (!link.data || !secret) return <SignInCard title="One moment">{null}</SignInCard>;
+  if (!link.data || !secret) return <SignInCard title="Loading…">{null}</SignInCard>;
   return (
     <SignInCard title={TITLES[link.data.purpose]}>
       <ChoosePassword secret={secret} known={link.data.name} />
@@ -69,7 +69,7 @@ function ChoosePassword({ secret, known }: { secret: string; known: string | nul
   const faults = {
     name: known === null ? nameFault : null,
     password: fault && `The password ${fault}`,
-    again: again === password ? null : "The passwords differ",
+    again: again === password ? null : "The passwords do not match",
   };
   const press = () => {
     setPressed(true);
@@ -105,7 +105,7 @@ function ChoosePassword({ secret, known }: { secret: string; known: string | nul
         onValue={setPassword}
       />
       <TextField
-        label="Repeat the password"
+        label="Confirm the password"
         error={pressed ? faults.again : null}
         type="password"
         autoComplete="new-password"

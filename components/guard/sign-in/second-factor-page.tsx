@@ -33,7 +33,7 @@ export function SecondFactorPage() {
       .catch((error: unknown) => failureToast("You are still signed in", error));
   const close = () => void client.invalidateQueries({ queryKey: keys.me }).then(() => setAdding(false));
   return (
-    <SignInCard title={needed ? "Add a second factor" : "One moment"}>
+    <SignInCard title={needed ? "Add a second factor" : "Loading…"}>
       {needed ? (
         <>
           <p>

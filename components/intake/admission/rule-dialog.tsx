@@ -19,7 +19,7 @@ export function AdmissionRuleDialog({ rule, onClose }: Props & { rule: RuleOut |
       needs="change-admission"
       by={({ source }) => ({ everySource: source.trim() === "" })}
       title={rule === null ? "New rule" : `Edit ${rule.name}`}
-      verb={rule === null ? "Save, switched off" : "Save"}
+      verb={rule === null ? "Save without switching on" : "Save"}
       initial={() => ruleDraft(rule)}
       request={ruleRequest}
       errorsOf={errorsOf}

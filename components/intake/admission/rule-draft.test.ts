@@ -47,7 +47,10 @@ describe("the dialog asks for what is missing", () => {
     [{ name: " " }, { name: "Enter a name: it is shown on events that the rule changed." }],
     [{ park: "" }, { do: "Choose what the rule does." }],
     [{ conditions: [newCondition()] }, { "when[0].value": "Enter the value to compare with." }],
-    [{ conditions: [newCondition({ field: "header", value: "a" })] }, { "when[0].name": "Name the header." }],
+    [
+      { conditions: [newCondition({ field: "header", value: "a" })] },
+      { "when[0].name": "Enter the name of the header." },
+    ],
     [
       { conditions: [newCondition({ field: "body", place: "order", is: "present" })] },
       { "when[0].pointer": "Enter a JSON pointer such as /order/id." },

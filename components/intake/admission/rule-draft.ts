@@ -96,7 +96,7 @@ export function ruleOf(draft: RuleDraft): { body: RuleBody; errors: RuleErrors }
 
 function conditionOf(draft: ConditionDraft, path: string, errors: RuleErrors): Condition {
   const { field, place, is, value, ignoreCase } = draft;
-  if (field === "header" && place.trim() === "") errors[`${path}.name`] = "Name the header.";
+  if (field === "header" && place.trim() === "") errors[`${path}.name`] = "Enter the name of the header.";
   if (field === "body" && !place.startsWith("/")) errors[`${path}.pointer`] = "Enter a JSON pointer such as /order/id.";
   const not = draft.not ? { not: true } : {};
   if (field === "payloadBytes" || field === "attempts") {
@@ -128,7 +128,7 @@ function effectOf({ code, codeText, group, park }: RuleDraft, errors: RuleErrors
 
 const CODE_MISSING = {
   value: "Enter the error code.",
-  header: "Name the header that holds it.",
+  header: "Enter the header that contains it.",
   body: "Enter a JSON pointer such as /error/code.",
 };
 

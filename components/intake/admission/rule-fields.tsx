@@ -171,11 +171,11 @@ function ConditionRow(props: {
 }
 
 const CODES: { value: CodeChoice; label: string }[] = [
-  { value: "keep", label: "stays" },
-  { value: "value", label: "becomes" },
-  { value: "errorType", label: "becomes the exception's name" },
-  { value: "header", label: "becomes the header" },
-  { value: "body", label: "becomes the payload at" },
+  { value: "keep", label: "keep as is" },
+  { value: "value", label: "set to" },
+  { value: "errorType", label: "use the exception's name" },
+  { value: "header", label: "use the header" },
+  { value: "body", label: "use the payload at" },
 ];
 const CODE_LABEL = {
   value: "New error code",
@@ -185,8 +185,8 @@ const CODE_LABEL = {
 const CODE_EXAMPLE = { value: "VALIDATION_ERROR", header: "x-error-code", body: "/error/code" };
 
 const ENDS = [
-  { value: "park", label: "park it" },
-  { value: "drop", label: "drop it and count it" },
+  { value: "park", label: "park the message" },
+  { value: "drop", label: "drop and count the message" },
 ] as const;
 
 const PARKS = [
@@ -239,7 +239,7 @@ export function Effects({ draft, errors, set, text }: RulePart) {
             label="Group"
             optional
             error={errors["do.group"]}
-            hint="One group of this name for each error code."
+            hint="Creates one group with this name per error code."
             maxLength={120}
             placeholder="stock service is down"
           />

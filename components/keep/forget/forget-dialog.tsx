@@ -121,7 +121,7 @@ function Counted({ preview: { events, kept, keptByReason, archivedEvents, object
       </p>
       {kept ? (
         <p className="text-muted">
-          {formatNumber(kept)} would stay: {keptWords(keptByReason).join("; ")}. Repeat the request when nothing keeps
+          {formatNumber(kept)} would stay: {keptWords(keptByReason).join("; ")}. Request it again when nothing keeps
           these events.
         </p>
       ) : null}

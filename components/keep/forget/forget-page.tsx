@@ -54,7 +54,7 @@ export function ForgetPage() {
 const DOING: Record<ForgetOut["phase"], string> = {
   events: "Deleting events",
   archive: "Searching the archive",
-  traces: "Replacing other texts",
+  traces: "Redacting other mentions",
   audit: "Searching the audit log",
 };
 

@@ -65,7 +65,7 @@ export function RetentionDialog({ retention, onClose }: { retention: RetentionOu
     >
       <div className="grid gap-4">
         <TextField
-          label={rules.length === 0 ? "All events, days" : "All other events, days"}
+          label={rules.length === 0 ? "Keep all events for, days" : "Keep all other events for, days"}
           error={tried && daysOf(days) === null ? DAYS_WORDS : undefined}
           inputMode="numeric"
           value={days}

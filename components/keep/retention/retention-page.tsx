@@ -23,7 +23,7 @@ export function RetentionPage() {
   const { data } = retention;
   return (
     <div className="flex min-h-full flex-col">
-      <PageHeader title="Retention" meta="how long events stay before they expire into the archive" />
+      <PageHeader title="Retention" meta="how long events stay before they move to the archive" />
       <div className="grid gap-3 px-3 pb-3">
         {data && data.place === null ? (
           <div className="rounded-md border border-l-2 border-warning bg-surface px-3 py-2">

@@ -136,12 +136,12 @@ function Facts({ alert }: { alert: AlertOut }) {
         {subject.fingerprint === undefined && subject.errorCode === undefined ? null : (
           <Fact name="about">
             <TextLink href={aboutPath(alert)}>
-              {subject.fingerprint === undefined ? "the groups with its error code" : "its group"}
+              {subject.fingerprint === undefined ? "groups with its error code" : "view group"}
             </TextLink>
           </Fact>
         )}
         <Fact name="events">
-          <TextLink href={eventsHref(eventsOf(alert))}>the list</TextLink>
+          <TextLink href={eventsHref(eventsOf(alert))}>view events</TextLink>
         </Fact>
         {alert.maintenanceUntil === null ? null : (
           <Fact name="no messages">

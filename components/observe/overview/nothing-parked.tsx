@@ -29,7 +29,7 @@ export function NothingParked() {
           ) : null}
           {names.length === 0
             ? "No source is connected yet, so no dead letter can arrive."
-            : `Dead letters of ${names.slice(0, 3).join(", ")}${names.length > 3 ? ` and ${names.length - 3} more sources` : ""} will appear here.`}
+            : `Dead letters from ${names.slice(0, 3).join(", ")}${names.length > 3 ? ` and ${names.length - 3} more sources` : ""} will appear here.`}
         </p>
         {sources.isSuccess ? <Connect connected={names[0] ?? null} /> : null}
       </div>

@@ -39,7 +39,7 @@ export function ControlsPage() {
         actions={
           itemsOf(live).length > 1 ? (
             <Button needs="control" onClick={() => setLiftsMany(true)}>
-              Lift many…
+              Lift several…
             </Button>
           ) : null
         }

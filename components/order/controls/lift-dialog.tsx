@@ -8,8 +8,8 @@ import { plural } from "@/lib/platform/plain/format.pure";
 import { isOfEverySource, SCOPE_LABEL, scopeLimits, scopeOf } from "./scope-words";
 
 const LIFTED: Record<ControlOut["kind"], string> = {
-  blacklist: "Its events can be redriven again. Lifting it redrives nothing.",
-  cooldown: "Its events no longer wait. Lifting it redrives nothing.",
+  blacklist: "Its events can be redriven again. Lifting it does not start a redrive.",
+  cooldown: "Its events no longer wait. Lifting it does not start a redrive.",
   whitelist: "Its events wait for their cooldowns again.",
 };
 
@@ -32,7 +32,7 @@ export function LiftDialog({ control, onClose }: { control: ControlOut; onClose:
       description={LIFTED[kind]}
       size="sm"
       verb="Lift"
-      keep="Keep it"
+      keep="Keep the control"
       onClose={onClose}
       onSubmit={async (reason) => {
         await lift.mutateAsync({ id: control.id, reason });

@@ -30,10 +30,10 @@ export function LiftManyDialog({ redriveId, onClose }: { redriveId: string | nul
     <ReasonDialog
       needs="control"
       everySource={source === ""}
-      title={redriveId === null ? "Lift many controls" : "Lift the blacklists of this redrive"}
-      description="Their events can be redriven again. Lifting them redrives nothing."
+      title={redriveId === null ? "Lift several controls" : "Lift the blacklists of this redrive"}
+      description="Their events can be redriven again. Lifting them does not start a redrive."
       verb={count === null ? "Lift" : `Lift ${plural(count, "control")}`}
-      keep="Keep them"
+      keep="Keep the controls"
       ready={() => count !== null && count > 0}
       onClose={onClose}
       onSubmit={async (reason) => {

@@ -232,7 +232,11 @@ function startedWords(mode: RedriveOut["mode"], accepted: RedriveAnswer) {
   const what = mode === "verify" ? "Dry run" : "Redrive";
   const refused = refusalSummary(accepted.refusedByReason);
   if (accepted.total === null)
-    return { title: `${what} accepted`, tone: "success" as const, detail: "Its set is being frozen; sending follows." };
+    return {
+      title: `${what} accepted`,
+      tone: "success" as const,
+      detail: "Its set of events is being frozen; sending starts after that.",
+    };
   const waits = waitWords(accepted.waitsFor);
   const events = plural(acceptedEvents({ ...accepted, total: accepted.total }), "event");
   if (waits !== null)

@@ -89,7 +89,7 @@ describe("the folded fields in one line", () => {
 
 it("the button asks where a second person must approve, and the title stays", () => {
   const marked = preview({ approvalCauses: [{ kind: "source", name: "orders" }] });
-  expect(buttonWords("deliver", marked)).toBe("Ask for approval of 12,300 events");
+  expect(buttonWords("deliver", marked)).toBe("Request approval for 12,300 events");
   expect(titleWords("deliver", marked)).toBe("Redrive 12,300 of 12,481");
   expect(buttonWords("verify", marked)).toBe("Verify 12,481 events");
   expect(buttonWords("deliver", preview({ approvalCauses: null }))).toBe("Redrive 12,300 events");

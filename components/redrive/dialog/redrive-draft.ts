@@ -270,7 +270,7 @@ export function needsApproval({ approvalCauses }: Pick<PreviewOut, "approvalCaus
 
 export function buttonWords(mode: RedriveOut["mode"], preview: PreviewOut): string {
   return mode === "deliver" && needsApproval(preview)
-    ? `Ask for approval of ${countWords(preview.eligible, preview.kind)}`
+    ? `Request approval for ${countWords(preview.eligible, preview.kind)}`
     : whatWords(mode, preview);
 }
 

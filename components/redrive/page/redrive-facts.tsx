@@ -154,14 +154,14 @@ function Selected({ selection }: { selection: unknown }) {
   if (selected.kind === "operation") {
     return (
       <Link className="text-accent hover:underline" href={`/operations/${selected.id}`}>
-        the events that a bulk change has changed
+        events from a bulk change
       </Link>
     );
   }
   if (selected.kind === "redrive") {
     return (
       <>
-        what {selected.outcome.join(" or ")} in{" "}
+        events that {selected.outcome.join(" or ")} in{" "}
         <Link className="text-accent hover:underline" href={`/redrives/${selected.id}`}>
           another redrive
         </Link>

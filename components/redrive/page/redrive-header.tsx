@@ -71,8 +71,8 @@ export function RedriveHeader({ redrive, onCancel }: { redrive: RedriveOut; onCa
             </ActionButton>
           ) : null}
           {isFinal(redrive.state) && redrive.mode === "deliver" && redrive.cancelled > 0 ? (
-            <ActionButton needs="redrive" data-command="Redrive what is left…" onClick={() => setAgain(true)}>
-              Redrive the {formatNumber(redrive.cancelled)} left…
+            <ActionButton needs="redrive" data-command="Redrive the remaining events…" onClick={() => setAgain(true)}>
+              Redrive the remaining {formatNumber(redrive.cancelled)}…
             </ActionButton>
           ) : null}
           {may("cancel") ? (

@@ -20,7 +20,7 @@ const RedriveDialog = lazily(() => import("@/components/redrive/dialog/redrive-d
 /** Of a dry run that is over: what passed it is redriven. */
 export function RedrivePassed({ redrive }: { redrive: RedriveOut }) {
   return (
-    <Panel title="What passed" bodyClassName="grid gap-2 p-3">
+    <Panel title="Events that passed" bodyClassName="grid gap-2 p-3">
       <SendPassed redrive={redrive} />
     </Panel>
   );
@@ -66,8 +66,8 @@ export function SendPassed(props: {
           data-tip="Uses the slow lane, a brake and, above ten events, a canary. Sent after 5 s; you can undo it until then."
           onClick={() => void send()}
         >
-          {preview.data && needsApproval(preview.data) ? "Ask for approval of" : "Redrive"}{" "}
-          {eligible === null ? "what passed" : plural(eligible, "event")}
+          {preview.data && needsApproval(preview.data) ? "Request approval for" : "Redrive"}{" "}
+          {eligible === null ? "events that passed" : plural(eligible, "event")}
         </ActionButton>
         <ActionButton needs="redrive" disabled={eligible === 0} onClick={() => setAsking(true)}>
           Redrive…

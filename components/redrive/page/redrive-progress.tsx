@@ -73,7 +73,7 @@ export function ProgressOf({ redrive }: { redrive: RedriveOut }) {
   );
 }
 
-/** What stayed processed, of the events that their target has; with the time at which the rest is known. */
+/** How many were confirmed, of the events that their target has; with the time at which the rest is known. */
 function Stayed({ redrive }: { redrive: RedriveOut }) {
   const words = stayedWords(redrive);
   if (words === null || redrive.mode === "verify") return null;

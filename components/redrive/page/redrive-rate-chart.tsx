@@ -47,7 +47,7 @@ export function RedriveRateChart(props: { redrive: RedriveOut; live: boolean; cl
         label,
         value: (row: RateRow) => formatRate(row.values[key]),
       }))}
-      empty="Nothing was sent yet."
+      empty="Nothing sent yet."
     >
       {(drawn, groups) => (
         <TimeLines markers={groups} rows={drawn} series={series} format={formatRate} level={set} decimals />

@@ -154,7 +154,7 @@ function Problems(props: {
           onChange={(change) => onAccept(change.target.checked)}
           className="size-3.5"
         />
-        Save it although it has {count}
+        Save anyway, with {count}
       </label>
     </div>
   );

@@ -95,7 +95,7 @@ export function MendApply({
         // biome-ignore lint/a11y/noLabelWithoutControl: Checkbox is the control
         <label className="flex items-start gap-1.5">
           <Checkbox checked={breaking} onChange={(event) => setBreaking(event.target.checked)} className="mt-0.5" />
-          Also mend the {formatNumber(counts.breaksSchema)} that would break their schema
+          Also mend the {formatNumber(counts.breaksSchema)} that would not match their schema
         </label>
       ) : null}
       <ReasonField
@@ -121,7 +121,7 @@ export function MendApply({
         {exact
           ? would === 0
             ? "Nothing to mend"
-            : `${causes.length > 0 ? "Ask for approval to mend" : "Mend"} ${plural(would ?? 0, "event")}`
+            : `${causes.length > 0 ? "Request approval to mend" : "Mend"} ${plural(would ?? 0, "event")}`
           : "Mend all that change"}
       </ActionButton>
     </form>

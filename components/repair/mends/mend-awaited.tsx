@@ -17,7 +17,7 @@ export function MendAwaited({ operation }: { operation: BulkOperationOut }) {
   if (select === null || recipe === null || recipe.kind === "merge-patch" || recipe.kind === "jsonata") return null;
   if (refusal !== null) return <p className="text-muted">The preview is not shown: {refusal}</p>;
   if (JSON.stringify(recipe).includes(REDACTED)) {
-    return <p className="text-muted">The preview is not shown: you see some values of the recipe masked.</p>;
+    return <p className="text-muted">The preview is not available: some values in the recipe are masked for you.</p>;
   }
   return <Previewed select={pinSelection(select, createdAt)} recipe={recipe} />;
 }

@@ -41,7 +41,7 @@ const RecipeEditor = whenOpened(
 );
 
 /**
- * From a recipe to what stayed processed: the recipe with its preview, the mend, its dry run, and the redrive of what
+ * From a recipe to the confirmed events: the recipe with its preview, the mend, its dry run, and the redrive of what
  * passed. What was started is in the address, so a reload comes back to the same step.
  */
 export function MendPage() {

@@ -17,7 +17,7 @@ import type { Selection } from "@/lib/selection/selection.shapes";
 const OUTCOMES: Record<MendOutcome, { word: string; shape: ShapeName; colour: string }> = {
   changed: { word: "change", shape: "half", colour: "text-cooling" },
   unchanged: { word: "stay unchanged", shape: "ring", colour: "text-muted" },
-  "breaks-schema": { word: "would break their schema", shape: "triangle", colour: "text-warning" },
+  "breaks-schema": { word: "would not match their schema", shape: "triangle", colour: "text-warning" },
   failed: { word: "fail", shape: "cross", colour: "text-danger" },
   refused: { word: "cannot be mended now", shape: "barred", colour: "text-ignored" },
 };
@@ -25,7 +25,7 @@ const OUTCOMES: Record<MendOutcome, { word: string; shape: ShapeName; colour: st
 const ONE: Record<MendOutcome, string> = {
   changed: "changes",
   unchanged: "stays unchanged",
-  "breaks-schema": "would break its schema",
+  "breaks-schema": "would not match its schema",
   failed: "fails",
   refused: "cannot be mended now",
 };

@@ -164,7 +164,7 @@ function Next({ operation, verified, sent, onVerify, onAgain }: { operation: Bul
           {undoing
             ? "Undoing the mend…"
             : sent
-              ? "Undo what was not sent"
+              ? "Undo the mend of unsent events"
               : known && known.changed > 0
                 ? "Undo the rest"
                 : "Undo the mend"}
@@ -243,7 +243,7 @@ export function VerifyProgress(props: {
             </>
           ) : null}
           <LinkButton href={`/redrives/${id}`} prefetch={false}>
-            Why, event by event
+            View reasons by event
           </LinkButton>
         </div>
       ) : null}
@@ -280,7 +280,7 @@ export function SendProgress({ id, onAgain }: { id: string; onAgain: () => void 
             </p>
           ) : isFinal(redrive.state) ? (
             <p>
-              {formatNumber(redrive.confirmed)} of {plural(sizeOf(redrive), "event")} stayed processed
+              {formatNumber(redrive.confirmed)} of {plural(sizeOf(redrive), "event")} confirmed
               {redrive.delivered > redrive.confirmed + redrive.bounced
                 ? "; Parkade watches the others until their quiet window ends."
                 : "."}
@@ -288,7 +288,7 @@ export function SendProgress({ id, onAgain }: { id: string; onAgain: () => void 
           ) : null}
           <div className="flex flex-wrap gap-2">
             <LinkButton href={`/redrives/${id}`} prefetch={false}>
-              Open its page: rate, pause, cancel
+              Open the redrive: rate, pause, cancel
             </LinkButton>
             {redrive.failed + redrive.bounced > 0 ? (
               <LinkButton href={mendHref({ redrive: id, outcome: ["failed", "bounced"] }, randomKey)} prefetch={false}>

@@ -35,15 +35,15 @@ export function SchemaDialog(props: {
           {stored ? `Schema of ${typeWords(stored.eventType)}` : `Add a schema to ${source}`}
         </span>
       }
-      description="JSON Schema 2020-12. The dry run refuses events whose payload breaks it. Every version is kept."
+      description="JSON Schema 2020-12. The dry run refuses events whose payload does not match it. Every version is kept."
       size="lg"
-      verb="Store a version"
+      verb="Save version"
       onClose={onClose}
       onSubmit={async (reason) => {
         if (schema === null) return "stay";
         const eventsRead = inferred?.text === text ? { eventsRead: inferred.eventsRead } : {};
         const made = await store.mutateAsync({ eventType, schema, reason, ...eventsRead });
-        return { title: `Version ${made.version} of ${typeWords(eventType)} is in force` };
+        return { title: `Version ${made.version} of ${typeWords(eventType)} is now current` };
       }}
     >
       {(pressed) => (

@@ -21,7 +21,7 @@ export function SchemaVersionsDialog({ of, onClose }: { of: SchemaVersion; onClo
   const shown = useSchema(chosen);
   const before = useSchema(other ?? versions.find(({ id }) => id !== chosen)?.id ?? null);
   const isCurrent = versions.find(({ id }) => id === chosen)?.current ?? of.current;
-  const nameOf = ({ version, current }: SchemaVersion) => `version ${version}${current ? ", in force" : ""}`;
+  const nameOf = ({ version, current }: SchemaVersion) => `version ${version}${current ? ", current" : ""}`;
   const options = versions.map((version) => ({ value: version.id, label: nameOf(version) }));
   return (
     <ReasonDialog
@@ -29,18 +29,18 @@ export function SchemaVersionsDialog({ of, onClose }: { of: SchemaVersion; onClo
       title={<span className="wrap-anywhere">{`Versions of the schema of ${typeWords(of.eventType)}`}</span>}
       description={
         isCurrent
-          ? "If you retire it, no version is in force: events of this type are then checked against the schema for all other types, if there is one."
-          : "Workers use the new version from their next claim."
+          ? "If you retire it, no version is current: events of this type are then checked against the schema for all other types, if there is one."
+          : "Workers use the new version for the next events that they claim."
       }
       size="lg"
-      verb={isCurrent ? "Retire this schema" : "Make it current"}
+      verb={isCurrent ? "Retire this schema" : "Make current"}
       variant={isCurrent ? "danger" : "primary"}
       keep="Close"
       ready={() => shown.data !== undefined}
       onClose={onClose}
       onSubmit={async (reason) => {
         const changed = await changeSchema(client, chosen, { current: !isCurrent, reason });
-        return { title: isCurrent ? "The schema is retired" : `Version ${changed.version} is in force` };
+        return { title: isCurrent ? "The schema is retired" : `Version ${changed.version} is now current` };
       }}
     >
       <div className="grid grid-cols-[minmax(0,1fr)] gap-3">

@@ -38,7 +38,7 @@ export function RedriveRuleCard(card: RuleCardProps<RedriveRuleOut>) {
         </p>
       ) : null}
       {rule.fault && rule.enabled ? (
-        <p className="text-danger wrap-anywhere">The last round could not apply it: {rule.fault}</p>
+        <p className="text-danger wrap-anywhere">The last run could not apply it: {rule.fault}</p>
       ) : null}
       <p className="wrap-anywhere">
         <span className="text-muted">redrives </span>
@@ -58,10 +58,10 @@ function Work({ rule }: { rule: RedriveRuleOut }) {
   const { lastRun, trial } = rule;
   return (
     <div className="flex flex-wrap items-baseline gap-x-3 text-sm text-muted">
-      <span>{workWords(rule) ?? "redrove nothing in 24 hours"}</span>
+      <span>{workWords(rule) ?? "no redrives in 24 hours"}</span>
       {lastRun === null ? null : (
         <TextLink href={`/redrives/${lastRun.redriveId}`} className="inline-block min-h-6">
-          {lastRun.live ? "its running redrive" : "its last redrive"}
+          {lastRun.live ? "running redrive" : "last redrive"}
         </TextLink>
       )}
       {trial === null ? (

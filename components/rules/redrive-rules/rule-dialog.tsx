@@ -23,7 +23,7 @@ export function RedriveRuleDialog({ rule, onClose }: { rule: RedriveRuleOut | nu
         return { everySource: asked.ok && asked.request.filter.source === undefined };
       }}
       title={rule === null ? "New redrive rule" : `Edit ${rule.name}`}
-      verb={rule === null ? "Save, switched off" : "Save"}
+      verb={rule === null ? "Save without switching on" : "Save"}
       initial={() => ruleDraft(rule)}
       request={(draft, reason) => ruleRequest(draft, reason, (rule?.filter ?? {}) as EventFilter)}
       errorsOf={errorsOf}
@@ -66,8 +66,8 @@ function Row({ legend, children }: { legend: string; children: ReactNode }) {
 function When({ text, tick }: Part) {
   return (
     <Row legend="When">
-      <NumberField {...text("delayMinutes")} label="Minutes after parking" />
-      <NumberField {...text("redrivesPerEvent")} label="Redrives of one event" />
+      <NumberField {...text("delayMinutes")} label="Delay after parking, minutes" />
+      <NumberField {...text("redrivesPerEvent")} label="Redrives per event" />
       <div className="grid basis-full gap-1">
         <Tick {...tick("groupSucceeded")} label="only if the same group succeeded since" />
         <Tick {...tick("breakerClosed")} label="only while the target's breaker is closed" />
@@ -94,10 +94,10 @@ function How({ text }: Part) {
 function Limits({ text }: Part) {
   return (
     <Row legend="Limits">
-      <NumberField {...text("perRun")} label="Events a run" className="w-35" />
-      <NumberField {...text("perHour")} label="Events an hour" className="w-35" optional />
-      <NumberField {...text("perDay")} label="Events a day" className="w-35" optional />
-      <NumberField {...text("stopAtPercent")} label="Off above failures, %" className="w-35" />
+      <NumberField {...text("perRun")} label="Events per run" className="w-35" />
+      <NumberField {...text("perHour")} label="Events per hour" className="w-35" optional />
+      <NumberField {...text("perDay")} label="Events per day" className="w-35" optional />
+      <NumberField {...text("stopAtPercent")} label="Switch off above failures, %" className="w-35" />
     </Row>
   );
 }

@@ -26,10 +26,10 @@ export function limitWords({ limits, stopAtFailureRatio }: Terms): string {
     ...(limits.eventsPerHour === null ? [] : [`${formatNumber(limits.eventsPerHour)} an hour`]),
     ...(limits.eventsPerDay === null ? [] : [`${formatNumber(limits.eventsPerDay)} a day`]),
   ];
-  return `at most ${bounds.join(", ")}; switches itself off above ${Math.round(stopAtFailureRatio * 100)} % failures`;
+  return `at most ${bounds.join(", ")}; switches itself off above ${Math.round(stopAtFailureRatio * 100)}% failures`;
 }
 
-/** `Would have redriven 412 events of the last 7 days: 390 stayed processed, 12 failed or bounced, 10 were never redriven.` */
+/** `Would have redriven 412 events of the last 7 days: 390 succeeded, 12 failed or bounced, 10 were never redriven.` */
 export function trialSentence(trial: RedriveRuleTrial, days: number): string {
   const { checked, taken, stayed, cameBack, sent, never, bounded } = trial;
   const window = `the last ${days === 1 ? "24 hours" : `${days} days`}`;
@@ -38,7 +38,7 @@ export function trialSentence(trial: RedriveRuleTrial, days: number): string {
   if (taken === 0)
     return `Would have redriven none of the ${plural(checked, "event")} from ${window} that match${bounded ? "; more were not tested" : ""}.`;
   const became = [
-    [stayed, "stayed processed"],
+    [stayed, "succeeded"],
     [cameBack, "failed or bounced"],
     [sent, sent === 1 ? "was sent and is not yet confirmed" : "were sent and are not yet confirmed"],
     [
@@ -52,11 +52,11 @@ export function trialSentence(trial: RedriveRuleTrial, days: number): string {
   return `Would have redriven${least} ${plural(taken, "event")} from ${window}: ${parts.join(", ")}.`;
 }
 
-/** `would have redriven 412, of which 390 stayed processed and 10 were never redriven` */
+/** `would have redriven 412, of which 390 succeeded and 10 were never redriven` */
 export function triedWords({ taken, stayed, never }: NonNullable<RedriveRuleOut["trial"]>): string {
   if (taken === 0) return "would have redriven none";
   const unknown = never === 0 ? "" : ` and ${formatNumber(never)} ${never === 1 ? "was" : "were"} never redriven`;
-  return `would have redriven ${formatNumber(taken)}, of which ${formatNumber(stayed)} stayed processed${unknown}`;
+  return `would have redriven ${formatNumber(taken)}, of which ${formatNumber(stayed)} succeeded${unknown}`;
 }
 
 /** What the rule would have left alone, one phrase each. */
@@ -71,7 +71,7 @@ export function leftWords({ left, waits, limited, marked }: RedriveRuleTrial): s
 }
 
 export const OUTCOME_WORDS = {
-  stayed: "stayed processed",
+  stayed: "succeeded",
   "came-back": "failed or bounced",
   sent: "sent, not yet confirmed",
   never: "never redriven",
@@ -90,5 +90,5 @@ export function workWords({
     `${formatNumber(failed)} failed`,
     `${formatNumber(bounced)} bounced`,
   ];
-  return `redrove ${plural(lastDay, "event")} in 24 hours; since it was switched on: ${facts.join(", ")}`;
+  return `${plural(lastDay, "event")} redriven in 24 hours; since it was switched on: ${facts.join(", ")}`;
 }

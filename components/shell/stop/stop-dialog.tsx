@@ -31,7 +31,7 @@ function Stop({ target, what, onClose }: Part) {
       verb={`Stop ${what}`}
       variant="danger"
       keep="Keep sending"
-      reasonHint="Shown in the band on every page."
+      reasonHint="Shown in the banner on every page."
       stops
       onClose={onClose}
       onSubmit={async (reason) => {

@@ -97,7 +97,7 @@ function NameButton() {
         <>
           <UserRound size={14} aria-hidden />
           <span className={`hidden max-w-24 truncate lg:inline ${actor ? "" : "text-warning"}`}>
-            {actor ?? "not named"}
+            {actor ?? "no name set"}
           </span>
         </>
       }

@@ -25,9 +25,9 @@ const WORDS: Record<string, string> = {
   "critical-path": "Ends before its callers give up",
   success: "Succeeds as often as promised",
   "retry-ratio": "Retries within the budget",
-  "duplicate-ratio": "Few arrivals are duplicates",
-  "timeout-ratio": "Timeouts within the bound",
-  load: "Load below its bound",
+  "duplicate-ratio": "Duplicate rate within its limit",
+  "timeout-ratio": "Timeout rate within its limit",
+  load: "Load within its limit",
   "known-days": "Parkade remembers events at least as long as the consumers do",
   age: "No event waits too long",
   drain: "All parked events can be sent in time",
@@ -38,8 +38,8 @@ const FIELDS: Record<string, string> = {
   dedupWindowMs: "dedup window",
   reorderingSpanMs: "reordering span",
   promisedLatencyMs: "promised time",
-  callerDeadlineMs: "deadline of the callers",
-  promisedSuccess: "share of successes",
+  callerDeadlineMs: "caller deadline",
+  promisedSuccess: "success rate",
   expectedPerSecond: "expected rate",
 };
 

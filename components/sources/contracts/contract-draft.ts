@@ -27,12 +27,17 @@ export const CONTRACT_FIELDS = [
     most: WEEK_MS,
   },
   { name: "promisedLatencyMs", label: "Latency p99, ms", hint: "of a send", most: WEEK_MS },
-  { name: "callerDeadlineMs", label: "Deadline of its callers, ms", hint: "how long they wait", most: WEEK_MS },
+  { name: "callerDeadlineMs", label: "Caller deadline, ms", hint: "how long they wait", most: WEEK_MS },
   { name: "marginMs", label: "Margin, ms", hint: "before that deadline; empty: the policy's", most: WEEK_MS },
-  { name: "promisedSuccess", label: "Share that succeeds", hint: "of operations, such as 0.999", most: 1 },
+  { name: "promisedSuccess", label: "Success rate", hint: "of operations, such as 0.999", most: 1 },
   { name: "budgetRatio", label: "Retries per operation", hint: "0.1 when empty", most: 1 },
-  { name: "expectedPerSecond", label: "Arrivals a second", hint: "empty: as sent in the last minute", most: 1_000_000 },
-  { name: "loadMax", label: "Share of the capacity", hint: "0.7 when empty", most: 1 },
+  {
+    name: "expectedPerSecond",
+    label: "Arrivals per second",
+    hint: "empty: as sent in the last minute",
+    most: 1_000_000,
+  },
+  { name: "loadMax", label: "Maximum load, share of capacity", hint: "0.7 when empty", most: 1 },
   { name: "timeoutRatio", label: "Timeouts per operation", hint: "0.005 when empty", most: 1 },
 ] as const satisfies readonly NumberField<keyof Contract>[];
 
@@ -61,7 +66,7 @@ export const SOURCE_CONTRACT_FIELDS = [
   {
     name: "callerDeadlineMs",
     unit: "ms",
-    label: "Deadline of its callers, ms",
+    label: "Caller deadline, ms",
     hint: "of callers that are not named below",
     most: WEEK_MS,
   },
@@ -73,14 +78,14 @@ export const SOURCE_CONTRACT_FIELDS = [
     most: WEEK_MS,
   },
   { name: "budgetRatio", label: "Retries per operation", hint: "0.1 when empty", most: 1 },
-  { name: "duplicateRatio", label: "Duplicates among arrivals", hint: "0.01 when empty", most: 1 },
+  { name: "duplicateRatio", label: "Duplicate rate", hint: "0.01 when empty", most: 1 },
   {
     name: "expectedPerSecond",
-    label: "Dead letters a second",
+    label: "Dead letters per second",
     hint: "empty: as counted in the last hour",
     most: 1_000_000,
   },
-  { name: "loadMax", label: "Share of the capacity", hint: "0.7 when empty", most: 1 },
+  { name: "loadMax", label: "Maximum load, share of capacity", hint: "0.7 when empty", most: 1 },
 ] as const satisfies readonly NumberField<keyof SourceContract>[];
 
 export const CRITICALITY = ["critical", "normal", "background"].map((value) => ({ value, label: value }));

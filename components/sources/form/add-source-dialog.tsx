@@ -143,7 +143,9 @@ function useConnected(onClose: () => void) {
     router.push(`/sources/${encodeURIComponent(name)}`);
     void showToast({
       title: `Connected ${name}`,
-      ...(missed ? { detail: "The last probe did not reach it: see its page." } : { tone: "success" }),
+      ...(missed
+        ? { detail: "The last probe could not reach the source: its page has the details." }
+        : { tone: "success" }),
     });
   };
 }
@@ -233,7 +235,9 @@ function NameStep(props: Part & Start) {
       />
       {kind.capabilities.reads ? <Choice label="Start" options={STARTS} value={start} onChange={onStart} /> : null}
       <RepeatQuestion answer={retryable} missing={pressed && retryable === null} onAnswer={onRetryable} />
-      <p className="text-sm text-muted">Edit… on its page has more: mapping, JSON Schema, storm limit and links.</p>
+      <p className="text-sm text-muted">
+        Mapping, JSON Schema, storm limit and links can be set later, with Edit… on its page.
+      </p>
     </>
   );
 }

@@ -80,14 +80,14 @@ function ValueInput({ field, value, set, ...control }: ValueProps & { id: string
   const kept = role === "secret" && value === KEPT;
   const text = kept ? "" : textOf(value);
   const placeholder = kept
-    ? "kept as it is: type to replace it"
+    ? "unchanged: type to replace"
     : (example ?? (role === "secret" ? REFERENCE : fallback === undefined ? undefined : `default: ${fallback}`));
   if (input === "list") {
     return (
       <CodeTextarea
         {...control}
         rows={Math.min(8, Math.max(2, text.split("\n").length))}
-        placeholder={placeholder ? `${placeholder}\none a line` : "one per line"}
+        placeholder={placeholder ? `${placeholder}\none per line` : "one per line"}
         value={text}
         onChange={(event) => set(event.target.value === "" ? undefined : event.target.value.split("\n"))}
       />

@@ -49,7 +49,7 @@ export function ConfigForm(props: {
       ) : (
         <CodeField
           label="Configuration"
-          hint={`All settings${kind.fields.some(isMapping) ? ", the mapping included" : ""}. A value that is shown as *** is kept.`}
+          hint={`All settings${kind.fields.some(isMapping) ? ", including the mapping" : ""}. A value that is shown as *** is kept.`}
           error={broken ? NO_OBJECT : (errors.config ?? (Object.values(errors).join("; ") || undefined))}
           // The form is not sent with the settings as they were before the text was broken.
           ref={(box) => box?.setCustomValidity(broken ? NO_OBJECT : "")}

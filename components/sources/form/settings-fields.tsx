@@ -33,7 +33,7 @@ export function SettingsFields({ form, kind }: { form: SourceForm; kind: KindOut
         hint="After an event is removed or expires, a repeat is recognised for this long, and a bounce restores the event. Later arrivals are new events. Choose a time longer than the period in which your broker or its senders may repeat a message. Leave empty for no limit."
         inputMode="numeric"
         inputClassName="max-w-40"
-        placeholder="for good"
+        placeholder="no limit"
       />
       <LinksField links={draft.links} errors={errors} onLinks={(links) => set({ links })} />
     </>

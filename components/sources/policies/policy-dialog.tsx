@@ -47,7 +47,7 @@ export function PolicyDialog(props: { from: PolicyOut; isNew: boolean; taken: st
   const view = drawn.ok ? policyView(drawn.body) : null;
   const nameError = NAME.test(name)
     ? isNew && taken.includes(name)
-      ? "There is a policy of this name: edit it instead."
+      ? "A policy with this name already exists: edit that one instead."
       : undefined
     : "Lower-case letters, digits and dashes, at most 63.";
   const problems = parsed.ok ? problemsOf(parsed.body) : [];
@@ -59,7 +59,7 @@ export function PolicyDialog(props: { from: PolicyOut; isNew: boolean; taken: st
       title={isNew ? "New policy" : `Edit ${from.name}`}
       description="Stored as a new version. Running redrives keep their attempts and delays; breaker, budget and healing change at once."
       size="xl"
-      verb="Store version"
+      verb="Save version"
       keep="Close"
       ready={() => view === null || view.ok}
       onClose={onClose}

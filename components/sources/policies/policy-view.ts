@@ -44,7 +44,7 @@ export function backoffWords(backoff: Policy["backoff"], duration: (ms: number) 
     backoff.jitter.kind === "none"
       ? "no jitter"
       : backoff.jitter.kind === "fraction"
-        ? `± ${Math.round(backoff.jitter.fraction * 100)} % jitter`
+        ? `± ${Math.round(backoff.jitter.fraction * 100)}% jitter`
         : backoff.jitter.kind === "absolute"
           ? `± ${duration(backoff.jitter.ms)} jitter`
           : `${backoff.jitter.kind} jitter`;

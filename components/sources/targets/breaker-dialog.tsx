@@ -21,9 +21,9 @@ const ORDERS: Record<Order, { title: string; effect: string; button: string; dan
     danger: true,
   },
   auto: {
-    title: "Let the breaker decide",
+    title: "Return the breaker to automatic",
     effect: "It opens and closes according to its policy again.",
-    button: "Let it decide",
+    button: "Return to automatic",
     danger: false,
   },
   reset: {

@@ -69,7 +69,7 @@ export function TargetDetails({ target, engine }: { target: TargetOut; engine: E
               <dd className="font-mono text-ink">{formatNumber(counter.value)}</dd>
             </div>
           ))}
-          {engine.counters.length === 0 ? <p>Nothing was counted yet.</p> : null}
+          {engine.counters.length === 0 ? <p>Nothing counted yet.</p> : null}
         </dl>
       ) : null}
     </div>

@@ -23,7 +23,7 @@ export function TargetDialog(props: {
     <DraftDialog
       needs="change-target"
       title={`Edit ${target.name}`}
-      description="Takes effect at once for everything that sends there, running redrives included."
+      description="Takes effect at once for everything that sends there, including running redrives."
       verb="Save"
       keep="Close"
       initial={() => targetDraft(target)}

@@ -28,7 +28,7 @@ type BreakerOrder = NonNullable<TargetChange["breaker"]>;
 const ORDERS: { id: BreakerOrder; label: string; hint?: string }[] = [
   { id: "open", label: "Hold open…", hint: "nothing is sent" },
   { id: "closed", label: "Hold closed…", hint: "sends regardless of failures" },
-  { id: "auto", label: "Let it decide…" },
+  { id: "auto", label: "Return to automatic…" },
   { id: "reset", label: "Reset…", hint: "clears its counts" },
 ];
 

@@ -47,7 +47,7 @@ async function tryRedriveRule(call: Call): Promise<number> {
   return printAnswer(call, trial, () =>
     factsText([
       ["would have redriven", `${trial.bounded ? "at least " : ""}${formatNumber(trial.taken)}`],
-      ["stayed processed", formatNumber(trial.stayed)],
+      ["succeeded", formatNumber(trial.stayed)],
       ["failed or bounced", formatNumber(trial.cameBack)],
       ["not yet confirmed", trial.sent || null],
       ["never redriven", formatNumber(trial.never)],

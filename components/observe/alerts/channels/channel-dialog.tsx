@@ -19,7 +19,7 @@ export function ChannelDialog({ channel, onClose }: { channel: ChannelOut | null
     <DraftDialog
       needs="change-alert"
       by={({ sources }) => ({ everySource: sources.trim() === "" })}
-      title={channel === null ? "Add a channel" : `Change ${channel.name}`}
+      title={channel === null ? "Add a channel" : `Edit ${channel.name}`}
       description="It gets a message when an alert fires, continues or resolves. Secrets are never stored: name the variable that holds each."
       verb={channel === null ? "Add the channel" : "Save"}
       reason="optional"
@@ -103,7 +103,7 @@ function Fields({ draft, errors, set, text, tick, isNew }: Form<ChannelDraft> & 
         placeholder="orders, billing"
         hint="Leave empty for all sources and for alerts about the whole system."
       />
-      <Tick {...tick("enabled")} label="Switched on" />
+      <Tick {...tick("enabled")} label="Enabled" />
     </div>
   );
 }

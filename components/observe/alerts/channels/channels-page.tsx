@@ -33,7 +33,7 @@ export function ChannelsPage() {
       meta={(items) => `${formatNumber(items.filter(({ enabled }) => enabled).length)} on`}
       actions={
         <DialogButton needs="change-alert" dialog={(onClose) => <MaintenanceDialog onClose={onClose} />}>
-          Maintenance…
+          Start maintenance…
         </DialogButton>
       }
       needs="change-alert"
@@ -87,7 +87,7 @@ function Channel({ channel, onEdit }: { channel: ChannelOut; onEdit: () => void 
               Edit…
             </Button>
             <Button size="sm" variant="ghost" aria-expanded={open} onClick={() => setOpen(!open)}>
-              {open ? "Hide log" : "Log"}
+              {open ? "Hide log" : "Show log"}
             </Button>
             <ConfirmButton
               {...may}
@@ -110,7 +110,7 @@ function Channel({ channel, onEdit }: { channel: ChannelOut; onEdit: () => void 
           </div>
         </div>
         <p className="wrap-anywhere">
-          gets {severities.join(", ")} alerts of {sources === null ? "all sources" : sources.join(", ")}
+          receives {severities.join(", ")} alerts from {sources === null ? "all sources" : sources.join(", ")}
         </p>
         <p className="text-sm text-muted">
           {lastSentAt === null ? (

@@ -21,7 +21,7 @@ export function Deliveries({ name }: { name: string }) {
       <ListState
         read={read}
         loading={{ rows: 3, columns: ["w-20", "flex-1", "w-24"] }}
-        none={<p className="px-3 py-3 text-muted">Nothing was sent yet: send a test message.</p>}
+        none={<p className="px-3 py-3 text-muted">Nothing sent yet: send a test message.</p>}
       />
       <ul aria-label={`Messages to ${name}`}>
         {items.map((delivery) => (

@@ -27,7 +27,7 @@ export function RuleDialog({ rule, onClose }: { rule: AlertRuleOut | null; onClo
         const watch = watchTyped(draft);
         return { everySource: watch !== null && sourcesOf(watch) === null };
       }}
-      title={rule === null ? "Add a rule" : `Change ${rule.name}`}
+      title={rule === null ? "Add a rule" : `Edit ${rule.name}`}
       size="lg"
       verb={rule === null ? "Add the rule" : "Save"}
       reason="optional"
@@ -85,7 +85,7 @@ function Fields(form: Form<RuleDraft>) {
       {fields(alertKindOf(draft.kind).settings)}
       {fields(TIMES)}
       <TextField {...text("runbookUrl")} label="Runbook URL" optional hint="Leave empty for the built-in runbook." />
-      <Tick {...tick("enabled")} label="Switched on" />
+      <Tick {...tick("enabled")} label="Enabled" />
     </div>
   );
 }

@@ -2,14 +2,14 @@ import { alertKind, each, found, grouped, HYSTERESIS, ofSource, sum } from "@/li
 import { AT_LEAST, BELOW_SHARE, COUNTED, WINDOW } from "@/lib/observe/alerts/kinds/settings.pure";
 import { formatDuration, formatShare, plural } from "@/lib/platform/plain/format.pure";
 
-/** The share of settled redriven events that stayed processed; fewer than `atLeast` outcomes say nothing. */
+/** The share of settled redriven events that succeeded; fewer than `atLeast` outcomes say nothing. */
 export const SUCCESS = alertKind({
   kind: "success",
   words: "Redriven events fail or bounce",
   runbook: "success-rate-drop",
   settings: { windowMs: WINDOW, below: BELOW_SHARE, atLeast: AT_LEAST, ...COUNTED },
   describe: (watch) =>
-    `Fewer than ${formatShare(watch.below)} of at least ${plural(watch.atLeast, "redriven event")}${each(watch)} stayed processed in ${formatDuration(watch.windowMs)}`,
+    `Fewer than ${formatShare(watch.below)} of at least ${plural(watch.atLeast, "redriven event")}${each(watch)} succeeded in ${formatDuration(watch.windowMs)}`,
   facts: "outcomes",
   unit: "share",
   isOfEvents: true,
@@ -23,7 +23,7 @@ export const SUCCESS = alertKind({
       const isFiring = firing.has(named.key);
       // The share of failures must fall by the hysteresis.
       const limit = isFiring ? 1 - (1 - below) * (1 - HYSTERESIS) : below;
-      const stayed = `${formatShare(value ?? 1)} of ${plural(settled, "redriven event")} stayed processed`;
+      const stayed = `${formatShare(value ?? 1)} of ${plural(settled, "redriven event")} succeeded`;
       const sentence = `${ofSource(named)}${stayed} in ${formatDuration(windowMs)}, the limit is ${formatShare(below)}`;
       const holds = settled >= (isFiring ? 1 : atLeast) && value !== null && value < limit;
       return { ...found(named, sentence), holds, value, threshold: below };
