@@ -26,7 +26,7 @@ test("a rule is written, tried, switched on, and the redrive asks for its confir
   const would = dialog.getByRole("region", { name: "What it would do" });
   await expect(would).toContainText("None of the newest 2 events matches.");
   await condition.getByRole("textbox", { name: "Value" }).fill("SoldOutException");
-  await dialog.getByRole("combobox", { name: "Error code" }).selectOption("becomes");
+  await dialog.getByRole("combobox", { name: "Error code" }).selectOption("set to");
   await dialog.getByRole("textbox", { name: "New error code" }).fill("NO_STOCK");
   await dialog.getByRole("textbox", { name: "Group" }).fill("stock is gone");
   await expect(would).toContainText("1 of the newest 2 events matches: 1 would change.");

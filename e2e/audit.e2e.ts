@@ -6,7 +6,7 @@ test("every change is in the audit with who, why, before and after", async ({ pa
 
   // The person sets a name once; the browser stores it.
   await page.goto(source.href);
-  await page.getByRole("button", { name: "Not named: enter your name" }).click();
+  await page.getByRole("button", { name: "No name set: enter your name" }).click();
   await page.getByRole("textbox", { name: /name/i }).fill("maria");
   await page.keyboard.press("Enter");
   await expect(page.getByRole("button", { name: /maria/ })).toBeVisible();

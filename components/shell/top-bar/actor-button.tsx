@@ -91,7 +91,7 @@ function NameButton() {
   const actor = useActorName();
   return (
     <PopoverButton
-      name={actor ? `You are acting as ${actor}` : "Not named: enter your name"}
+      name={actor ? `You are acting as ${actor}` : "No name set: enter your name"}
       tip={actor ? `You are acting as ${actor}` : "Enter your name: the audit log records it"}
       label={
         <>
