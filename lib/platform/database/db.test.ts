@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { statementName, timestamptzToIso, timestamptzToMs } from "./db";
+import { statementName } from "./db";
+import { timestamptzToIso, timestamptzToMs } from "./types";
 
 describe("timestamptzToMs reads what the server writes", () => {
   test.each([

@@ -1,9 +1,10 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import pg from "pg";
+import type pg from "pg";
 import { type CopyStreamQuery, type CopyToStreamQuery, from as copyFrom, to as copyTo } from "pg-copy-streams";
 import type { Clock } from "@/lib/platform/clock";
 import { CopyQuery, type RowCopy } from "@/lib/platform/database/copy-binary";
+import { isoTypes, types } from "@/lib/platform/database/types";
 import { hash64 } from "@/lib/platform/plain/hash.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import {
@@ -93,60 +94,6 @@ export type DbOptions = Partial<Omit<PoolOptions, "onConnect" | "types" | "sessi
 
 /** Half of the longest pause before the first repeat; each further one may be twice as long: at most 0.64 s in all. */
 const PAUSE_MS = 10;
-
-const TIMESTAMPTZ = 1184;
-const INT8 = 20;
-
-/**
- * Server text such as `2026-11-20 09:33:12.123456+00` to epoch milliseconds. A list has hundreds of them, so the usual
- * form, in UTC, is read by fixed positions.
- */
-export function timestamptzToMs(text: string): number {
-  const ms = text.length >= 22 && text.endsWith("+00") && text[10] === " " ? utcToMs(text) : Number.NaN;
-  return Number.isNaN(ms) ? anyToMs(text) : ms;
-}
-
-/** The same as ISO 8601 with milliseconds, which is the usual form but for two letters. */
-export function timestamptzToIso(text: string): string {
-  if (!text.endsWith("+00") || text[10] !== " " || (text[19] !== "." && text.length !== 22)) {
-    return new Date(timestamptzToMs(text)).toISOString();
-  }
-  const fraction = text.length === 22 ? "000" : text.slice(20, Math.min(23, text.length - 3)).padEnd(3, "0");
-  return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction}Z`;
-}
-
-function utcToMs(text: string): number {
-  const at = (from: number) => (text.charCodeAt(from) - 48) * 10 + text.charCodeAt(from + 1) - 48;
-  const seconds = Date.UTC(at(0) * 100 + at(2), at(5) - 1, at(8), at(11), at(14), at(17));
-  if (text[19] !== ".") return text.length === 22 ? seconds : Number.NaN;
-  return seconds + Math.floor(Number(text.slice(19, -3)) * 1_000 + 1e-6);
-}
-
-function anyToMs(text: string): number {
-  if (text === "infinity") return Number.POSITIVE_INFINITY;
-  if (text === "-infinity") return Number.NEGATIVE_INFINITY;
-  const ms = Date.parse(text.replace(" ", "T").replace(/([+-]\d\d)$/, "$1:00"));
-  if (Number.isNaN(ms)) throw new RangeError(`not a timestamptz this store writes: ${text}`);
-  return ms;
-}
-
-function int8ToNumber(text: string): number | string {
-  const number = Number(text);
-  return Number.isSafeInteger(number) ? number : text;
-}
-
-function typesWith(timestamptz: (text: string) => unknown): pg.CustomTypesConfig {
-  return {
-    getTypeParser: (oid: number, format?: "text" | "binary") => {
-      if (oid === TIMESTAMPTZ && format !== "binary") return timestamptz;
-      if (oid === INT8 && format !== "binary") return int8ToNumber;
-      return pg.types.getTypeParser(oid, format);
-    },
-  };
-}
-
-const types = typesWith(timestamptzToMs);
-const isoTypes = typesWith(timestamptzToIso);
 
 export function createDb(url: string, { genericPlans, chance, ...options }: DbOptions = {}): Db {
   const pool = new PostgresPool(url, {
