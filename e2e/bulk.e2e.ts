@@ -46,7 +46,7 @@ test("a large set is ignored by a worker, shown below every page, and stopped; a
     const dialog = await ask(page, "Ignore");
     expect(await violations(page)).toEqual([]);
     await dialog.getByRole("button", { name: "Ignore 2,105 events" }).click();
-    await expect(toast(page, "Ignoring them")).toBeVisible();
+    await expect(toast(page, "Ignoring events")).toBeVisible();
     await expect(running).toContainText(/Ignoring .* events/);
 
     await page.goto("/operations");
