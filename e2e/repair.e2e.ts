@@ -78,7 +78,7 @@ test.describe("one event", () => {
     const save = page.getByRole("button", { name: "Save with 1 problem" });
     await expect(save).toBeDisabled();
     expect(await violations(page)).toEqual([]);
-    await page.getByRole("checkbox", { name: /although it has 1 problem/ }).check();
+    await page.getByRole("checkbox", { name: /Save anyway, with 1 problem/ }).check();
     await save.click();
 
     const saved = page.getByRole("status").filter({ hasText: "Saved as revision 2" });

@@ -78,7 +78,7 @@ test.describe("a source of a real broker", () => {
     await expect(page.getByText(/retrying/).first()).toBeVisible();
     await expect(page.getByText("wrong-password")).toHaveCount(0);
     await page.getByRole("button", { name: "Try now" }).click();
-    await expect(page.getByText("the workers try within 2 s")).toBeVisible();
+    await expect(page.getByText("workers retry within 2 s")).toBeVisible();
 
     // Paused, so that the probe may look at the head of the queue.
     await choose(page, name, "Pause…");
