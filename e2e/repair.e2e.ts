@@ -378,7 +378,7 @@ test("what the dry run of a mend refuses is exported and mended further; an undo
   const first = page.url();
 
   await dryRun.getByRole("link", { name: "Mend the 1 refused" }).click();
-  await expect(page.getByText("events that was refused in another redrive")).toBeVisible();
+  await expect(page.getByText("events that were refused in another redrive")).toBeVisible();
   await page.getByRole("combobox", { name: "Path of step 1" }).fill("/customerId");
   await page.getByRole("textbox", { name: "Value of step 1, as JSON" }).fill("2");
   await mended("1 change");
@@ -387,7 +387,7 @@ test("what the dry run of a mend refuses is exported and mended further; an undo
   await page.getByRole("button", { name: "Redrive 1 event", exact: true }).click();
   await expect.poll(() => source.statuses()).toEqual({ PENDING: 1, REDRIVEN: 1 });
   const mend = page.getByRole("region", { name: "Mended", exact: true });
-  await mend.getByRole("button", { name: "Undo what was not sent" }).click();
+  await mend.getByRole("button", { name: "Undo the mend of unsent events" }).click();
   await expect(mend.getByRole("status")).toHaveText("Not undone: 1 sent since.");
   await page.keyboard.press("Escape");
 

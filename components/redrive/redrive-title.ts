@@ -60,3 +60,11 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 function texts(value: unknown): string[] {
   return (Array.isArray(value) ? value : [value]).filter((entry) => entry !== undefined && entry !== null).map(String);
 }
+
+/** Outcomes that are verbs of the events; the others need `were`. */
+const VERBS = new Set(["failed", "bounced", "passed"]);
+
+/** `events that failed or were refused` */
+export function becameWords(outcomes: readonly string[]): string {
+  return `events that ${outcomes.map((outcome) => (VERBS.has(outcome) ? outcome : `were ${outcome}`)).join(" or ")}`;
+}

@@ -5,7 +5,7 @@ import type { ReactNode } from "react";
 import { FilterWords } from "@/components/events/filter-words";
 import { ChannelChoice } from "@/components/redrive/channel-choice";
 import { LongText } from "@/components/redrive/long-text";
-import { selectionTerms } from "@/components/redrive/redrive-title";
+import { becameWords, selectionTerms } from "@/components/redrive/redrive-title";
 import { refusalShort } from "@/components/redrive/refusal-words";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { Panel } from "@/components/ui/panel";
@@ -161,7 +161,7 @@ function Selected({ selection }: { selection: unknown }) {
   if (selected.kind === "redrive") {
     return (
       <>
-        events that {selected.outcome.join(" or ")} in{" "}
+        {becameWords(selected.outcome)} in{" "}
         <Link className="text-accent hover:underline" href={`/redrives/${selected.id}`}>
           another redrive
         </Link>
