@@ -29,15 +29,23 @@ test("a held tail is shown with its head, which is skipped and taken back, and t
   await expect(tail).toContainText("v1 holds 2 later events");
 
   const { asked, release: letGo } = await holdLong(page);
-  const release = tail.getByRole("button", { name: "Send out of order: 2 later events" });
-  await release.click();
+  const release = async () => {
+    await tail.getByRole("button", { name: "Send out of order: 2 later events…" }).click();
+    const sure = page.getByRole("dialog", { name: "Send 2 later events ahead of v1?" });
+    await expect(sure).toContainText("v1 can no longer be sent");
+    await sure.getByRole("textbox", { name: "Reason" }).fill("v1 is not needed");
+    await sure.getByRole("button", { name: "Send out of order" }).click();
+  };
+  await release();
   const held = page.getByRole("region", { name: "Redrives that can be undone" });
   await held.getByRole("button", { name: "Undo" }).click();
   await expect.poll(() => source.statuses()).toEqual({ PENDING: 3 });
   expect(asked).toEqual([5_000]);
   await letGo();
-  await release.click();
+  await release();
   await expect.poll(() => source.statuses()).toEqual({ PENDING: 1, REDRIVEN: 2 });
+  // The bar counts down once, and is gone when the hold is over.
+  await expect(held).toHaveCount(0);
   const keys = (await downstream.deliveries(source.path)).map(({ key }) => key);
   expect(keys).toEqual([2, 3].map((version) => `${source.name}:t-${version}`));
 });

@@ -83,11 +83,26 @@ function Stack({ stack }: { stack: string }) {
   );
 }
 
+/** The list keeps the start of a long message, with an ellipsis. */
+function isStartOf(shown: string, message: string): boolean {
+  return message === shown || (shown.endsWith("…") && message.startsWith(shown.slice(0, -1)));
+}
+
 export function ErrorView({ event }: { event: EventDetail }) {
   const { type, message, stack } = event.errorDetail;
   const text = message ?? event.lastError;
+  // A failed redrive brings an error of its own; message and stack below are those of the parked message.
+  const since = event.lastError !== null && message !== null && !isStartOf(event.lastError, message);
   return (
     <div className="flex flex-col gap-2 px-3 py-3">
+      {since ? (
+        <section className="grid gap-1 border-b border-line pb-3">
+          <h2 className="text-sm font-medium text-faint">Last failure</h2>
+          <p className="font-mono text-sm font-medium">{visible(event.lastErrorCode ?? event.errorCode)}</p>
+          <Message text={event.lastError!} />
+        </section>
+      ) : null}
+      {since ? <h2 className="text-sm font-medium text-faint">As parked</h2> : null}
       <p className="flex flex-wrap items-baseline gap-x-2">
         <span className="font-mono text-sm font-medium">{visible(event.errorCode)}</span>
         {type ? <span className="font-mono text-sm wrap-anywhere text-muted">{visible(type)}</span> : null}

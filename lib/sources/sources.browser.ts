@@ -1,6 +1,6 @@
 import { keepPreviousData, useMutation } from "@tanstack/react-query";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
-import { SOURCES_PATH } from "@/lib/platform/api/first-reads.pure";
+import { KINDS_PATH, SOURCES_PATH } from "@/lib/platform/api/first-reads.pure";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { resourceOf, useRead } from "@/lib/platform/browser/resource.browser";
 import type { SourceContractReportOut } from "@/lib/sources/contracts/contracts.shapes";
@@ -29,7 +29,7 @@ export const useSource = (name: string) =>
   useRead<SourceOut>("sources", path(name), { refetchInterval: ONE_POLL_MS, retry: false });
 
 /** The kinds of source: they change with the version of the server alone. */
-export const useKinds = () => useRead<KindList>("kinds", "/api/v1/kinds", { staleTime: Number.POSITIVE_INFINITY });
+export const useKinds = () => useRead<KindList>("kinds", KINDS_PATH, { staleTime: Number.POSITIVE_INFINITY });
 
 const CONTRACT_POLL_MS = 10_000;
 

@@ -339,6 +339,8 @@ export const targetSchema = named(
     ...targetSettings,
     /** One of each worker; empty = no worker has used it yet. */
     engine: z.array(targetEngineSchema),
+    /** Since when workers cannot reach it, and why; null = they can, or none has tried. */
+    unreachable: z.nullable(z.object({ since: timeOut, detail: z.string() })),
     sentPerSecondNow: nullableNumber,
   }),
 );

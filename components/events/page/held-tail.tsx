@@ -46,17 +46,16 @@ function Tail({ event, tail: { head, why, held } }: { event: Named; tail: TailOu
   const client = useQueryClient();
   const router = useRouter();
   const [skipping, setSkipping] = useState(false);
+  const [passing, setPassing] = useState(false);
   const [busy, setBusy] = useState(false);
   const events = plural(held.count, "later event");
   const ids = held.events.map((event) => event.id);
   const named = held.events.slice(0, NAMED_MAX).map(({ version }) => `v${version}`);
   const more = held.count - named.length;
-  const release = async () => {
+  const sent = ids.length < held.count ? `the first ${formatNumber(ids.length)}` : events;
+  const release = async (reason?: string) => {
     setBusy(true);
-    const past =
-      head === null
-        ? {}
-        : { earlier: "pass" as const, reason: `sent ahead of ${head.eventId} (version ${head.version})` };
+    const past = head === null ? {} : { earlier: "pass" as const, reason };
     await redriveAtOnce(client, { ids }, null, { open: router.push, onAsk: () => router.push("/events") }, past);
     setBusy(false);
   };
@@ -93,11 +92,28 @@ function Tail({ event, tail: { head, why, held } }: { event: Named; tail: TailOu
             Skip v{head.version}…
           </Button>
         )}
-        <ActionButton needs="redrive" size="sm" busy={busy} onClick={() => void release()}>
-          {head === null ? "Redrive" : "Send out of order:"}{" "}
-          {ids.length < held.count ? `the first ${formatNumber(ids.length)}` : events}
+        <ActionButton
+          needs="redrive"
+          size="sm"
+          busy={busy}
+          onClick={() => (head === null ? void release() : setPassing(true))}
+        >
+          {head === null ? "Redrive" : "Send out of order:"} {sent}
+          {head === null ? "" : "…"}
         </ActionButton>
       </div>
+      {passing && head ? (
+        <ReasonDialog
+          needs="redrive"
+          title={`Send ${sent} ahead of v${head.version}?`}
+          description={`Once one of them is confirmed, v${head.version} can no longer be sent.`}
+          size="sm"
+          variant="danger"
+          verb="Send out of order"
+          onClose={() => setPassing(false)}
+          onSubmit={(reason) => release(reason)}
+        />
+      ) : null}
       {skipping && head ? <SkipDialog head={head} held={held.count} onClose={() => setSkipping(false)} /> : null}
     </>
   );

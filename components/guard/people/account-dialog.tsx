@@ -28,18 +28,24 @@ const ROLE_WORDS: Record<Role, string> = {
 };
 
 /**
- * Makes an account, or changes the rights of one. A new one is given little until somebody chooses more.
+ * Makes an account, or changes the rights of one. A new one is given little until somebody chooses more; the first one is to be an
+ * administrator of all sources.
  * @param account null = a new one
  * @param passwords false = nobody signs in by a password, so people are not made here
  */
-export function AccountDialog(props: { account: AccountOut | null; passwords: boolean; onClose: () => void }) {
-  const { account, passwords, onClose } = props;
+export function AccountDialog(props: {
+  account: AccountOut | null;
+  isFirst: boolean;
+  passwords: boolean;
+  onClose: () => void;
+}) {
+  const { account, isFirst, passwords, onClose } = props;
   const [kind, setKind] = useState<"person" | "service">(account?.kind ?? (passwords ? "person" : "service"));
   const [name, setName] = useState(account?.name ?? "");
-  const [role, setRole] = useState<Role>(account?.role ?? "viewer");
+  const [role, setRole] = useState<Role>(account?.role ?? (isFirst ? "admin" : "viewer"));
   const [rights, setRights] = useState<RightsDraft>({
     actions: account?.actions ?? [],
-    sources: account === null ? "" : (account.sources?.join(" ") ?? null),
+    sources: account === null ? (isFirst ? null : "") : (account.sources?.join(" ") ?? null),
   });
   const [link, setLink] = useState<string | null>(null);
   const create = useCreateAccount();
@@ -60,6 +66,11 @@ export function AccountDialog(props: { account: AccountOut | null; passwords: bo
       everySource
       answersOnce={account === null}
       title={account === null ? "Create account" : `Permissions of ${account.name}`}
+      description={
+        account === null && kind === "person"
+          ? "You then get a link with which the person chooses a password."
+          : undefined
+      }
       verb={account === null ? "Create account" : "Save"}
       reason="none"
       size="lg"

@@ -133,7 +133,12 @@ function Accounts({ signIn }: { signIn: MeOut["signIn"] }) {
         </section>
       ) : null}
       {open?.kind === "rights" ? (
-        <AccountDialog account={open.account} passwords={signIn.password} onClose={() => setOpen(null)} />
+        <AccountDialog
+          account={open.account}
+          isFirst={isEmpty && searched === "" && signIn.password}
+          passwords={signIn.password}
+          onClose={() => setOpen(null)}
+        />
       ) : null}
       {open?.kind === "sure" ? (
         <ReasonDialog

@@ -7,6 +7,7 @@ import { redriveTitle } from "@/components/redrive/redrive-title";
 import { refusalSummary } from "@/components/redrive/refusal-words";
 import { Button } from "@/components/ui/button";
 import { useStatus } from "@/lib/observe/health/status.browser";
+import { answeredAtMs } from "@/lib/platform/browser/changes.browser";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import { useRunningRedrives } from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
@@ -21,7 +22,7 @@ const LOOKED_AT = 50;
 export function HeldRedrives() {
   const status = useStatus();
   const some = (status.data?.redrivesRunning ?? 0) > 0;
-  const { data, dataUpdatedAt } = useRunningRedrives(LOOKED_AT, some);
+  const { data } = useRunningRedrives(LOOKED_AT, some);
   const inToasts = useHoldsInToasts();
   // While none runs none is read: what was read last is out of date then.
   const running = some ? (data?.items ?? []) : [];
@@ -31,7 +32,7 @@ export function HeldRedrives() {
     <section aria-label="Redrives that can be undone">
       <ul className="grid border-t border-line-strong bg-raised">
         {held.map((redrive) => (
-          <Held key={redrive.id} redrive={redrive} untilMs={dataUpdatedAt + (redrive.holdLeftMs ?? 0)} />
+          <Held key={redrive.id} redrive={redrive} untilMs={answeredAtMs(data!) + (redrive.holdLeftMs ?? 0)} />
         ))}
       </ul>
     </section>

@@ -48,7 +48,14 @@ describe("a target as its workers see it together", () => {
 describe("the order of the targets", () => {
   it("puts first those to which nothing can be sent", () => {
     const target = (name: string, over: Partial<TargetOut>) =>
-      ({ name, address: "https://orders.example", breakerForce: null, engine: [engine()], ...over }) as TargetOut;
+      ({
+        name,
+        address: "https://orders.example",
+        breakerForce: null,
+        unreachable: null,
+        engine: [engine()],
+        ...over,
+      }) as TargetOut;
     const broken = engine({ breaker: { state: "open", forced: false, waitMs: 900 } });
     const targets = [
       target("a well", {}),
@@ -58,11 +65,12 @@ describe("the order of the targets", () => {
       target("e stopped", {}),
       target("f open", { engine: [engine(), broken] }),
       target("g without destination", { address: null, engine: [] }),
+      target("h not reached", { unreachable: { since: "2026-11-20T14:02:07.000Z", detail: "ECONNREFUSED" } }),
     ];
     expect(
       neediestFirst(targets, new Set([null, "e stopped"]))
         .map(({ name }) => name[0])
         .join(""),
-    ).toBe("defgcab");
+    ).toBe("defghcab");
   });
 });

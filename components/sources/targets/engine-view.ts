@@ -86,7 +86,7 @@ export function counterWords(name: string): string {
  */
 export function neediestFirst(targets: readonly TargetOut[], stopped: ReadonlySet<string | null>): TargetOut[] {
   const rank = (target: TargetOut) => {
-    if (target.address === null || stopped.has(target.name)) return 0;
+    if (target.address === null || target.unreachable !== null || stopped.has(target.name)) return 0;
     const state = target.breakerForce ?? engineView(target.engine)?.breaker.state;
     if (state === "open") return 0;
     if (state === "half-open" || target.breakerForce !== null) return 1;

@@ -17,6 +17,7 @@ const target: TargetOut = {
   destination: null,
   plainSecrets: [],
   address: null,
+  unreachable: null,
   ratePerSecond: 7,
   burst: 3,
   bulkhead: 12,

@@ -11,6 +11,7 @@ import type { MenuEntry } from "@/components/ui/menu";
 import { MenuButton } from "@/components/ui/popup-button";
 import { Shape, type ShapeName } from "@/components/ui/shape";
 import { Td, Tr } from "@/components/ui/table";
+import { TimeAgo } from "@/components/ui/time-ago";
 import { formatDuration } from "@/lib/platform/plain/format.pure";
 import type { TargetOut } from "@/lib/sources/sources.shapes";
 import type { PolicyOut, TargetChange } from "@/lib/sources/targets/targets.shapes";
@@ -139,6 +140,14 @@ function Breaker({ target, engine, stopped }: { target: TargetOut; engine: Engin
   if (stopped) {
     const meaning = `nothing is sent until it is resumed${state ? `; breaker ${BREAKER_LOOKS[state].word}` : ""}`;
     return <State look={{ shape: "cross", colour: "text-danger", word: "STOPPED" }}>{meaning}</State>;
+  }
+  if (target.unreachable !== null) {
+    const { since, detail } = target.unreachable;
+    return (
+      <State look={{ shape: "triangle", colour: "text-danger", word: "UNREACHABLE" }}>
+        since <TimeAgo at={since} />: <span className="wrap-anywhere whitespace-normal">{detail}</span>
+      </State>
+    );
   }
   if (state === undefined)
     return (

@@ -2,6 +2,7 @@
 export type FirstRead = { path: string; answer: unknown; readAtMs: number };
 
 export const SOURCES_PATH = "/api/v1/sources?limit=200";
+export const KINDS_PATH = "/api/v1/kinds";
 export const TARGETS_PATH = "/api/v1/targets";
 
 /** @param state `live`: in force now; `ended`: lifted or expired, newest first */

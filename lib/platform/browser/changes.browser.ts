@@ -13,6 +13,19 @@ export function noteChanges(changes: string | null): void {
 /** What was known when each query began its last read, so that a change during the read is not missed. */
 const readWith = new WeakMap<object, { changes: string | null; atMs: number }>();
 
+const answeredAt = new WeakMap<object, number>();
+
+/**
+ * When an answer came, epoch milliseconds of this browser. A poll that `unlessUnchanged` answers counts as read now, but what the answer
+ * says to be left of a time is left since then.
+ */
+export function answeredAtMs(answer: object, nowMs = Date.now()): number {
+  const known = answeredAt.get(answer);
+  if (known !== undefined) return known;
+  answeredAt.set(answer, nowMs);
+  return nowMs;
+}
+
 /**
  * A `persister` for polls of data that changes only with an audit entry or the state of an alert: answers from the cache while nothing has changed. What the
  * console itself has changed (an invalidated query), a failed read and a further page are always read.

@@ -1,6 +1,6 @@
 import { QueryClient, QueryObserver } from "@tanstack/react-query";
 import { beforeEach, expect, test } from "vitest";
-import { noteChanges, unlessUnchanged } from "./changes.browser";
+import { answeredAtMs, noteChanges, unlessUnchanged } from "./changes.browser";
 
 let reads = 0;
 let client: QueryClient;
@@ -41,4 +41,21 @@ test("everything is read while the server has not said whether something has cha
   await poll();
   await poll();
   expect(reads).toBe(3);
+});
+
+test("an answer that polls repeat from the cache keeps the time at which it came", async () => {
+  const observer = new QueryObserver<object>(client, {
+    queryKey: ["held"],
+    queryFn: async () => ({ leftMs: 5_000 }),
+    persister: unlessUnchanged,
+    retry: false,
+  });
+  observer.subscribe(() => {});
+  const { data: first } = await observer.refetch();
+  expect(answeredAtMs(first!, 1_000)).toBe(1_000);
+  const { data: again } = await observer.refetch();
+  expect(answeredAtMs(again!, 4_000)).toBe(1_000);
+  noteChanges("b");
+  client.setQueryData(["held"], { leftMs: 1_000 });
+  expect(answeredAtMs(observer.getCurrentResult().data!, 4_000)).toBe(4_000);
 });

@@ -48,11 +48,18 @@ export async function listTargets(
   const items = targets.map((target): TargetOut => {
     const reports = beats.flatMap(({ info, seenAtMs }) => {
       const report = info.targets?.[target.name];
-      return report ? [{ ...report, asOf: iso(seenAtMs) }] : [];
+      return report ? [{ ...report, seenAtMs, asOf: iso(seenAtMs) }] : [];
     });
+    const [longest] = reports
+      .flatMap(({ away, seenAtMs }) => (away ? [{ detail: away.detail, sinceMs: seenAtMs - away.forMs }] : []))
+      .sort((a, b) => a.sinceMs - b.sinceMs);
     const sent = reports.reduce((sum, { sent }) => sum + (sent?.tenSeconds ?? 0), 0);
-    const engine = reports.map(({ away: _away, sent: _sent, ...state }) => state);
-    return targetOut(target, addressOf(target), engine, beats.length > 0 ? sent / 10 : null);
+    return {
+      ...targetOut(target, addressOf(target)),
+      engine: reports.map(({ away: _away, sent: _sent, seenAtMs: _seenAtMs, ...state }) => state),
+      unreachable: longest ? { since: iso(longest.sinceMs), detail: longest.detail } : null,
+      sentPerSecondNow: beats.length > 0 ? sent / 10 : null,
+    };
   });
   return { items, nextCursor: null };
 }
@@ -60,9 +67,7 @@ export async function listTargets(
 function targetOut(
   target: TargetRow,
   address: string | null,
-  engine: TargetEngine[],
-  sentPerSecondNow: number | null,
-): TargetOut {
+): Omit<TargetOut, "engine" | "unreachable" | "sentPerSecondNow"> {
   return {
     id: target.id,
     name: target.name,
@@ -73,7 +78,5 @@ function targetOut(
     plainSecrets: plainSecretPlaces(target.kind, target.destination ?? {}, "destination"),
     address,
     ...settingsOf({ ...target, contract: target.contract ?? null }),
-    engine,
-    sentPerSecondNow,
   };
 }
