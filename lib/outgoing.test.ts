@@ -17,7 +17,7 @@ const OPENERS: Record<string, string> = {
   "lib/lane/bullmq-backend.ts": "REDIS_URL, or DATABASE_URL",
   "lib/lane/redis-client.ts": "REDIS_URL",
   "lib/lane/worker.ts": "the errors of jobs; connects to nothing",
-  "lib/platform/database/db.ts": "DATABASE_URL",
+  "lib/platform/database/types.ts": "the types of columns; connects to nothing",
   "lib/platform/database/prisma.ts": "DATABASE_URL",
   "lib/platform/tracing/otlp-tracer.ts": "OTEL_EXPORTER_OTLP_ENDPOINT",
   "lib/guard/oidc/logout-token.ts": "verifies tokens; lib/guard/oidc/provider.ts gives it the keys",
