@@ -1,4 +1,6 @@
 import { expect } from "vitest";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { listTargets } from "@/lib/sources/targets/target-list.read";
 import type { World } from "@/lib/testing/redrive-world";
 
 /** An outage of a target costs no event anything: it holds the redrive, which continues when the target is back. */
@@ -30,6 +32,7 @@ export async function outage(
   await target.away();
   await expect.poll(async () => (await world.redrive(id)).stalled?.text, { timeout: 30_000 }).toMatch(says);
   expect((await world.redrive(id)).stalled).toMatchObject({ code: "target-away", target: "orders" });
+  expect(await unreachable(world)).toEqual({ orders: expect.stringMatching(/./) });
   await world.deps.clock.sleep(awayMs);
   expect(await world.redrive(id)).toMatchObject({ state: "RUNNING", failed: 0, refused: 0, pauseReason: null });
   await target.back();
@@ -38,4 +41,16 @@ export async function outage(
     .toSatisfy((state: string) => state !== "RUNNING");
   expect(await world.redrive(id)).toMatchObject({ state: "DONE", delivered: total, failed: 0, refused: 0 });
   expect(await harm(world)).toEqual(NO_HARM);
+}
+
+/** Why workers cannot reach targets, by their names, as the list of targets says it. */
+async function unreachable(world: World): Promise<Record<string, string>> {
+  const { items } = await listTargets(world.db, localViewer(), () => null);
+  return Object.fromEntries(
+    items.flatMap(({ name, unreachable: away }) => {
+      if (away === null) return [];
+      expect(Date.parse(away.since)).toBeLessThan(Date.now() + 1_000);
+      return [[name, away.detail]];
+    }),
+  );
 }
