@@ -76,14 +76,24 @@ describe("POST /api/v1/redrives", () => {
     expect(await deps.db.query("select id from redrives")).toEqual([]);
     const dryRun = await call(redrives.POST, { body: { select: { filter: { source: ["orders"] } }, mode: "verify" } });
     const named = await call(redrives.POST, { body: { select: { ids: ids.slice(0, 2) } } });
+    const [group] = await deps.db.query<{ code: string; fingerprint: string }>(
+      "select error_code as code, fingerprint from dlq_groups",
+    );
+    const filter = { fingerprint: [group!.fingerprint], source: ["orders"] };
+    const ofGroup = await call(redrives.POST, { body: { select: { filter }, mode: "verify" } });
     const typed = await call(redrives.POST, { body: { select: { filter: {} }, reason } });
     const reasons = await Promise.all(
-      [dryRun, named, typed].map(async ({ body }) => {
+      [dryRun, named, ofGroup, typed].map(async ({ body }) => {
         const read = await call(redrive.GET, { params: { id: body.id as string } });
         return read.body.reason;
       }),
     );
-    expect(reasons).toEqual(["Dry run of all that match source:orders", "Redrive of 2 selected events", reason]);
+    expect(reasons).toEqual([
+      "Dry run of all that match source:orders",
+      "Redrive of 2 selected events",
+      `Dry run of a group of ${group!.code} source:orders`,
+      reason,
+    ]);
   });
 
   test("gives a set above ten events a canary, when the request leaves that to it", async () => {

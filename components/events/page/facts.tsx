@@ -9,6 +9,7 @@ import { ShortId } from "@/components/ui/short-id";
 import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
 import type { EventDetail } from "@/lib/events/events.shapes";
+import { groupPath } from "@/lib/events/groups/group-path.pure";
 import { scopeOut } from "@/lib/order/controls/control.pure";
 import type { AppliedControl } from "@/lib/order/controls/controls.shapes";
 import type { Origin } from "@/lib/platform/plain/dead-letter.pure";
@@ -184,7 +185,11 @@ export function Facts({ event }: { event: EventDetail }) {
       </Section>
       {event.group ? (
         <Section title="Group">
-          <p className="font-mono text-sm wrap-anywhere text-muted">{event.group.pattern}</p>
+          <p className="font-mono text-sm wrap-anywhere">
+            <TextLink href={groupPath(event.group.fingerprint, event.source)}>
+              {event.group.pattern === "" ? "without a message" : event.group.pattern}
+            </TextLink>
+          </p>
           <p>
             <Only filter={{ fingerprint: [event.group.fingerprint] }}>{formatNumber(event.group.parked)} parked</Only>
           </p>

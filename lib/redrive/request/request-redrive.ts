@@ -203,7 +203,7 @@ async function newRedrive(
     earlier: request.earlier ?? "hold",
     despite: [...selected.despite],
     createdBy: actor,
-    reason: request.reason ?? clickedReason(request),
+    reason: request.reason ?? (await clickedReason(tx, request)),
     atMs: nowMs,
     holdMs: request.holdMs ?? 0,
     ...laterOf(request, nowMs),
@@ -293,16 +293,25 @@ async function assertReason(tx: Tx, request: RedriveRequest, selected: SelectedF
 }
 
 /** The reason of a redrive that was requested without one: what was selected. */
-function clickedReason({ select, mode }: RedriveRequest): string {
+async function clickedReason(tx: Tx, { select, mode }: RedriveRequest): Promise<string> {
   const what = mode === "verify" ? "Dry run" : "Redrive";
-  return `${what} of ${selectedWords(select)}`.slice(0, 2_000);
+  return `${what} of ${await selectedWords(tx, select)}`.slice(0, 2_000);
 }
 
-function selectedWords(select: Selection): string {
+async function selectedWords(tx: Tx, select: Selection): Promise<string> {
   if ("ids" in select) return plural(select.ids.length, "selected event");
-  if ("operation" in select) return `what the operation ${select.operation} changed`;
-  if ("redrive" in select) return `what ${select.outcome.join(" or ")} in the redrive ${select.redrive}`;
-  const terms = [...toSearchParams(select.filter)].map(([name, value]) => `${name}:${value}`);
+  if ("operation" in select) return `events from the bulk change ${select.operation}`;
+  if ("redrive" in select) return `events that ${select.outcome.join(" or ")} in the redrive ${select.redrive}`;
+  const { fingerprint, ...rest } = select.filter;
+  const [group] =
+    fingerprint?.length === 1
+      ? await tx.query<{ code: string }>("select error_code as code from dlq_groups where fingerprint = $1", [
+          fingerprint[0],
+        ])
+      : [];
+  const terms = [...toSearchParams(group ? rest : select.filter)].map(([name, value]) => `${name}:${value}`);
+  // A hash names a group to nobody. Its message may hold what is masked.
+  if (group) return ["a group of", group.code, ...terms.filter((term) => term !== "status:PENDING")].join(" ");
   return terms.length === 0 ? "all that is parked" : `all that match ${terms.join(" ")}`;
 }
 
