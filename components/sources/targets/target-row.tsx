@@ -145,7 +145,9 @@ function Breaker({ target, engine, stopped }: { target: TargetOut; engine: Engin
     const { since, detail } = target.unreachable;
     return (
       <State look={{ shape: "triangle", colour: "text-danger", word: "UNREACHABLE" }}>
-        since <TimeAgo at={since} />: <span className="wrap-anywhere whitespace-normal">{detail}</span>
+        <span className="wrap-anywhere whitespace-normal">
+          {detail}, first <TimeAgo at={since} />
+        </span>
       </State>
     );
   }
