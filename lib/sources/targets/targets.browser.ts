@@ -6,11 +6,20 @@ import type { TargetList, TargetOut } from "@/lib/sources/sources.shapes";
 import type { PolicyOut, PolicyRequest, TargetChange, TargetRequest } from "@/lib/sources/targets/targets.shapes";
 
 const LIVE_MS = 2_000;
+const IDLE_MS = 10_000;
 const CONTRACTS_MS = 10_000;
 
-/** Every target with the last reports of the workers. They fit one page. */
+/** Every target with the last reports of the workers, which change as often as they are read here while one of them is at work. */
 export const useTargets = () =>
-  useRead<TargetList>("targets", TARGETS_PATH, { refetchInterval: LIVE_MS, retry: false });
+  useRead<TargetList>("targets", TARGETS_PATH, {
+    refetchInterval: ({ state }) => (state.data?.items.some(isAtWork) ? LIVE_MS : IDLE_MS),
+    retry: false,
+  });
+
+function isAtWork({ sentPerSecondNow, unreachable, engine }: TargetOut): boolean {
+  const isBusy = engine.some(({ bulkhead, breaker }) => bulkhead.inUse > 0 || (breaker?.waitMs ?? null) !== null);
+  return isBusy || unreachable !== null || (sentPerSecondNow ?? 0) > 0;
+}
 
 export const { usePatch: useChangeTarget, useRemove: useRemoveTarget } = resourceOf<TargetOut, never, TargetChange>(
   TARGETS_PATH,
