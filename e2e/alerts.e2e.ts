@@ -138,9 +138,13 @@ test("1,000 events of one outage are one group and one alert, and one press redr
 
 test("a rule is tried against the past while it is typed, added, switched off and deleted", async ({
   page,
+  request,
   parkade,
 }) => {
   const source = await parkade.source("ruled");
+  const hook = { kind: "webhook", url: "http://127.0.0.1:9/hook" };
+  const channel = { name: `of-${source.name}`, severities: ["warning"], sources: [source.name], config: hook };
+  expect((await request.post("/api/v1/channels", { data: channel })).status()).toBe(201);
   await source.park(numbered("r", 4));
   await page.goto("/alerts/rules");
   await page.getByRole("button", { name: "Add a rule…" }).click();
@@ -152,6 +156,7 @@ test("a rule is tried against the past while it is typed, added, switched off an
   await adding.getByRole("textbox", { name: "sources" }).fill(source.name);
   await expect(adding).toContainText("1 alert would fire now");
   await expect(adding).toContainText(`${source.name}: 4 events are parked, the limit is 3`);
+  await expect(adding.getByText(/^Sent to /)).toContainText(`of-${source.name} (${source.name})`);
   await adding.getByRole("button", { name: "Add the rule" }).click();
   await expect(adding).toContainText("must not be empty");
   await adding.getByRole("textbox", { name: "name" }).fill(`Size of ${source.name}`);

@@ -35,7 +35,9 @@ test("an open menu moves nothing of the header that it belongs to", async ({ pag
   expect(await more.boundingBox()).toEqual(at);
 });
 
-test("the palette opens what was named, and searches for what is no command", async ({ page }) => {
+test("the palette opens what was named, and searches for what is no command", async ({ page, request }) => {
+  const view = { name: "night shift", filter: { errorCode: ["NIGHT"] } };
+  expect((await request.post("/api/v1/saved-views", { data: view })).ok()).toBe(true);
   const refused: string[] = [];
   page.on("console", (message) => message.text().includes("Content Security Policy") && refused.push(message.text()));
   await page.goto("/events");
@@ -49,6 +51,11 @@ test("the palette opens what was named, and searches for what is no command", as
   await input.first().fill("contr");
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/\/controls$/);
+  await page.keyboard.press("Control+k");
+  await input.first().fill("night");
+  await expect(page.getByRole("option", { name: "View: night shift" })).toBeVisible();
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/\/events\?errorCode=NIGHT$/);
   await page.keyboard.press("Control+k");
   await expect(input.first()).toBeVisible();
   await page.keyboard.press("Control+k");

@@ -9,6 +9,7 @@ import { redriveTitle } from "@/components/redrive/redrive-title";
 import type { StopOrder } from "@/components/shell/stop/stop-dialog";
 import { POPUP_CLASS } from "@/components/ui/overlay-anchor";
 import { failureToast, showToast } from "@/components/ui/toast";
+import { useSavedViews } from "@/lib/events/views/views.browser";
 import { useRefusal } from "@/lib/guard/viewer/me.browser";
 import { useStatus } from "@/lib/observe/health/status.browser";
 import { setZone, useZone } from "@/lib/platform/browser/clock-zone.browser";
@@ -49,6 +50,11 @@ function useCommands(onHelp: () => void, onStop: (order: StopOrder) => void) {
       run: () => router.push(pageHref(href, new URLSearchParams(window.location.search))),
     })),
   );
+  const views: PaletteCommand[] = (useSavedViews().data?.items ?? []).map(({ id, name, filter }) => ({
+    id,
+    name: `View: ${name}`,
+    run: () => router.push(eventsHref(filter)),
+  }));
   const settings: PaletteCommand[] = [
     { id: "light", name: "Light theme", run: () => setTheme("light") },
     { id: "dark", name: "Dark theme", run: () => setTheme("dark") },
@@ -75,7 +81,7 @@ function useCommands(onHelp: () => void, onStop: (order: StopOrder) => void) {
       run: () => onStop({ stop: false, target }),
     })),
   ];
-  return { pages, sends, settings };
+  return { pages, views, sends, settings };
 }
 
 /** Each redrive that has not ended: its page, and its pause or resume. */
@@ -114,10 +120,10 @@ export function Palette(props: { onClose: () => void; onHelp: () => void; onStop
   const [text, setText] = useState("");
   const typed = text.trim();
   const { terms } = parseSearch(typed);
-  const { pages, sends, settings } = useCommands(onHelp, onStop);
+  const { pages, views, sends, settings } = useCommands(onHelp, onStop);
   const [here] = useState(actionsHere);
   const finds: PaletteCommand[] = typed === "" ? [] : findsOf(typed, terms.length > 0, (href) => router.push(href));
-  const { before, behind } = rankCommands([...here, ...pages, ...sends, ...settings], typed);
+  const { before, behind } = rankCommands([...here, ...pages, ...views, ...sends, ...settings], typed);
   const group = (heading: string, commands: PaletteCommand[]) =>
     commands.length === 0 ? null : (
       <Command.Group heading={heading} className={GROUP}>
@@ -166,6 +172,7 @@ export function Palette(props: { onClose: () => void; onHelp: () => void; onStop
                 <>
                   {group("On this page", here)}
                   {group("Go to", pages)}
+                  {group("Saved views", views)}
                   {group("Sends", sends)}
                   {group("Help and settings", settings)}
                 </>

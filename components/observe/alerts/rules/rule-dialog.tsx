@@ -9,8 +9,9 @@ import { sourcesOf } from "@/lib/observe/alerts/kinds/alert-kind.pure";
 import { ALERT_KINDS, type AlertWatch, alertKindOf } from "@/lib/observe/alerts/kinds/alert-kinds.pure";
 import { type Setting, type Settings, TIMES, WINDOWS_MS } from "@/lib/observe/alerts/kinds/settings.pure";
 import type { AlertRuleOut } from "@/lib/observe/alerts/rules/alert-rules.shapes";
+import { useChannels } from "@/lib/observe/channels/channels.browser";
 import { formatDuration } from "@/lib/platform/plain/format.pure";
-import { SEVERITIES } from "@/lib/states/severity.pure";
+import { SEVERITIES, type Severity } from "@/lib/states/severity.pure";
 import { draftOf, NEW_RULE, type RuleDraft, ruleRequest, type Typed, typedIn } from "./rule-draft";
 import { TrialPanel } from "./trial-panel";
 
@@ -86,7 +87,24 @@ function Fields(form: Form<RuleDraft>) {
       {fields(TIMES)}
       <TextField {...text("runbookUrl")} label="Runbook URL" optional hint="Leave empty for the built-in runbook." />
       <Tick {...tick("enabled")} label="Enabled" />
+      <Receivers severity={draft.severity} />
     </div>
+  );
+}
+
+/** The channels that get alerts of this severity. */
+function Receivers({ severity }: { severity: Severity }) {
+  const { data } = useChannels();
+  if (!data) return null;
+  const names = data.items
+    .filter(({ enabled, severities }) => enabled && severities.includes(severity))
+    .map(({ name, sources }) => (sources === null ? name : `${name} (${sources.join(", ")})`));
+  return (
+    <p className="text-sm wrap-anywhere text-muted">
+      {names.length === 0
+        ? `No channel receives ${severity} alerts: they are shown in the console alone.`
+        : `Sent to ${names.join(", ")}.`}
+    </p>
   );
 }
 
